@@ -1,0 +1,2 @@
+//! The `carillon-bench` binary.
+fn main() {}

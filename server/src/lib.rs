@@ -1,0 +1,1 @@
+//! Carillon: a distributed cron with guaranteed execution.

@@ -1,0 +1,2 @@
+//! The `carillon` binary.
+fn main() {}
