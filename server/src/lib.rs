@@ -1,1 +1,7 @@
-//! Carillon: a distributed cron with guaranteed execution.
+//! Carillon: a distributed cron with guaranteed execution, a GraphQL control plane and a
+//! monitoring console.
+//!
+//! The rooms and who may know whom: `web -> api -> engine -> { store -> entity, target,
+//! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use.
+
+pub mod clock;

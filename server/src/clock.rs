@@ -1,0 +1,231 @@
+//! The only reader of the time.
+//!
+//! Schedules live on the application's clock: this one. It is an enum, not a trait, so that no
+//! generic parameter leaks into the rooms that are handed it. A manual clock stands still until
+//! it is moved; moving it forward wakes the sleepers in the order of their instants, so a
+//! simulated week passes in a second and always in the same way.
+//!
+//! Leases and heartbeats do not ask this clock: they compare inside SQL on the database's clock.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use tokio::sync::oneshot;
+
+/// Reads the time and waits on it. Cheap to clone; clones share one time.
+#[derive(Clone)]
+pub enum Clock {
+    /// The machine's clock.
+    System,
+    /// A clock that moves only when it is told to.
+    Manual(ManualClock),
+}
+
+/// The time limit passed before the future was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("time limit passed")]
+pub struct Elapsed;
+
+impl Clock {
+    /// The machine's clock.
+    pub fn system() -> Self {
+        Self::System
+    }
+
+    /// The current time, in whole milliseconds: what the tables can hold.
+    pub fn now(&self) -> DateTime<Utc> {
+        match self {
+            #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+            Self::System => Utc::now().trunc_subsecs(3),
+            Self::Manual(clock) => clock.now(),
+        }
+    }
+
+    /// A monotonic reading for measuring durations. Never moves with a manual clock.
+    pub fn instant(&self) -> Instant {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+        Instant::now()
+    }
+
+    /// Waits until the clock shows `at` or later.
+    pub async fn sleep_until(&self, at: DateTime<Utc>) {
+        match self {
+            Self::System => loop {
+                // The wall clock may be stepped while we sleep: look again after waking, and do
+                // not sleep for more than a minute on an old reading.
+                let Ok(left) = (at - self.now()).to_std() else { return };
+                if left.is_zero() {
+                    return;
+                }
+                pause(left.min(Duration::from_secs(60))).await;
+            },
+            Self::Manual(clock) => clock.sleep_until(at).await,
+        }
+    }
+
+    /// Waits for `duration`.
+    pub async fn sleep(&self, duration: Duration) {
+        match self {
+            Self::System => pause(duration).await,
+            Self::Manual(clock) => {
+                let delta = TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
+                let at = clock.now().checked_add_signed(delta).unwrap_or(DateTime::<Utc>::MAX_UTC);
+                clock.sleep_until(at).await;
+            }
+        }
+    }
+
+    /// Waits for `future`, at most for `limit`.
+    pub async fn timeout<F: Future>(
+        &self,
+        limit: Duration,
+        future: F,
+    ) -> Result<F::Output, Elapsed> {
+        tokio::select! {
+            biased;
+            output = future => Ok(output),
+            () = self.sleep(limit) => Err(Elapsed),
+        }
+    }
+}
+
+async fn pause(duration: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "the one place that waits for time to pass")]
+    tokio::time::sleep(duration).await;
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("Clock::System"),
+            Self::Manual(clock) => write!(f, "Clock::Manual({})", clock.now()),
+        }
+    }
+}
+
+/// A clock that moves only when it is told to, backward too.
+#[derive(Clone)]
+pub struct ManualClock {
+    state: Arc<Mutex<ManualState>>,
+}
+
+struct ManualState {
+    now: DateTime<Utc>,
+    /// Sleepers by the instant they wait for; the number keeps those of one instant apart.
+    sleepers: BTreeMap<(DateTime<Utc>, u64), oneshot::Sender<()>>,
+    next_sleeper: u64,
+}
+
+impl ManualClock {
+    /// A clock that shows `now`.
+    pub fn new(now: DateTime<Utc>) -> Self {
+        let now = now.trunc_subsecs(3);
+        let state = ManualState { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The handle to give to the code under test.
+    pub fn clock(&self) -> Clock {
+        Clock::Manual(self.clone())
+    }
+
+    /// What the clock shows.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.locked().now
+    }
+
+    /// Sets the clock, forward or backward, and wakes whoever waited for an instant that has come.
+    pub fn set(&self, now: DateTime<Utc>) {
+        let mut state = self.locked();
+        state.now = now.trunc_subsecs(3);
+        while let Some(entry) = state.sleepers.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            // A sleeper that was dropped meanwhile is no loss.
+            let _ = entry.remove().send(());
+        }
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        let now = self.now();
+        self.set(now + TimeDelta::from_std(by).unwrap_or(TimeDelta::zero()));
+    }
+
+    /// The earliest instant that somebody waits for.
+    pub fn next_wake(&self) -> Option<DateTime<Utc>> {
+        let mut state = self.locked();
+        state.sleepers.retain(|_, waker| !waker.is_closed());
+        state.sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    async fn sleep_until(&self, at: DateTime<Utc>) {
+        let woken = {
+            let mut state = self.locked();
+            if state.now >= at {
+                return;
+            }
+            let (waker, woken) = oneshot::channel();
+            let number = state.next_sleeper;
+            state.next_sleeper += 1;
+            state.sleepers.insert((at, number), waker);
+            woken
+        };
+        // The sender is only dropped with the clock itself: then nobody can move the time.
+        if woken.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, ManualState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    #[tokio::test]
+    async fn moving_a_manual_clock_wakes_the_sleepers_in_the_order_of_their_instants() {
+        let manual = ManualClock::new(at(0));
+        let (woken, mut order) = tokio::sync::mpsc::unbounded_channel();
+        for seconds in [30, 10, 20] {
+            let (clock, woken) = (manual.clock(), woken.clone());
+            tokio::spawn(async move {
+                clock.sleep_until(at(seconds)).await;
+                woken.send(seconds).unwrap();
+            });
+        }
+        while manual.next_wake() != Some(at(10)) || manual.locked().sleepers.len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        manual.set(at(25));
+        assert_eq!(order.recv().await, Some(10));
+        assert_eq!(order.recv().await, Some(20));
+        assert_eq!(manual.next_wake(), Some(at(30)));
+    }
+
+    #[tokio::test]
+    async fn a_manual_clock_that_stands_still_keeps_its_sleepers_asleep() {
+        let manual = ManualClock::new(at(100));
+        let clock = manual.clock();
+        let mut sleep = Box::pin(clock.sleep(Duration::from_secs(5)));
+        assert!(futures::poll!(&mut sleep).is_pending());
+        manual.set(at(50));
+        assert!(futures::poll!(&mut sleep).is_pending());
+        manual.set(at(105));
+        sleep.await;
+    }
+}
