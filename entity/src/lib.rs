@@ -1,1 +1,33 @@
-//! To be written.
+//! The rows: one SeaORM entity a table, and the enums of their states.
+//!
+//! No rules live here, and nothing outside the server's store and engine sees a row: the API has
+//! structs of its own. Conventions of every table:
+//!
+//! - keys are UUID v7, so the order of the keys is the order of creation;
+//! - instants are whole milliseconds since 1970 in UTC ([`Timestamp`]), durations whole
+//!   milliseconds in a column that ends in `_ms`: the same integer, the same order and the same
+//!   arithmetic on SQLite and PostgreSQL;
+//! - states are enums stored as words; a word that the enum does not know is an error when the row
+//!   is read, never a default.
+
+pub mod api_token;
+pub mod audit_event;
+pub mod fire;
+pub mod idempotency;
+pub mod lease;
+pub mod namespace;
+pub mod node;
+pub mod run;
+pub mod schedule;
+pub mod schedule_version;
+pub mod session;
+mod strings;
+pub mod task_log;
+pub mod task_run;
+mod timestamp;
+pub mod user;
+pub mod workflow;
+pub mod workflow_version;
+
+pub use strings::Strings;
+pub use timestamp::Timestamp;

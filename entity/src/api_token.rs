@@ -1,0 +1,35 @@
+//! A key that a program signs in with.
+
+use sea_orm::entity::prelude::*;
+
+use crate::{Timestamp, user::Role};
+
+/// One token. Only its hash is kept: it was shown once.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "api_token")]
+pub struct Model {
+    /// Key.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: Uuid,
+    /// Unique, for people.
+    #[sea_orm(unique)]
+    pub name: String,
+    /// SHA-256 of the token, in hex.
+    #[sea_orm(unique)]
+    pub hash: String,
+    /// See [`Role`].
+    pub role: Role,
+    /// Who made it.
+    pub created_by: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From then on it is void.
+    pub expires_at: Option<Timestamp>,
+    /// Set when it was taken back.
+    pub revoked_at: Option<Timestamp>,
+    /// Last use, to the minute.
+    pub used_at: Option<Timestamp>,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

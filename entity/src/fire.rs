@@ -1,0 +1,119 @@
+//! The ledger: one row for each instant at which a schedule was due, saying what became of it.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// What became of a fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The intent is written, the hand-off is not: nothing runs yet.
+    Pending,
+    /// Handed over: there is a run.
+    Started,
+    /// Decided not to run.
+    Skipped,
+    /// Nobody claimed it in time, and the policy does not make up for it.
+    Missed,
+    /// Missed, and a later fire ran for it.
+    Collapsed,
+    /// Could not be handed over or finished within the limits of recovery.
+    Abandoned,
+}
+
+/// Why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(24))", rename_all = "snake_case")]
+pub enum Reason {
+    /// Claimed, waiting for the hand-off.
+    AwaitingHandoff,
+    /// Started when it was due.
+    OnTime,
+    /// Missed, and started later by the catch-up policy.
+    CaughtUp,
+    /// Started by recovery after its hand-off was lost.
+    Recovered,
+    /// A run of the same schedule was alive.
+    Overlap,
+    /// The schedule was paused.
+    Paused,
+    /// Its start deadline had passed.
+    Deadline,
+    /// The schedule was paused between claim and hand-off.
+    Disabled,
+    /// The schedule was deleted between claim and hand-off.
+    Deleted,
+    /// The schedule was edited between claim and hand-off.
+    StaleVersion,
+    /// No scheduler claimed it in time.
+    Outage,
+    /// Missed longer ago than the catch-up window.
+    CatchUpWindow,
+    /// Missed, and over the number that the catch-up policy runs.
+    CatchUpLimit,
+    /// Recovery tried as often as it may.
+    AttemptsExhausted,
+    /// Recovery found it too late.
+    TooOld,
+}
+
+/// What the clock did at a fire's local time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+pub enum Kind {
+    /// Nothing.
+    Normal,
+    /// The local time did not exist; the fire was moved to the end of the gap.
+    Shifted,
+    /// The local time came twice; this is the first.
+    FirstOfTwo,
+    /// The local time came twice; this is the second.
+    SecondOfTwo,
+}
+
+/// One fire, or a range of fires of one fate.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "fire")]
+pub struct Model {
+    /// Key. A run that a fire starts has the same key, so a fire cannot start two.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The schedule. Unique together with `scheduled_at`: the guarantee.
+    pub schedule_id: Uuid,
+    /// The version of the schedule that was claimed.
+    pub schedule_version: i32,
+    /// The instant of the timing.
+    pub scheduled_at: Timestamp,
+    /// The same with its jitter, or with the spacing of a catch-up.
+    pub due_at: Timestamp,
+    /// The last instant that this row accounts for; `scheduled_at` unless it is a range.
+    pub last_scheduled_at: Timestamp,
+    /// How many instants it accounts for.
+    pub count: i64,
+    /// See [`Kind`].
+    pub kind: Kind,
+    /// See [`Verdict`].
+    pub verdict: Verdict,
+    /// See [`Reason`].
+    pub reason: Reason,
+    /// What the reason names: the run in the way, the error of the last hand-off.
+    pub detail: Option<String>,
+    /// The node that claimed it.
+    pub claimed_by: Option<Uuid>,
+    /// When it was claimed.
+    pub claimed_at: Timestamp,
+    /// When the verdict was final.
+    pub decided_at: Option<Timestamp>,
+    /// The run, from the hand-off on.
+    pub run_id: Option<Uuid>,
+    /// How often recovery has tried to hand it over.
+    pub recovery_attempts: i32,
+    /// When recovery last tried.
+    pub recovery_at: Option<Timestamp>,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,22 @@
+//! A tenant: an isolated world of schedules, workflows, runs, tokens and people.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One tenant.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "namespace")]
+pub struct Model {
+    /// Key.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: Uuid,
+    /// Unique.
+    #[sea_orm(unique)]
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

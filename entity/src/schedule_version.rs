@@ -1,0 +1,29 @@
+//! The history of a schedule's definition: who changed what, when.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One definition as it was.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "schedule_version")]
+pub struct Model {
+    /// The schedule.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub schedule_id: Uuid,
+    /// Counts from 1.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub version: i32,
+    /// The whole definition.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub snapshot: Json,
+    /// What changed, for people.
+    pub change: String,
+    /// Who changed it.
+    pub changed_by: String,
+    /// When.
+    pub changed_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,7 @@
+use sea_orm::FromJsonQueryResult;
+use serde::{Deserialize, Serialize};
+
+/// A short list of texts in one JSON column: expressions, tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
+#[serde(transparent)]
+pub struct Strings(pub Vec<String>);

@@ -1,0 +1,42 @@
+//! What an attempt printed, line by line.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// Where a line came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// Carillon itself.
+    System,
+}
+
+/// One line.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "task_log")]
+pub struct Model {
+    /// The run.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub run_id: Uuid,
+    /// Orders the lines of a run: the attempt in the upper 32 bits, the line in the lower.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub seq: i64,
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: i32,
+    /// When it was read.
+    pub at: Timestamp,
+    /// See [`Stream`].
+    pub stream: Stream,
+    /// Without the line's end.
+    pub text: String,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,135 @@
+//! The ledger of fires, runs, attempts and their logs.
+//!
+//! These tables take the load, so they carry no foreign keys among themselves: history is dropped
+//! by day, and every write of the engine names the rows it means.
+
+use sea_orm_migration::{prelude::*, schema::*};
+
+#[derive(DeriveMigrationName)]
+pub(crate) struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        schema
+            .create_table(
+                Table::create()
+                    .table("fire")
+                    .col(uuid("id").primary_key())
+                    .col(uuid("namespace_id"))
+                    .col(uuid("schedule_id"))
+                    .col(integer("schedule_version"))
+                    .col(big_integer("scheduled_at"))
+                    .col(big_integer("due_at"))
+                    .col(big_integer("last_scheduled_at"))
+                    .col(big_integer("count"))
+                    .col(string_len("kind", 16))
+                    .col(string_len("verdict", 16))
+                    .col(string_len("reason", 24))
+                    .col(text_null("detail"))
+                    .col(uuid_null("claimed_by"))
+                    .col(big_integer("claimed_at"))
+                    .col(big_integer_null("decided_at"))
+                    .col(uuid_null("run_id"))
+                    .col(integer("recovery_attempts"))
+                    .col(big_integer_null("recovery_at"))
+                    .to_owned(),
+            )
+            .await?;
+        schema.create_table(run()).await?;
+        schema
+            .create_table(
+                Table::create()
+                    .table("task_run")
+                    .col(uuid("run_id"))
+                    .col(text("task"))
+                    .col(integer("attempt"))
+                    .col(string_len("state", 16))
+                    .col(uuid("node_id"))
+                    .col(big_integer("started_at"))
+                    .col(big_integer_null("finished_at"))
+                    .col(text_null("error"))
+                    .col(json_binary_null("output"))
+                    .primary_key(Index::create().col("run_id").col("task").col("attempt"))
+                    .to_owned(),
+            )
+            .await?;
+        schema
+            .create_table(
+                Table::create()
+                    .table("task_log")
+                    .col(uuid("run_id"))
+                    .col(big_integer("seq"))
+                    .col(text("task"))
+                    .col(integer("attempt"))
+                    .col(big_integer("at"))
+                    .col(string_len("stream", 8))
+                    .col(text("text"))
+                    .primary_key(Index::create().col("run_id").col("seq"))
+                    .to_owned(),
+            )
+            .await?;
+
+        for statement in [
+            // The guarantee: one fire an instant.
+            "CREATE UNIQUE INDEX fire_slot ON fire (schedule_id, scheduled_at)",
+            // Intents without a run: what a hand-off left behind.
+            "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
+             WHERE verdict = 'pending'",
+            "CREATE INDEX run_schedule ON run (schedule_id, id)",
+            // Runs in the way of the next fire.
+            "CREATE INDEX run_live ON run (schedule_id) \
+             WHERE state IN ('queued', 'running', 'retrying')",
+            // Runs that wait for a node.
+            "CREATE INDEX run_queue ON run (available_at, id) \
+             WHERE state IN ('queued', 'retrying')",
+            // The change feed.
+            "CREATE INDEX run_changed ON run (changed, id)",
+        ] {
+            schema.get_connection().execute_unprepared(statement).await?;
+        }
+        Ok(())
+    }
+
+    async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        for table in ["task_log", "task_run", "run", "fire"] {
+            schema.drop_table(Table::drop().table(table).to_owned()).await?;
+        }
+        Ok(())
+    }
+}
+
+fn run() -> TableCreateStatement {
+    Table::create()
+        .table("run")
+        .col(uuid("id").primary_key())
+        .col(uuid("namespace_id"))
+        .col(uuid_null("schedule_id"))
+        .col(uuid_null("fire_id"))
+        .col(uuid("workflow_id"))
+        .col(integer("workflow_version"))
+        .col(string_len("trigger", 16))
+        .col(string_len("state", 16))
+        .col(big_integer("scheduled_at"))
+        .col(big_integer("due_at"))
+        .col(big_integer("created_at"))
+        .col(big_integer("available_at"))
+        .col(big_integer_null("started_at"))
+        .col(big_integer_null("finished_at"))
+        .col(integer("attempt"))
+        .col(integer("max_attempts"))
+        .col(integer("recovery_attempts"))
+        .col(uuid_null("node_id"))
+        .col(big_integer("epoch"))
+        .col(big_integer_null("hard_deadline_at"))
+        .col(text_null("error"))
+        .col(big_integer_null("cancel_requested_at"))
+        .col(text_null("cancel_by"))
+        .col(text_null("cancel_reason"))
+        .col(json_binary("context"))
+        .col(boolean("is_recovery"))
+        .col(text("idempotency_key"))
+        .col(uuid_null("retry_of"))
+        .col(big_integer("changed"))
+        .to_owned()
+}
