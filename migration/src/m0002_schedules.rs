@@ -67,6 +67,8 @@ impl MigrationTrait for Migration {
             "CREATE INDEX schedule_pause_end ON schedule (paused_until) \
              WHERE paused_until IS NOT NULL",
             "CREATE INDEX schedule_workflow ON schedule (workflow_id)",
+            // The change feed.
+            "CREATE INDEX schedule_changed ON schedule (changed, id)",
             "CREATE INDEX schedule_module ON schedule (namespace_id, module) \
              WHERE module IS NOT NULL",
         ] {

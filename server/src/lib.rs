@@ -5,3 +5,5 @@
 //! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use.
 
 pub mod clock;
+pub mod engine;
+pub mod store;

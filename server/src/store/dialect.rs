@@ -1,0 +1,78 @@
+//! What differs between SQLite and PostgreSQL inside a statement.
+
+use sea_orm::{DbBackend, Statement, Value};
+
+use crate::clock::Clock;
+
+/// Gives the pieces of SQL that the databases spell differently.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    backend: DbBackend,
+    clock: Option<Clock>,
+}
+
+impl Dialect {
+    pub(super) fn new(backend: DbBackend) -> Self {
+        Self { backend, clock: None }
+    }
+
+    pub(super) fn with_clock(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Which database it is.
+    pub fn backend(&self) -> DbBackend {
+        self.backend
+    }
+
+    /// Whether it is PostgreSQL.
+    pub fn is_postgres(&self) -> bool {
+        self.backend == DbBackend::Postgres
+    }
+
+    /// The time in milliseconds on the clock that leases and heartbeats compare with: the
+    /// database's own, so that nodes need not agree on the time.
+    pub fn now(&self) -> String {
+        match (&self.clock, self.is_postgres()) {
+            (Some(clock), _) => clock.now().timestamp_millis().to_string(),
+            (None, true) => "(extract(epoch FROM clock_timestamp()) * 1000)::bigint".to_owned(),
+            (None, false) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)".to_owned(),
+        }
+    }
+
+    /// Locks the rows that a SELECT reads, passing over those that another transaction holds.
+    /// SQLite's one writer holds them all.
+    pub fn skip_locked(&self, table: &str) -> String {
+        if self.is_postgres() {
+            format!("FOR UPDATE OF {table} SKIP LOCKED")
+        } else {
+            String::new()
+        }
+    }
+
+    /// The stamp for `changed` in a statement that writes `table`.
+    pub fn stamp(&self, table: &str) -> String {
+        if self.is_postgres() {
+            "pg_current_xact_id()::text::bigint".to_owned()
+        } else {
+            format!("(SELECT coalesce(max(changed), 0) + 1 FROM {table})")
+        }
+    }
+
+    /// Stamps below this are complete: no open transaction can still write one.
+    pub fn horizon(&self) -> &'static str {
+        if self.is_postgres() {
+            "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+        } else {
+            "9223372036854775807"
+        }
+    }
+
+    /// A statement of this database, with its values in the order of `$1`, `$2`, ...
+    pub fn statement<I>(&self, sql: impl Into<String>, values: I) -> Statement
+    where
+        I: IntoIterator<Item = Value>,
+    {
+        Statement::from_sql_and_values(self.backend, sql, values)
+    }
+}

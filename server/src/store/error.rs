@@ -1,0 +1,120 @@
+use sea_orm::{DbErr, RuntimeErr, SqlErr};
+
+/// Why the store could not answer. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The address is no database that Carillon knows.
+    #[error(
+        "database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
+         set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
+    )]
+    UnknownUrl {
+        /// As given, its password masked.
+        url: String,
+    },
+    /// Nobody answers there, or not as it should.
+    #[error("reach the database at {url}: {source}; check database.url and that it is running")]
+    Unreachable {
+        /// As given, its password masked.
+        url: String,
+        /// What the driver says.
+        source: DbErr,
+    },
+    /// A newer Carillon has migrated it.
+    #[error(
+        "use the database at {url}: its schema has the migration '{migration}', which this \
+         version of Carillon does not know; run the newer version, or restore a backup"
+    )]
+    SchemaNewer {
+        /// As given, its password masked.
+        url: String,
+        /// The first unknown migration.
+        migration: String,
+    },
+    /// It wants migrating.
+    #[error(
+        "use the database at {url}: {pending} migrations are pending; run 'carillon migrate', \
+         or start with database.migrate = true"
+    )]
+    SchemaOlder {
+        /// As given, its password masked.
+        url: String,
+        /// How many.
+        pending: usize,
+    },
+    /// A row breaks a rule that the database keeps.
+    #[error("write a row that breaks {constraint:?}")]
+    Broken {
+        /// The rule.
+        constraint: Constraint,
+    },
+    /// Anything else that the driver reports.
+    #[error("query the database: {0}")]
+    Database(#[source] DbErr),
+}
+
+/// The rules that the database keeps and a caller can break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// A living schedule of the namespace has the name.
+    ScheduleName,
+    /// A living workflow of the namespace has the name.
+    WorkflowName,
+    /// A namespace has the name.
+    NamespaceName,
+    /// A user has the name.
+    UserName,
+    /// A token has the name.
+    TokenName,
+    /// The fire exists already.
+    FireSlot,
+    /// The caller used this idempotency key before.
+    IdempotencyKey,
+}
+
+/// PostgreSQL names the index, SQLite the table and columns.
+const CONSTRAINTS: [(Constraint, &str, &str); 7] = [
+    (Constraint::ScheduleName, "schedule_name", "schedule.namespace_id, schedule.name"),
+    (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
+    (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
+    (Constraint::UserName, "user_name_key", "user.name"),
+    (Constraint::TokenName, "api_token_name_key", "api_token.name"),
+    (Constraint::FireSlot, "fire_slot", "fire.schedule_id, fire.scheduled_at"),
+    (Constraint::IdempotencyKey, "idempotency_pkey", "idempotency.actor, idempotency.key"),
+];
+
+impl From<DbErr> for StoreError {
+    fn from(error: DbErr) -> Self {
+        if let Some(SqlErr::UniqueConstraintViolation(message)) = error.sql_err() {
+            for (constraint, index, columns) in CONSTRAINTS {
+                let named = message.contains(&format!("\"{index}\""));
+                if named || message.ends_with(columns) {
+                    return Self::Broken { constraint };
+                }
+            }
+        }
+        Self::Database(error)
+    }
+}
+
+impl StoreError {
+    /// Whether the same call may succeed when it is made again: a lost connection, a lock that
+    /// was not granted in time, a serialisation failure.
+    pub fn is_transient(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        match error {
+            DbErr::ConnectionAcquire(_) => true,
+            DbErr::Conn(runtime) | DbErr::Exec(runtime) | DbErr::Query(runtime) => match runtime {
+                RuntimeErr::SqlxError(error) => {
+                    let text = error.to_string();
+                    error.as_database_error().is_none()
+                        || ["deadlock", "serialize", "locked", "terminating", "shutting down"]
+                            .iter()
+                            .any(|word| text.contains(word))
+                }
+                RuntimeErr::Internal(_) => false,
+            },
+            _ => false,
+        }
+    }
+}

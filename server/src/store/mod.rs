@@ -1,0 +1,86 @@
+//! The only SQL.
+//!
+//! One file a noun; a function's name carries its guard (`settle_if_held`), and where a guard can
+//! fail, the answer says so instead of an error. The room knows rows and nothing of why they
+//! change: what to write is decided by the engine, read by the API.
+//!
+//! One statement text serves SQLite and PostgreSQL. What differs stands in [`dialect`] (the
+//! database's clock, row locks, the change feed's horizon) and in [`bulk`] (how a batch of rows
+//! becomes a table `v` inside a statement), and nowhere else.
+//!
+//! Writing goes through [`Store::begin`]. SQLite has one writer: its transactions are
+//! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
+//! spinning on the file's lock, while readers have connections that never wait for them.
+
+pub(crate) mod bulk;
+mod changes;
+mod dialect;
+mod error;
+mod open;
+
+use sea_orm::{
+    DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
+    TransactionTrait,
+};
+
+pub use changes::{Changes, Cursor};
+pub use dialect::Dialect;
+pub use error::{Constraint, StoreError};
+pub use open::{Migrations, Options};
+
+use crate::clock::Clock;
+
+/// A handle on the database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    read: DatabaseConnection,
+    write: DatabaseConnection,
+    dialect: Dialect,
+    changes: Changes,
+}
+
+impl Store {
+    /// The connections for reading.
+    pub fn read(&self) -> &DatabaseConnection {
+        &self.read
+    }
+
+    /// What differs between the databases.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// The wake-up for whoever follows runs, schedules or logs.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Begins a transaction that will write.
+    pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        let options = TransactionOptions {
+            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+            ..TransactionOptions::default()
+        };
+        Ok(self.write.begin_with_options(options).await?)
+    }
+
+    /// Commits, and wakes the followers of the change feed.
+    pub async fn commit(&self, transaction: DatabaseTransaction) -> Result<(), StoreError> {
+        transaction.commit().await?;
+        self.changes.wake();
+        Ok(())
+    }
+
+    /// The same store whose leases and heartbeats follow `clock` instead of the database's clock:
+    /// for tests that move the time.
+    pub fn with_lease_clock(mut self, clock: Clock) -> Self {
+        self.dialect = self.dialect.with_clock(clock);
+        self
+    }
+
+    /// Closes the connections after their statements in flight.
+    pub async fn close(self) -> Result<(), StoreError> {
+        self.write.close().await?;
+        Ok(self.read.close().await?)
+    }
+}

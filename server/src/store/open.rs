@@ -1,0 +1,169 @@
+//! Opening the database: connect, check or migrate the schema, then build the pools.
+
+use std::{path::Path, time::Duration};
+
+use migration::{Migrator, MigratorTrait};
+use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbBackend, DbErr};
+
+use super::{Changes, Dialect, Store, StoreError};
+
+/// What to do about pending migrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migrations {
+    /// Apply them.
+    Apply,
+    /// Refuse to open.
+    Refuse,
+}
+
+/// How to open a database.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `sqlite:PATH` or `postgres://...`.
+    pub url: String,
+    /// See [`Migrations`].
+    pub migrations: Migrations,
+    /// Connections in the pool; on SQLite the readers, beside the one writer.
+    pub connections: u32,
+    /// How long to wait for a connection.
+    pub acquire_timeout: Duration,
+}
+
+impl Options {
+    /// The defaults for a server: migrate, ten connections.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            migrations: Migrations::Apply,
+            connections: 10,
+            acquire_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Store {
+    /// Connects, brings the schema up to date or checks that it is, and opens the pools.
+    pub async fn open(options: &Options) -> Result<Self, StoreError> {
+        let backend = backend(&options.url)?;
+        if backend == DbBackend::Sqlite {
+            make_folder(&options.url)?;
+        }
+        let unreachable = |source| StoreError::Unreachable { url: masked(&options.url), source };
+
+        // A SQLite connection that was opened before another one made an index does not see it
+        // until its next statement: so migrate on a connection of its own, closed before the
+        // pools open.
+        let single = connect(options, backend, 1).await.map_err(unreachable)?;
+        let checked = migrate(&single, options).await;
+        single.close().await?;
+        checked?;
+
+        let (read, write) = if backend == DbBackend::Sqlite {
+            let write = connect(options, backend, 1).await.map_err(unreachable)?;
+            let read = connect(options, backend, options.connections.max(1)).await;
+            (read.map_err(unreachable)?, write)
+        } else {
+            let pool = connect(options, backend, options.connections.max(2)).await;
+            let pool = pool.map_err(unreachable)?;
+            (pool.clone(), pool)
+        };
+        Ok(Self { read, write, dialect: Dialect::new(backend), changes: Changes::default() })
+    }
+}
+
+fn backend(url: &str) -> Result<DbBackend, StoreError> {
+    if url.starts_with("sqlite:") {
+        Ok(DbBackend::Sqlite)
+    } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        Ok(DbBackend::Postgres)
+    } else {
+        Err(StoreError::UnknownUrl { url: masked(url) })
+    }
+}
+
+async fn connect(
+    options: &Options,
+    backend: DbBackend,
+    connections: u32,
+) -> Result<DatabaseConnection, DbErr> {
+    let mut connect = ConnectOptions::new(&options.url);
+    connect
+        .max_connections(connections)
+        .acquire_timeout(options.acquire_timeout)
+        .connect_timeout(options.acquire_timeout)
+        .sqlx_logging(false)
+        .test_before_acquire(false);
+    if backend == DbBackend::Sqlite {
+        connect.map_sqlx_sqlite_opts(|sqlite| {
+            // FULL: a commit that was answered is on the disk. The guarantee rests on it.
+            sqlite
+                .create_if_missing(true)
+                .pragma("journal_mode", "WAL")
+                .pragma("synchronous", "FULL")
+                .pragma("busy_timeout", "10000")
+                .pragma("cache_size", "-32768")
+                .foreign_keys(true)
+        });
+    }
+    Database::connect(connect).await
+}
+
+async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
+    let known: Vec<String> =
+        Migrator::migrations().iter().map(|migration| migration.name().to_owned()).collect();
+    Migrator::install(connection).await?;
+    let applied = Migrator::get_migration_models(connection).await?;
+    if let Some(unknown) = applied.iter().find(|row| !known.contains(&row.version)) {
+        return Err(StoreError::SchemaNewer {
+            url: masked(&options.url),
+            migration: unknown.version.clone(),
+        });
+    }
+    let pending = known.len() - applied.len();
+    match options.migrations {
+        Migrations::Apply => Ok(Migrator::up(connection, None).await?),
+        Migrations::Refuse if pending == 0 => Ok(()),
+        Migrations::Refuse => Err(StoreError::SchemaOlder { url: masked(&options.url), pending }),
+    }
+}
+
+/// The folder of a SQLite file is made if it is missing.
+fn make_folder(url: &str) -> Result<(), StoreError> {
+    let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
+    let path = path.split('?').next().unwrap_or(path);
+    let Some(folder) = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty())
+    else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| StoreError::Unreachable {
+        url: masked(url),
+        source: DbErr::Custom(format!("make the folder {}: {error}", folder.display())),
+    })
+}
+
+/// The address without its password.
+fn masked(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let Some((user, host)) = rest.rsplit_once('@') else { return url.to_owned() };
+    match user.split_once(':') {
+        Some((name, _)) => format!("{scheme}://{name}:***@{host}"),
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        assert_eq!(masked("postgres://ada:s3cret@db/x"), "postgres://ada:***@db/x");
+        assert_eq!(masked("postgres://ada@db/x"), "postgres://ada@db/x");
+        assert_eq!(masked("sqlite:data/carillon.db"), "sqlite:data/carillon.db");
+    }
+
+    #[test]
+    fn an_unknown_address_is_refused() {
+        assert!(matches!(backend("mysql://x"), Err(StoreError::UnknownUrl { .. })));
+    }
+}
