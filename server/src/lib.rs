@@ -7,3 +7,4 @@
 pub mod clock;
 pub mod engine;
 pub mod store;
+pub mod target;

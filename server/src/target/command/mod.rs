@@ -1,0 +1,5 @@
+//! Programs on the node.
+
+mod definition;
+
+pub use definition::Command;

@@ -1,0 +1,31 @@
+use serde::{Deserialize, Serialize};
+
+use super::{command::Command, http::Http};
+
+/// How a task acts. In JSON an object with one key: `{"http": {...}}`.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Target {
+    /// Sends an HTTP request.
+    Http(Http),
+    /// Starts a program on the node.
+    Command(Command),
+    /// Does nothing and succeeds: for rehearsals, canaries and measuring.
+    Noop(Noop),
+}
+
+/// The target that does nothing: `{"noop": {}}`.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Noop {}
+
+impl Target {
+    /// The kind's name, as in the definition's key.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "http",
+            Self::Command(_) => "command",
+            Self::Noop(_) => "noop",
+        }
+    }
+}

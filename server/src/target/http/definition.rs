@@ -1,0 +1,91 @@
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::expected::StatusSet;
+use crate::target::Secret;
+
+/// A request to send.
+#[derive(Serialize, Deserialize, Clone, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// `http` or `https`, without a user name or password.
+    pub url: String,
+    /// `POST` unless given.
+    #[serde(default)]
+    pub method: Method,
+    /// Headers beside the ones that Carillon sets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, Secret>,
+    /// A text is sent as it is, anything else as JSON. Where it is absent, `POST`, `PUT` and
+    /// `PATCH` send a JSON object that says which fire this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// The statuses that count as success: 200-299 unless given.
+    #[serde(default)]
+    pub expected_status: StatusSet,
+    /// A text that the response's body must contain to count as success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_body: Option<String>,
+    /// How many redirects are followed: at most 5, which is also the default.
+    #[serde(default = "most_redirects")]
+    pub max_redirects: u8,
+    /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_secret: Option<Secret>,
+}
+
+/// The most redirects that a target may ask to follow.
+pub(crate) const MAX_REDIRECTS: u8 = 5;
+
+fn most_redirects() -> u8 {
+    MAX_REDIRECTS
+}
+
+/// The request's method.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the names are the standard's")]
+pub enum Method {
+    Get,
+    Head,
+    #[default]
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Options,
+}
+
+impl Http {
+    /// A `POST` to `url` with everything else at its default.
+    pub fn post(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            method: Method::Post,
+            headers: BTreeMap::new(),
+            body: None,
+            expected_status: StatusSet::default(),
+            expected_body: None,
+            max_redirects: MAX_REDIRECTS,
+            signing_secret: None,
+        }
+    }
+}
+
+impl fmt::Debug for Http {
+    /// Shows of the URL only where it leads, and nothing of the body: tokens hide in both.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("url", &super::place::origin_of(&self.url))
+            .field("method", &self.method)
+            .field("headers", &self.headers)
+            .field("body", &self.body.as_ref().map(|_| "***"))
+            .field("expected_status", &self.expected_status)
+            .field("expected_body", &self.expected_body)
+            .field("max_redirects", &self.max_redirects)
+            .field("signing_secret", &self.signing_secret)
+            .finish()
+    }
+}

@@ -1,0 +1,85 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// One attempt at one task: everything that a target is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// The run that the task belongs to.
+    pub run_id: Uuid,
+    /// Number of the attempt, from 1.
+    pub attempt: i32,
+    /// Name of the task.
+    pub task: String,
+    /// Name of the namespace.
+    pub namespace: String,
+    /// Name of the schedule; none for a run without one.
+    pub schedule: Option<String>,
+    /// Id of the schedule; none for a run without one.
+    pub schedule_id: Option<Uuid>,
+    /// When the schedule was due; none for a run by hand.
+    pub scheduled_at: Option<DateTime<Utc>>,
+    /// The same text over all attempts: how a receiver recognises a repetition.
+    pub idempotency_key: String,
+    /// W3C trace context to hand on.
+    pub traceparent: Option<String>,
+    /// The JSON that travels with the run.
+    pub context: Value,
+    /// How long the target may take before it is asked to stop.
+    pub timeout: Duration,
+    /// How long it may take to stop before it is killed.
+    pub kill_grace: Duration,
+}
+
+/// One line of a task's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When it was read.
+    pub at: DateTime<Utc>,
+    /// Where it came from.
+    pub stream: Stream,
+    /// The text without its line end; valid UTF-8 without NUL, at most 16 KiB.
+    pub text: String,
+}
+
+/// Where a log line came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// The program's standard output.
+    Stdout,
+    /// The program's standard error.
+    Stderr,
+    /// Carillon itself.
+    System,
+}
+
+/// How an attempt ended. Every way to end carries what was seen until then.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It did what was expected.
+    Succeeded {
+        /// What was seen: status and body, or exit code.
+        output: Value,
+    },
+    /// It did something else, or could not be started.
+    Failed {
+        /// Which step failed and how, in one line without secrets.
+        message: String,
+        /// What was seen.
+        output: Value,
+    },
+    /// It took longer than the invocation's timeout.
+    TimedOut {
+        /// What it was doing, and how it was ended.
+        message: String,
+        /// What was seen.
+        output: Value,
+    },
+    /// It was stopped from outside.
+    Cancelled {
+        /// What was seen.
+        output: Value,
+    },
+}

@@ -1,0 +1,46 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Text that must not show up in a log, an error or a debug print.
+///
+/// It serialises as the text itself, because that is how a definition is stored.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, at the one place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_stored_as_given_and_never_printed() {
+        let secret = Secret::new("whsec_abc");
+        assert_eq!(serde_json::to_string(&secret).unwrap(), r#""whsec_abc""#);
+        assert_eq!(format!("{secret:?}"), "***");
+    }
+}
