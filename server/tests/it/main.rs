@@ -1,0 +1,10 @@
+//! The integration tests: one binary, so that the server is linked once. Folders mirror the rooms.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on says so by panicking, its helpers too"
+)]
+
+mod store;
+mod support;

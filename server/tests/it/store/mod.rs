@@ -1,0 +1,3 @@
+//! The store, against real databases.
+
+mod opening;

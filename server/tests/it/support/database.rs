@@ -1,0 +1,103 @@
+use carillon::store::{Options, Store};
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::postgres;
+
+/// A migrated, empty database of the test's own.
+pub(crate) struct TestDatabase {
+    /// What to hand to a server process.
+    pub(crate) url: String,
+    /// The same, open in this process.
+    pub(crate) store: Store,
+    /// Dropped after the store.
+    place: Place,
+}
+
+enum Place {
+    Folder { _removed_when_dropped: TempDir },
+    Server { admin: String, name: String },
+}
+
+impl TestDatabase {
+    /// A file.
+    pub(crate) async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
+        let store = open(&url).await;
+        Self { url, store, place: Place::Folder { _removed_when_dropped: folder } }
+    }
+
+    /// A clone of the template.
+    pub(crate) async fn postgres() -> Self {
+        let admin = postgres::admin_url().to_owned();
+        let name = format!("test_{}", Uuid::now_v7().simple());
+        let connection = connect(&admin).await;
+        let template = template(&connection, &admin).await;
+        let clone = format!("CREATE DATABASE {name} TEMPLATE {template}");
+        connection.execute_unprepared(&clone).await.unwrap();
+        connection.close().await.unwrap();
+        let url = postgres::with_database(&admin, &name);
+        let store = open(&url).await;
+        Self { url, store, place: Place::Server { admin, name } }
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let Place::Server { admin, name } = &self.place else { return };
+        let (admin, name) = (admin.clone(), name.clone());
+        // Dropping happens inside a runtime that must not block on itself.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let connection = connect(&admin).await;
+                let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+                connection.execute_unprepared(&drop).await.unwrap();
+            });
+        });
+        if dropped.join().is_err() && !std::thread::panicking() {
+            panic!("could not drop the test's database");
+        }
+    }
+}
+
+async fn open(url: &str) -> Store {
+    Store::open(&Options::new(url)).await.unwrap()
+}
+
+async fn connect(url: &str) -> DatabaseConnection {
+    let mut options = sea_orm::ConnectOptions::new(url);
+    options.max_connections(1).sqlx_logging(false);
+    Database::connect(options).await.unwrap()
+}
+
+/// The migrated database that clones are made of. The first process that needs it makes it, under
+/// a lock; it gets its name when it is complete.
+async fn template(connection: &DatabaseConnection, admin: &str) -> String {
+    const LOCK: i64 = 0x6361_7269_6c6c_6f6e;
+    let name = format!("template_{}", build());
+    connection.execute_unprepared(&format!("SELECT pg_advisory_lock({LOCK})")).await.unwrap();
+    let exists = format!("SELECT 1 FROM pg_database WHERE datname = '{name}'");
+    let statement = sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, exists);
+    if connection.query_one_raw(statement).await.unwrap().is_none() {
+        let raw = format!("raw_{}", Uuid::now_v7().simple());
+        connection.execute_unprepared(&format!("CREATE DATABASE {raw}")).await.unwrap();
+        open(&postgres::with_database(admin, &raw)).await.close().await.unwrap();
+        let rename = format!("ALTER DATABASE {raw} RENAME TO {name}");
+        connection.execute_unprepared(&rename).await.unwrap();
+    }
+    connection.execute_unprepared(&format!("SELECT pg_advisory_unlock({LOCK})")).await.unwrap();
+    name
+}
+
+/// Differs from build to build: a migration that was rewritten needs a new template.
+fn build() -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let program = std::env::current_exe().unwrap();
+    let metadata = program.metadata().unwrap();
+    let mut hasher = DefaultHasher::new();
+    (program, metadata.len(), metadata.modified().unwrap()).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}

@@ -1,0 +1,34 @@
+//! What the tests stand on: a fresh database each, on SQLite and on PostgreSQL.
+//!
+//! Nothing here is a mock. A SQLite test gets a file in a folder of its own; a PostgreSQL test
+//! gets a database cloned from a migrated template. The PostgreSQL server is the one that
+//! `CARILLON_TEST_POSTGRES` names by the URL of an administrator's connection, or an ephemeral one
+//! that the test process starts, and that goes away with the process however it ends.
+//!
+//! - `database`: [`TestDatabase`], dropped with its data at the end of the test
+//! - `postgres`: the server behind it
+
+mod database;
+mod postgres;
+
+pub(crate) use database::TestDatabase;
+
+/// Runs each test, an `async fn(TestDatabase)`, on SQLite and on PostgreSQL.
+macro_rules! on_both {
+    ($($test:ident),+ $(,)?) => { $(
+        mod $test {
+            use crate::support::TestDatabase;
+
+            #[tokio::test]
+            async fn on_sqlite() {
+                super::$test(TestDatabase::sqlite().await).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                super::$test(TestDatabase::postgres().await).await;
+            }
+        }
+    )+ };
+}
+pub(crate) use on_both;
