@@ -14,9 +14,17 @@
 
 pub(crate) mod bulk;
 mod changes;
+pub mod claims;
+mod definitions;
 mod dialect;
 mod error;
+pub mod handoffs;
+pub mod leases;
+pub mod logs;
+pub mod nodes;
 mod open;
+pub mod recoveries;
+pub mod runs;
 
 use sea_orm::{
     DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,

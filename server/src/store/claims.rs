@@ -1,0 +1,283 @@
+//! Claiming due schedules: reading them locked, writing their fires, moving their cursors. The
+//! planner calls these inside one transaction; that it is one is the guarantee.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Strings, Timestamp,
+    fire::{Kind, Reason, Verdict},
+    schedule::{CatchUp, DstGap, DstOverlap, Overlap},
+};
+use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk};
+
+/// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
+/// copies it inside the database.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct DueSchedule {
+    /// Key.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The version that is claimed.
+    pub version: i32,
+    /// See `entity::schedule`, like all that follow.
+    pub expressions: Strings,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub zone: String,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub dst_gap: DstGap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub dst_overlap: DstOverlap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub anchor_at: Timestamp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub start_at: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub end_at: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub jitter_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up: CatchUp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub grace_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_max: i32,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_spacing_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub catch_up_window_ms: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub overlap: Overlap,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub start_deadline_ms: Option<i64>,
+    /// The cursor.
+    pub next_scheduled_at: Timestamp,
+}
+
+/// The columns of [`DueSchedule`].
+pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
+    dst_overlap, anchor_at, start_at, end_at, jitter_ms, catch_up, grace_ms, catch_up_max, \
+    catch_up_spacing_ms, catch_up_window_ms, overlap, start_deadline_ms, next_scheduled_at";
+
+/// A fire to be written.
+#[derive(Clone, Debug)]
+pub struct NewFire {
+    /// Key.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Its version.
+    pub schedule_version: i32,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+    /// When it is to run.
+    pub due_at: Timestamp,
+    /// The last instant of the range.
+    pub last_scheduled_at: Timestamp,
+    /// How many instants it accounts for.
+    pub count: i64,
+    /// What the clock did there.
+    pub kind: Kind,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// What the reason names.
+    pub detail: Option<String>,
+    /// The node that hands it over next; none leaves it to whoever comes when it is due.
+    pub claimed_by: Option<Uuid>,
+}
+
+/// Where a schedule's cursor goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Advance {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The next instant that is not accounted for.
+    pub next_scheduled_at: Option<Timestamp>,
+    /// When to claim it.
+    pub next_fire_at: Option<Timestamp>,
+    /// The last instant that is accounted for.
+    pub last_fire_at: Option<Timestamp>,
+}
+
+impl Store {
+    /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
+    /// those that another node is claiming are passed over.
+    pub async fn lock_due_schedules(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<DueSchedule>, StoreError> {
+        let sql = format!(
+            "SELECT {DUE_COLUMNS} FROM schedule \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 \
+             ORDER BY next_fire_at LIMIT $2 {}",
+            self.dialect().skip_locked("schedule")
+        );
+        let values = [now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// For each of `schedules` that has a run alive or an intent on its way to one: how many, and
+    /// the latest of them.
+    pub async fn live_by_schedule(
+        &self,
+        tx: &DatabaseTransaction,
+        schedules: &[Uuid],
+    ) -> Result<HashMap<Uuid, Live>, StoreError> {
+        if schedules.is_empty() {
+            return Ok(HashMap::new());
+        }
+        // `max` has no meaning for keys on PostgreSQL, but their text has the same order.
+        let text = if self.dialect().is_postgres() { "l.id::text" } else { "hex(l.id)" };
+        let sql = format!(
+            "SELECT l.schedule_id AS schedule_id, count(*) AS runs, max({text}) AS latest FROM ( \
+               SELECT run.schedule_id, run.id FROM v JOIN run ON run.schedule_id = v.id \
+                WHERE run.state IN ('queued', 'running', 'retrying') \
+               UNION ALL \
+               SELECT fire.schedule_id, fire.id FROM v JOIN fire ON fire.schedule_id = v.id \
+                WHERE fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL \
+             ) l GROUP BY l.schedule_id"
+        );
+        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![],
+        );
+        let rows = LiveRow::find_by_statement(statement).all(tx).await?;
+        let live = |row: LiveRow| {
+            let latest = Uuid::try_parse(&row.latest).unwrap_or_default();
+            (row.schedule_id, Live { runs: row.runs, latest })
+        };
+        Ok(rows.into_iter().map(live).collect())
+    }
+
+    /// Writes the fires that do not exist yet and says which those were. A slot that is taken is
+    /// somebody else's: the unique key decided.
+    pub async fn insert_fires_if_absent(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[NewFire],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if fires.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let decided = |fire: &NewFire| (fire.verdict != Verdict::Pending).then_some(now.0);
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .uuid("namespace_id", fires.iter().map(|fire| fire.namespace_id))
+            .uuid("schedule_id", fires.iter().map(|fire| fire.schedule_id))
+            .int("schedule_version", fires.iter().map(|fire| i64::from(fire.schedule_version)))
+            .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
+            .int("due_at", fires.iter().map(|fire| fire.due_at.0))
+            .int("last_scheduled_at", fires.iter().map(|fire| fire.last_scheduled_at.0))
+            .int("count", fires.iter().map(|fire| fire.count))
+            .text("kind", fires.iter().map(|fire| fire.kind.to_value()))
+            .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
+            .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
+            .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .uuid("claimed_by", fires.iter().map(|fire| fire.claimed_by))
+            .int("decided_at", fires.iter().map(decided))
+            .statement(
+                self.dialect(),
+                "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
+                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+                   claimed_by, claimed_at, decided_at, recovery_attempts) \
+                 SELECT id, namespace_id, schedule_id, schedule_version, \
+                   scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
+                   claimed_by, {0}, decided_at, 0 FROM v WHERE true \
+                 ON CONFLICT (schedule_id, scheduled_at) DO NOTHING RETURNING id",
+                vec![now.0.into()],
+            );
+        returned_ids(tx, statement).await
+    }
+
+    /// Moves the cursors of schedules that this transaction holds.
+    pub async fn advance_cursors(
+        &self,
+        tx: &DatabaseTransaction,
+        advances: &[Advance],
+    ) -> Result<(), StoreError> {
+        if advances.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE schedule SET next_scheduled_at = v.next_scheduled_at, \
+               next_fire_at = v.next_fire_at, \
+               last_fire_at = coalesce(v.last_fire_at, schedule.last_fire_at), changed = {} \
+             FROM v WHERE schedule.id = v.id",
+            self.dialect().stamp("schedule")
+        );
+        let ms = |at: Option<Timestamp>| at.map(|at| at.0);
+        let statement = Bulk::default()
+            .uuid("id", advances.iter().map(|advance| advance.schedule_id))
+            .int("next_scheduled_at", advances.iter().map(|advance| ms(advance.next_scheduled_at)))
+            .int("next_fire_at", advances.iter().map(|advance| ms(advance.next_fire_at)))
+            .int("last_fire_at", advances.iter().map(|advance| ms(advance.last_fire_at)))
+            .statement(self.dialect(), &sql, vec![]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// The distinct instants until `until` at which something falls due: schedules to be claimed
+    /// and intents that wait for their time. Those that are overdue included.
+    pub async fn due_instants(
+        &self,
+        until: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: i64,
+        }
+        let statement = self.dialect().statement(
+            "SELECT at FROM (SELECT next_fire_at AS at FROM schedule \
+               WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 \
+               ORDER BY next_fire_at LIMIT $2) s \
+             UNION \
+             SELECT due_at AS at FROM fire \
+              WHERE verdict = 'pending' AND claimed_by IS NULL AND due_at <= $1 \
+             ORDER BY at",
+            [until.0.into(), limit.cast_signed().into()],
+        );
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| Timestamp(row.at)).collect())
+    }
+}
+
+/// What is alive of a schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// How many.
+    pub runs: i64,
+    /// The latest.
+    pub latest: Uuid,
+}
+
+#[derive(FromQueryResult)]
+struct LiveRow {
+    schedule_id: Uuid,
+    runs: i64,
+    latest: String,
+}
+
+/// The keys that a statement's `RETURNING id` gives back.
+pub(super) async fn returned_ids(
+    tx: &DatabaseTransaction,
+    statement: sea_orm::Statement,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let mut ids = HashSet::new();
+    for row in tx.query_all_raw(statement).await? {
+        ids.insert(row.try_get_by_index::<Uuid>(0)?);
+    }
+    Ok(ids)
+}

@@ -1,0 +1,20 @@
+//! The definitions that runs keep to their end.
+
+use entity::workflow_version;
+use sea_orm::EntityTrait;
+use uuid::Uuid;
+
+use super::{Store, StoreError};
+
+impl Store {
+    /// One definition, if it exists. It never changes.
+    pub async fn definition(
+        &self,
+        workflow_id: Uuid,
+        version: i32,
+    ) -> Result<Option<serde_json::Value>, StoreError> {
+        let row =
+            workflow_version::Entity::find_by_id((workflow_id, version)).one(self.read()).await?;
+        Ok(row.map(|row| row.definition))
+    }
+}

@@ -1,0 +1,272 @@
+//! The hand-off: from an intent in the ledger to a run. Phase 2 of a fire.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Timestamp,
+    fire::{Reason, Verdict},
+};
+use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+
+/// An intent that is to be handed over.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Intent {
+    /// The fire, and the run that it becomes.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The version that was claimed.
+    pub schedule_version: i32,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+    /// When it was to run.
+    pub due_at: Timestamp,
+    /// When it was claimed.
+    pub claimed_at: Timestamp,
+    /// How often recovery has tried.
+    pub recovery_attempts: i32,
+}
+
+/// The columns of [`Intent`].
+pub(super) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, fire.schedule_id, \
+    fire.schedule_version, fire.scheduled_at, fire.due_at, fire.claimed_at, fire.recovery_attempts";
+
+/// What a hand-off must know of the schedule as it is now.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Current {
+    /// The schedule.
+    pub id: Uuid,
+    /// Its name, for the targets.
+    pub name: String,
+    /// Its version.
+    pub version: i32,
+    /// Whether it may fire.
+    pub enabled: bool,
+    /// Whether it is gone.
+    pub deleted_at: Option<Timestamp>,
+    /// See `entity::schedule`.
+    pub start_deadline_ms: Option<i64>,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
+    /// The tenant's name, for the targets.
+    pub namespace: String,
+    /// What travels with the run, if this node starts it at once.
+    pub context: serde_json::Value,
+}
+
+/// A run that a fire starts.
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    /// The fire's key.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
+    /// The instant.
+    pub scheduled_at: Timestamp,
+    /// When it was to run.
+    pub due_at: Timestamp,
+    /// Its attempts.
+    pub max_attempts: i32,
+    /// What travels with it.
+    pub context: serde_json::Value,
+    /// Whether recovery starts it.
+    pub is_recovery: bool,
+    /// For the receiver.
+    pub idempotency_key: String,
+    /// Why its fire starts.
+    pub reason: Reason,
+    /// Set when this node starts it in the same transaction.
+    pub start: Option<Start>,
+}
+
+/// A first attempt that starts with the hand-off.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The task.
+    pub task: String,
+    /// From when on any node may declare it timed out.
+    pub hard_deadline_at: Timestamp,
+}
+
+/// A fire that is not to run after all.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The fire.
+    pub id: Uuid,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// What the reason names.
+    pub detail: Option<String>,
+}
+
+impl Store {
+    /// The schedules of `ids` as they are now.
+    pub async fn current_schedules(
+        &self,
+        tx: &DatabaseTransaction,
+        ids: &HashSet<Uuid>,
+    ) -> Result<HashMap<Uuid, Current>, StoreError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
+            self.dialect(),
+            "SELECT s.id, s.name, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, \
+               s.workflow_id, s.context, w.version AS workflow_version, n.name AS namespace \
+             FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
+             JOIN namespace n ON n.id = s.namespace_id",
+            vec![],
+        );
+        let rows = Current::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+    }
+
+    /// Links the intents to the runs that they become, if they are still without; says which.
+    pub async fn start_fires_if_pending(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[NewRun],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if runs.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().map(|run| run.id))
+            .text("reason", runs.iter().map(|run| run.reason.to_value()))
+            .statement(
+                self.dialect(),
+                "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
+                   decided_at = {0} \
+                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
+                   AND fire.run_id IS NULL RETURNING fire.id",
+                vec![now.0.into()],
+            );
+        returned_ids(tx, statement).await
+    }
+
+    /// Writes the verdict of intents that are not to run, if they are still without one.
+    pub async fn decide_fires_if_pending(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[Decided],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if fires.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
+            .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
+            .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .statement(
+                self.dialect(),
+                "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
+                   decided_at = {0} \
+                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
+                   AND fire.run_id IS NULL",
+                vec![now.0.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Writes the runs of fires that this transaction has just linked: those with a `start` as
+    /// running on `node`, with their first attempt, the others into the queue.
+    pub async fn insert_fired_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[NewRun],
+        node: Uuid,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \
+               workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
+               started_at, attempt, max_attempts, recovery_attempts, node_id, epoch, \
+               hard_deadline_at, context, is_recovery, idempotency_key, changed) \
+             SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
+               'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
+               due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
+               0, CASE WHEN started = 1 THEN {{1}} END, started, hard_deadline_at, context, \
+               is_recovery = 1, idempotency_key, {} FROM v WHERE true",
+            self.dialect().stamp("run")
+        );
+        let deadline = |run: &NewRun| run.start.as_ref().map(|start| start.hard_deadline_at.0);
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().map(|run| run.id))
+            .uuid("namespace_id", runs.iter().map(|run| run.namespace_id))
+            .uuid("schedule_id", runs.iter().map(|run| run.schedule_id))
+            .uuid("workflow_id", runs.iter().map(|run| run.workflow_id))
+            .int("workflow_version", runs.iter().map(|run| i64::from(run.workflow_version)))
+            .int("scheduled_at", runs.iter().map(|run| run.scheduled_at.0))
+            .int("due_at", runs.iter().map(|run| run.due_at.0))
+            .int("started", runs.iter().map(|run| i64::from(run.start.is_some())))
+            .int("max_attempts", runs.iter().map(|run| i64::from(run.max_attempts)))
+            .int("hard_deadline_at", runs.iter().map(deadline))
+            .json("context", runs.iter().map(|run| run.context.clone()))
+            .int("is_recovery", runs.iter().map(|run| i64::from(run.is_recovery)))
+            .text("idempotency_key", runs.iter().map(|run| run.idempotency_key.clone()))
+            .statement(self.dialect(), &sql, vec![now.0.into(), node.into()]);
+        tx.execute_raw(statement).await?;
+
+        let started: Vec<(Uuid, &Start)> =
+            runs.iter().filter_map(|run| Some((run.id, run.start.as_ref()?))).collect();
+        if started.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", started.iter().map(|(id, _)| *id))
+            .text("task", started.iter().map(|(_, start)| start.task.clone()))
+            .statement(
+                self.dialect(),
+                "INSERT INTO task_run (run_id, task, attempt, state, node_id, started_at) \
+                 SELECT run_id, task, 1, 'running', {0}, {1} FROM v WHERE true",
+                vec![node.into(), now.0.into()],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Takes the intents that nobody owns and whose time has come: late runs of a catch-up, the
+    /// fires of a resumed schedule.
+    pub async fn adopt_due_intents(
+        &self,
+        tx: &DatabaseTransaction,
+        node: Uuid,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Intent>, StoreError> {
+        let sql = format!(
+            "UPDATE fire SET claimed_by = $1, claimed_at = $2 WHERE id IN ( \
+               SELECT id FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
+                 AND due_at <= $2 ORDER BY due_at, scheduled_at LIMIT $3 {}) \
+             RETURNING {INTENT_COLUMNS}",
+            self.dialect().skip_locked("fire")
+        );
+        let values = [node.into(), now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let mut intents = Intent::find_by_statement(statement).all(tx).await?;
+        intents.sort_by_key(|intent| (intent.due_at, intent.scheduled_at));
+        Ok(intents)
+    }
+}

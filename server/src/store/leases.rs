@@ -1,0 +1,50 @@
+//! Terms of ownership of the services that one node does for all, on the database's clock.
+
+use std::time::Duration;
+
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use super::{Store, StoreError};
+
+/// The answer to who may do a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// This node, in this epoch, until its term ends.
+    Held(i64),
+    /// Another one.
+    Elsewhere,
+}
+
+impl Store {
+    /// Takes the lease if it is free or its term is over, or renews one's own.
+    pub async fn hold_lease_if_free(
+        &self,
+        name: &str,
+        holder: Uuid,
+        term: Duration,
+    ) -> Result<Term, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            epoch: i64,
+        }
+        let now = self.dialect().now();
+        let sql = format!(
+            "INSERT INTO lease (name, holder, epoch, until_at) VALUES ($1, $2, 1, {now} + $3) \
+             ON CONFLICT (name) DO UPDATE SET \
+               epoch = CASE WHEN lease.holder = excluded.holder THEN lease.epoch \
+                            ELSE lease.epoch + 1 END, \
+               holder = excluded.holder, until_at = excluded.until_at \
+             WHERE lease.holder = excluded.holder OR lease.until_at < {now} \
+               OR NOT EXISTS (SELECT 1 FROM node \
+                              WHERE node.id = lease.holder AND node.state = 'alive') \
+             RETURNING epoch"
+        );
+        let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
+        let values = [name.into(), holder.into(), term.into()];
+        let tx = self.begin().await?;
+        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
+        tx.commit().await?;
+        Ok(row.map_or(Term::Elsewhere, |row| Term::Held(row.epoch)))
+    }
+}
