@@ -6,5 +6,6 @@
     reason = "a test that cannot go on says so by panicking, its helpers too"
 )]
 
+mod rooms;
 mod store;
 mod support;
