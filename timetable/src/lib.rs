@@ -1,1 +1,80 @@
-//! To be written.
+//! The one calculator of time: when does a schedule fire?
+//!
+//! Scheduler, API, console, CLI and tests all ask this crate, so a preview never disagrees with
+//! reality, on the nights when the clocks change included. It is pure: the same definition and
+//! the same arguments get the same answer on every node. It reads no clock, knows no database and
+//! no async; the rules of zones, read once at first use, are its only input from outside
+//! ([`zone_data`]).
+//!
+//! ```
+//! use chrono::{DateTime, Utc};
+//! use timetable::{Definition, DstPolicy, FireKind, Timetable};
+//!
+//! let timetable = Timetable::new(&Definition {
+//!     expressions: vec!["30 2 * * *".to_owned()],
+//!     zone: "America/New_York".to_owned(),
+//!     dst: DstPolicy::default(),
+//!     anchor: DateTime::UNIX_EPOCH,
+//!     start: None,
+//!     end: None,
+//!     jitter: std::time::Duration::ZERO,
+//!     seed: [0; 16],
+//! })?;
+//! // The clocks go from 02:00 to 03:00 that night: 02:30 does not exist.
+//! let after: DateTime<Utc> = "2026-03-08T06:00:00Z".parse().expect("an instant");
+//! let fire = timetable.next(after).expect("it fires every day");
+//! assert_eq!(fire.at.to_rfc3339(), "2026-03-08T07:00:00+00:00");
+//! assert_eq!(fire.local.to_string(), "2026-03-08 03:00:00");
+//! assert_eq!(fire.kind, FireKind::Shifted);
+//! # Ok::<(), timetable::TimingError>(())
+//! ```
+//!
+//! The rule, in full:
+//!
+//! 1. Cron fields are read on the wall clock of the definition's zone. A **fixed** expression is
+//!    one whose second, minute and hour do not begin with `*`; any other is a **wildcard**.
+//! 2. Where the clock jumps forward by less than three hours, a fixed time that does not exist
+//!    fires once at the first instant after the gap (or not at all, by [`Gap::Skip`]); its nominal
+//!    date decides whether the day matches. Wildcard times that do not exist do not fire.
+//! 3. Where it goes back by up to three hours, a fixed time fires the first time (or the last, or
+//!    both, by [`Overlap`]); a wildcard time fires both times.
+//! 4. A larger change is a correction: nothing is made up, repeated times fire again.
+//! 5. `@every` and `@at` are elapsed and absolute time and know no zone.
+//! 6. An instant that several expressions name is one fire. Fires are strictly increasing.
+//!
+//! The rooms, from the text to the answer:
+//!
+//! - `expression`: the strict grammar and its errors.
+//! - `pattern`: cron compiled through croner into sets: which civil times match.
+//! - `zone`: names, rules, and the spans during which a clock runs straight.
+//! - `lane`: a pattern on a zone's clock; the rule above is decided there.
+//! - `source`, `fires`, `count`: unions of all kinds of expression.
+//! - `describe`, `lint`: the same in words.
+//! - `cache`: compiled patterns, shared.
+
+mod cache;
+mod calendar;
+mod count;
+mod definition;
+mod describe;
+mod error;
+mod expression;
+mod fire;
+mod fires;
+mod hash;
+mod jitter;
+mod lane;
+mod lint;
+mod pattern;
+mod source;
+mod timetable;
+mod zone;
+
+pub use cache::Cache;
+pub use definition::{Definition, DstPolicy, Gap, Overlap};
+pub use error::TimingError;
+pub use fire::{Fire, FireKind};
+pub use fires::Fires;
+pub use lint::{Warning, WarningCode};
+pub use timetable::Timetable;
+pub use zone::{ZoneData, ZoneSource, zone_data, zone_names};

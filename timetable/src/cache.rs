@@ -1,0 +1,127 @@
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{definition::Definition, error::TimingError, pattern::Pattern, timetable::Timetable};
+
+/// A bounded, thread-safe cache of compiled patterns.
+///
+/// Compiling a cron expression costs tens of microseconds, and a fleet has far fewer distinct
+/// expressions than schedules. Timetables made by one cache share the pattern of equal
+/// expressions, whoever wrote them and in whichever zone.
+#[derive(Debug)]
+pub struct Cache {
+    /// Half of what may be kept.
+    half: usize,
+    patterns: Mutex<Generations>,
+}
+
+/// What was used lately, and what was used before that. When the young are half of what may be
+/// kept they become the old, and the old go: what is used often is always among them, and neither
+/// a look-up nor a drop ever searches.
+#[derive(Debug, Default)]
+struct Generations {
+    young: HashMap<String, Arc<Pattern>>,
+    old: HashMap<String, Arc<Pattern>>,
+}
+
+impl Cache {
+    /// A cache that keeps at most `capacity` patterns, of about a kilobyte each.
+    pub fn new(capacity: usize) -> Cache {
+        Cache { half: (capacity / 2).max(1), patterns: Mutex::default() }
+    }
+
+    /// Checks and compiles a definition, as [`Timetable::new`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Timetable::new`]. What was refused is not kept.
+    pub fn timetable(&self, definition: &Definition) -> Result<Timetable, TimingError> {
+        Timetable::build(definition, |cron| {
+            let key = Pattern::key(cron);
+            if let Some(pattern) = self.get(&key) {
+                return Ok(pattern);
+            }
+            // Compiled outside the lock: at worst two threads do the same work once.
+            let pattern = Arc::new(Pattern::compile(cron)?);
+            self.put(key, &pattern);
+            Ok(pattern)
+        })
+    }
+
+    fn get(&self, key: &str) -> Option<Arc<Pattern>> {
+        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pattern) = patterns.young.get(key) {
+            return Some(Arc::clone(pattern));
+        }
+        let (key, pattern) = patterns.old.remove_entry(key)?;
+        patterns.keep(key, &pattern, self.half);
+        Some(pattern)
+    }
+
+    fn put(&self, key: String, pattern: &Arc<Pattern>) {
+        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        patterns.keep(key, pattern, self.half);
+    }
+}
+
+impl Generations {
+    fn keep(&mut self, key: String, pattern: &Arc<Pattern>, half: usize) {
+        if self.young.len() >= half {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, Arc::clone(pattern));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::{DstPolicy, timetable::Timetable};
+
+    fn definition(expression: &str) -> Definition {
+        Definition {
+            expressions: vec![expression.to_owned()],
+            zone: "UTC".to_owned(),
+            dst: DstPolicy::default(),
+            anchor: DateTime::UNIX_EPOCH,
+            start: None,
+            end: None,
+            jitter: std::time::Duration::ZERO,
+            seed: [0; 16],
+        }
+    }
+
+    fn kept(cache: &Cache) -> usize {
+        let patterns = cache.patterns.lock().expect("not poisoned");
+        patterns.young.len() + patterns.old.len()
+    }
+
+    #[test]
+    fn a_cache_never_holds_more_than_its_capacity() {
+        let cache = Cache::new(10);
+        for minute in 0..60 {
+            for _ in 0..2 {
+                let cached = cache.timetable(&definition(&format!("{minute} * * * *")));
+                let after = DateTime::UNIX_EPOCH;
+                let plain = Timetable::new(&definition(&format!("{minute} * * * *")));
+                assert_eq!(cached.expect("valid").next(after), plain.expect("valid").next(after));
+            }
+            assert!(kept(&cache) <= 10);
+        }
+    }
+
+    #[test]
+    fn equal_expressions_share_a_pattern_and_refused_ones_are_not_kept() {
+        let cache = Cache::new(10);
+        for text in ["0 9 * * 1-5", "0  9 * * MON-FRI", "00 09 ? * mon-fri"] {
+            cache.timetable(&definition(text)).expect("valid");
+        }
+        assert_eq!(kept(&cache), 1);
+        cache.timetable(&definition("0 0 30 2 *")).expect_err("never occurs");
+        assert_eq!(kept(&cache), 1);
+    }
+}

@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// When something should fire: what a person or a module file says, not yet checked.
+///
+/// [`Timetable::new`](crate::Timetable::new) checks it and compiles it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// One to sixteen expressions, in union: cron with 5, 6 or 7 fields, a nickname, `@every` or
+    /// `@at`. An instant that several of them name is one fire.
+    pub expressions: Vec<String>,
+    /// The canonical IANA name of the zone on whose wall clock cron fields are read.
+    pub zone: String,
+    /// What happens to fixed times when the clock changes.
+    pub dst: DstPolicy,
+    /// Where `@every` counts from: it fires at `anchor + k * interval` for k = 1, 2, 3, ...
+    pub anchor: DateTime<Utc>,
+    /// No fire before this instant (inclusive).
+    pub start: Option<DateTime<Utc>>,
+    /// No fire from this instant on (exclusive).
+    pub end: Option<DateTime<Utc>>,
+    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at); zero for none, at
+    /// most a day.
+    pub jitter: Duration,
+    /// The schedule's identity in bytes. It decides what `H` stands for and how far each fire is
+    /// jittered, so both are the same on every node and after every restart.
+    pub seed: [u8; 16],
+}
+
+/// What happens to a *fixed* time (no field of its time of day begins with `*`) on a day on which
+/// the clock changes by up to three hours. Wildcard times and larger changes need no policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", default)]
+pub struct DstPolicy {
+    /// A local time that does not exist, because the clock jumped over it.
+    pub gap: Gap,
+    /// A local time that comes twice, because the clock went back.
+    pub overlap: Overlap,
+}
+
+/// A fixed time that does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gap {
+    /// Fires once, at the first instant after the gap.
+    #[default]
+    Shift,
+    /// Does not fire.
+    Skip,
+}
+
+/// A fixed time that comes twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// Fires the first time only.
+    #[default]
+    First,
+    /// Fires the second time only.
+    Last,
+    /// Fires both times.
+    Both,
+}

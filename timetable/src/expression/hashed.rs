@@ -1,0 +1,63 @@
+//! `H`: a value that spreads schedules over the field instead of starting all of them at zero.
+//!
+//! As in Jenkins: `H` is one value of the field (days of month stop at 28), `H(0-29)` one value of
+//! a range, `H/15` every fifteenth value from a hashed start, `H(0-29)/10` both. The value depends
+//! on the schedule's seed and on the field, not on the rest of the expression, so it survives
+//! restarts, edits of other fields and a move to another node.
+
+use super::{Item, Unit, value};
+use crate::{error::Fault, hash};
+
+pub(crate) struct Hashed {
+    unit: Unit,
+    low: u16,
+    high: u16,
+}
+
+impl Hashed {
+    /// Does an item begin with an `H` of its own? No name of a month or weekday begins with one.
+    pub(crate) fn starts(item: &str) -> bool {
+        item.starts_with(['H', 'h'])
+    }
+
+    /// Parses `H` or `H(low-high)`, which begins at byte `at`.
+    pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<Hashed, Fault> {
+        let here = at..at + text.len();
+        if unit == Unit::Year {
+            return Err(Fault::new("`H` in the year field", "name the years").at(here));
+        }
+        let rest = &text[1..];
+        if rest.is_empty() {
+            let values = unit.hashed();
+            return Ok(Hashed { unit, low: *values.start(), high: *values.end() });
+        }
+        let bounds = rest
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .and_then(|bounds| bounds.split_once('-'));
+        let Some((low, high)) = bounds else {
+            return Err(Fault::new(
+                format!("{:?} is not a form of `H`", crate::error::cut(text)),
+                "write `H`, `H/15`, `H(0-29)` or `H(0-29)/10`",
+            )
+            .at(here));
+        };
+        let (low, high) = value::range(unit, low, high, at + 2)?;
+        Ok(Hashed { unit, low, high })
+    }
+
+    /// The values that this seed gets.
+    pub(crate) fn resolve(self, step: Option<u16>, seed: &[u8; 16]) -> Result<Item, Fault> {
+        let Hashed { unit, low, high } = self;
+        let width = high - low + 1;
+        // In steps, only the first step's worth of values can be the start.
+        let choices = step.map_or(width, |step| step.min(width));
+        // Below `choices`, which is a u16.
+        let offset = hash::below(seed, unit as u64, u64::from(choices)) as u16;
+        let start = low + offset;
+        Ok(match step {
+            None => Item::Value(start),
+            Some(step) => Item::Range { low: start, high, step: Some(step) },
+        })
+    }
+}

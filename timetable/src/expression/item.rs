@@ -1,0 +1,52 @@
+use super::Unit;
+
+/// One item of a field's list, with names and `H` already turned into numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// `*`, `?` and `*/n`.
+    Any { step: Option<u16> },
+    /// `7`.
+    Value(u16),
+    /// `1-5` and `0-30/10`.
+    Range { low: u16, high: u16, step: Option<u16> },
+    /// `5/15`: from a value to the end of the field.
+    From { low: u16, step: u16 },
+    /// `L` in the day of month: the last day.
+    LastDay,
+    /// `LW`: the last of Monday to Friday in the month.
+    LastWorkday,
+    /// `15W`: the Monday to Friday nearest to a day, in the same month.
+    NearestWorkday(u16),
+    /// `5#3`: the third Friday.
+    Nth { weekday: u16, nth: u16 },
+    /// `5L`: the last Friday.
+    LastOf { weekday: u16 },
+}
+
+impl Item {
+    /// The item as croner's strict parser reads it.
+    ///
+    /// Three readings are ours and are made explicit here: `*/n` in the year counts from 1970,
+    /// `x/n` ends where the field ends, and in the day of week that is Saturday, so that Sunday
+    /// is not counted a second time as 7.
+    pub(crate) fn canonical(self, unit: Unit) -> String {
+        match self {
+            Item::Any { step: None } => "*".to_owned(),
+            Item::Any { step: Some(step) } if unit == Unit::Year => {
+                format!("{}-{}/{step}", super::unit::FIRST_STEPPED_YEAR, unit.last())
+            }
+            Item::Any { step: Some(step) } => format!("*/{step}"),
+            Item::Value(value) => value.to_string(),
+            Item::Range { low, high, step: None } => format!("{low}-{high}"),
+            Item::Range { low, high, step: Some(step) } => format!("{low}-{high}/{step}"),
+            // Only Sunday written as 7 lies beyond the end.
+            Item::From { low, .. } if low > unit.last() => low.to_string(),
+            Item::From { low, step } => format!("{low}-{}/{step}", unit.last()),
+            Item::LastDay => "L".to_owned(),
+            Item::LastWorkday => "LW".to_owned(),
+            Item::NearestWorkday(day) => format!("{day}W"),
+            Item::Nth { weekday, nth } => format!("{weekday}#{nth}"),
+            Item::LastOf { weekday } => format!("{weekday}L"),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a person types, checked and turned into numbers.
+//!
+//! Promises: every text of every shape is answered in microseconds, either by a value or by a
+//! [`Fault`] that says where it is wrong, what was expected and what to do; nothing that is
+//! accepted here is refused by croner later. It knows no zone and no instant.
+//!
+//! - [`text`]: what holds for every expression: length, ASCII, words.
+//! - [`unit`]: the seven fields, their bounds and names.
+//! - [`field`], [`item`], [`value`], [`hashed`]: the grammar of a cron field.
+//! - [`every`], [`at`]: the arguments of `@every` and `@at`.
+
+mod at;
+mod every;
+mod field;
+mod hashed;
+mod item;
+mod text;
+pub(crate) mod unit;
+mod value;
+
+pub(crate) use at::LAST_SECOND;
+pub(crate) use field::Field;
+pub(crate) use item::Item;
+pub(crate) use unit::Unit;
+
+use crate::error::Fault;
+
+/// One checked expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expression {
+    /// Cron, or a nickname of it.
+    Cron(Cron),
+    /// `@every`: an interval in seconds.
+    Every(i64),
+    /// `@at`: an instant in unix milliseconds.
+    At(i64),
+}
+
+/// The nicknames and what they stand for.
+pub(crate) const NICKNAMES: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+const NICKNAME_HELP: &str = "use @yearly, @annually, @monthly, @weekly, @daily, @midnight, \
+                             @hourly, `@every 90s` or `@at 2026-11-01T09:00:00Z`, and nothing \
+                             after it";
+
+impl Expression {
+    /// Checks `text`; `seed` decides what `H` stands for.
+    pub(crate) fn parse(text: &str, seed: &[u8; 16]) -> Result<Expression, Fault> {
+        let words = text::words(text)?;
+        let Some(&(first, at)) = words.first() else {
+            return Err(Fault::new(
+                "the expression is empty",
+                "write five fields, as in `30 2 * * *`, or a nickname such as @daily",
+            ));
+        };
+        if !first.starts_with('@') {
+            return Cron::parse(&words, seed).map(Expression::Cron);
+        }
+        match (first, &words[1..]) {
+            ("@every", [(interval, at)]) => every::parse(interval, *at).map(Expression::Every),
+            ("@at", [(instant, at)]) => at::parse(instant, *at).map(Expression::At),
+            ("@every", _) => Err(Fault::new(
+                "@every takes one interval",
+                "write it without spaces, as in `@every 1h30m`",
+            )
+            .at(at..text.len())),
+            ("@at", _) => Err(Fault::new(
+                "@at takes one instant",
+                "write unix seconds or RFC 3339, as in `@at 2026-11-01T09:00:00Z`",
+            )
+            .at(at..text.len())),
+            (name, rest) => {
+                let known = NICKNAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+                match (known, rest) {
+                    (Some((_, cron)), []) => {
+                        Cron::parse(&text::words(cron)?, seed).map(Expression::Cron)
+                    }
+                    (Some(_), [(_, from), ..]) => {
+                        Err(Fault::new(format!("{} takes nothing after it", name), NICKNAME_HELP)
+                            .at(*from..text.len()))
+                    }
+                    (None, _) => Err(Fault::new(
+                        format!("{:?} is not a nickname", crate::error::cut(name)),
+                        NICKNAME_HELP,
+                    )
+                    .at(at..at + name.len())),
+                }
+            }
+        }
+    }
+}
+
+/// A checked cron expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cron {
+    /// All seven fields in order, those that were not written with their defaults.
+    fields: [Field; 7],
+}
+
+impl Cron {
+    fn parse(words: &[(&str, usize)], seed: &[u8; 16]) -> Result<Cron, Fault> {
+        if let Some(fault) = text::zone_inside(words) {
+            return Err(fault);
+        }
+        let Some(layout) = Unit::layout(words.len()) else {
+            return Err(text::field_count(words));
+        };
+        let mut fields = [
+            Field::default_of(Unit::Second),
+            Field::default_of(Unit::Minute),
+            Field::default_of(Unit::Hour),
+            Field::default_of(Unit::DayOfMonth),
+            Field::default_of(Unit::Month),
+            Field::default_of(Unit::DayOfWeek),
+            Field::default_of(Unit::Year),
+        ];
+        for (&unit, &(word, at)) in layout.iter().zip(words) {
+            fields[unit as usize] = Field::parse(unit, word, at, seed)?;
+        }
+        Ok(Cron { fields })
+    }
+
+    pub(crate) fn field(&self, unit: Unit) -> &Field {
+        &self.fields[unit as usize]
+    }
+
+    /// Does no field of the time of day begin with `*`? Fixed times are protected when the clock
+    /// changes; wildcard times follow the clock.
+    pub(crate) fn fixed(&self) -> bool {
+        [Unit::Second, Unit::Minute, Unit::Hour].iter().all(|unit| !self.field(*unit).starred)
+    }
+
+    /// Must a day match both day fields? Otherwise either will do, if both are restricted.
+    pub(crate) fn both_days(&self) -> bool {
+        let (month, week) = (self.field(Unit::DayOfMonth), self.field(Unit::DayOfWeek));
+        month.starred || week.starred || week.both
+    }
+
+    /// The first six fields as croner's strict parser reads them.
+    pub(crate) fn canonical(&self) -> String {
+        let fields: Vec<String> = self.fields[..6].iter().map(Field::canonical).collect();
+        fields.join(" ")
+    }
+}

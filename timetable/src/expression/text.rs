@@ -1,0 +1,74 @@
+//! What holds for every expression, whatever its kind.
+
+use crate::error::{Fault, cut};
+
+/// The longest expression, in bytes.
+const LIMIT: usize = 256;
+
+const LAYOUT: &str = "write 5 fields (minute, hour, day of month, month, day of week), 6 (a second \
+                      in front) or 7 (a year at the end)";
+
+/// Splits an expression into words with their byte positions.
+///
+/// Only spaces and tabs separate words: what looks like a space and is none (a no-break space, a
+/// line break) came from a copy, and guessing what it meant would be a silent change.
+pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
+    if text.len() > LIMIT {
+        return Err(Fault::new(
+            format!("the expression is {} bytes long", text.len()),
+            format!("an expression has at most {LIMIT} bytes: split it into several"),
+        )
+        .at(LIMIT..text.len()));
+    }
+    for (at, c) in text.char_indices() {
+        let here = at..at + c.len_utf8();
+        if !c.is_ascii() {
+            return Err(Fault::new(
+                format!("{c:?} (U+{:04X}) is not an ASCII character", u32::from(c)),
+                "type the expression with plain digits, letters, signs and spaces",
+            )
+            .at(here));
+        }
+        if c.is_ascii_control() && c != '\t' {
+            return Err(Fault::new(
+                format!("a control character, {c:?}"),
+                "separate the fields by spaces or tabs, on one line",
+            )
+            .at(here));
+        }
+    }
+    let mut words = Vec::with_capacity(7);
+    let mut at = 0;
+    for word in text.split([' ', '\t']) {
+        if !word.is_empty() {
+            words.push((word, at));
+        }
+        at += word.len() + 1;
+    }
+    Ok(words)
+}
+
+/// Says why a number of fields is wrong, and what may have been meant.
+pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
+    let first = words.first().map_or("", |(word, _)| word);
+    let count = words.len();
+    let position = match words.get(7) {
+        Some((_, extra)) => *extra..words.last().map_or(*extra, |(word, at)| at + word.len()),
+        None => 0..words.last().map_or(0, |(word, at)| at + word.len()),
+    };
+    let fields = if count == 1 { "field" } else { "fields" };
+    Fault::new(format!("{count} {fields}, beginning with {:?}", cut(first)), LAYOUT).at(position)
+}
+
+/// Refuses a zone inside the expression, as some crontabs allow it.
+pub(crate) fn zone_inside(words: &[(&str, usize)]) -> Option<Fault> {
+    let (word, at) = words.first()?;
+    let zone = word.starts_with("TZ=") || word.starts_with("CRON_TZ=");
+    zone.then(|| {
+        Fault::new(
+            format!("{:?} is not part of a cron expression", cut(word)),
+            "name the zone in the schedule's zone field",
+        )
+        .at(*at..at + word.len())
+    })
+}

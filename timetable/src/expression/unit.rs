@@ -1,0 +1,105 @@
+use std::ops::RangeInclusive;
+
+/// One of the seven fields of a cron expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Unit {
+    Second,
+    Minute,
+    Hour,
+    DayOfMonth,
+    Month,
+    DayOfWeek,
+    Year,
+}
+
+pub(crate) const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+pub(crate) const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+/// The last year that a cron expression can name. croner searches no further.
+pub(crate) const LAST_YEAR: u16 = 4999;
+
+/// `*/n` in the year field counts from here, so that `*/2` means the even years.
+pub(crate) const FIRST_STEPPED_YEAR: u16 = 1970;
+
+impl Unit {
+    /// The units of an expression with this many fields, in the order in which they are written.
+    pub(crate) fn layout(fields: usize) -> Option<&'static [Unit]> {
+        use Unit::*;
+        const ALL: [Unit; 7] = [Second, Minute, Hour, DayOfMonth, Month, DayOfWeek, Year];
+        match fields {
+            5 => Some(&ALL[1..6]),
+            6 => Some(&ALL[..6]),
+            7 => Some(&ALL),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Second => "second",
+            Unit::Minute => "minute",
+            Unit::Hour => "hour",
+            Unit::DayOfMonth => "day of month",
+            Unit::Month => "month",
+            Unit::DayOfWeek => "day of week",
+            Unit::Year => "year",
+        }
+    }
+
+    /// The values that may be written.
+    pub(crate) fn values(self) -> RangeInclusive<u16> {
+        match self {
+            Unit::Second | Unit::Minute => 0..=59,
+            Unit::Hour => 0..=23,
+            Unit::DayOfMonth => 1..=31,
+            Unit::Month => 1..=12,
+            Unit::DayOfWeek => 0..=7,
+            Unit::Year => 1..=LAST_YEAR,
+        }
+    }
+
+    /// Where `x/n` and `H/n` end. Sunday is counted once, as 0.
+    pub(crate) fn last(self) -> u16 {
+        if self == Unit::DayOfWeek { 6 } else { *self.values().end() }
+    }
+
+    /// What a bare `H` may stand for. Days stop at 28, which every month has.
+    pub(crate) fn hashed(self) -> RangeInclusive<u16> {
+        match self {
+            Unit::DayOfMonth => 1..=28,
+            Unit::DayOfWeek => 0..=6,
+            Unit::Second | Unit::Minute | Unit::Hour | Unit::Month | Unit::Year => self.values(),
+        }
+    }
+
+    /// The value of a name in this field, whatever its case.
+    pub(crate) fn named(self, text: &str) -> Option<u16> {
+        let (names, first): (&[&str], usize) = match self {
+            Unit::Month => (&MONTHS, 1),
+            Unit::DayOfWeek => (&WEEKDAYS, 0),
+            Unit::Second | Unit::Minute | Unit::Hour | Unit::DayOfMonth | Unit::Year => {
+                return None;
+            }
+        };
+        let index = names.iter().position(|name| name.eq_ignore_ascii_case(text))?;
+        u16::try_from(index + first).ok()
+    }
+
+    /// What the field takes, for an error to say.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Unit::Second | Unit::Minute => "a number from 0 to 59, a range, a list, `*/n` or `H`",
+            Unit::Hour => "a number from 0 to 23, a range, a list, `*/n` or `H`",
+            Unit::DayOfMonth => {
+                "a number from 1 to 31, a range, a list, `*/n`, `L`, `LW`, `15W`, `?` or `H`"
+            }
+            Unit::Month => "a number from 1 to 12, JAN to DEC, a range, a list, `*/n` or `H`",
+            Unit::DayOfWeek => {
+                "a number from 0 to 7 (0 and 7 are Sunday), SUN to SAT, a range, a list, `*/n`, \
+                 `5L`, `5#3`, `?` or `H`"
+            }
+            Unit::Year => "a year from 1 to 4999, a range, a list or `*/n`",
+        }
+    }
+}

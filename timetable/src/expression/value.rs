@@ -1,0 +1,79 @@
+use std::ops::RangeInclusive;
+
+use super::{Unit, unit};
+use crate::error::{Fault, cut};
+
+/// Parses one value of a field: a number within its bounds, or a name.
+pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<u16, Fault> {
+    let here = at..at + text.len();
+    if let Some(value) = unit.named(text) {
+        return Ok(value);
+    }
+    if text.is_empty() {
+        return Err(Fault::new(
+            format!("a value is missing in the {} field", unit.name()),
+            format!("write {}", unit.expected()),
+        )
+        .at(here));
+    }
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
+        let problem = format!("{:?} is not a {}", cut(text), unit.name());
+        return Err(Fault::new(problem, help(unit, text)).at(here));
+    }
+    let bounds: RangeInclusive<u16> = unit.values();
+    match text.parse::<u16>() {
+        Ok(value) if bounds.contains(&value) && text.len() <= 4 => Ok(value),
+        Ok(_) | Err(_) => Err(Fault::new(
+            format!("{} is out of range for the {} field", cut(text), unit.name()),
+            format!("it takes {} to {}", bounds.start(), bounds.end()),
+        )
+        .at(here)),
+    }
+}
+
+/// Parses `low-high`, which begins at byte `at`. A reversed range is refused, not wrapped.
+pub(crate) fn range(unit: Unit, low: &str, high: &str, at: usize) -> Result<(u16, u16), Fault> {
+    let after_dash = at + low.len() + 1;
+    let (from, mut to) = (parse(unit, low, at)?, parse(unit, high, after_dash)?);
+    // A week may end on Sunday as well as begin with it: FRI-SUN is 5-7, SUN-SUN is one day.
+    let named = unit == Unit::DayOfWeek && unit.named(high) == Some(0);
+    if named && from > 0 {
+        to = 7;
+    }
+    if from <= to {
+        return Ok((from, to));
+    }
+    let last = unit.values();
+    Err(Fault::new(
+        format!("the range {low}-{high} in the {} field runs backwards", unit.name()),
+        format!(
+            "a range does not wrap: write it as a list, `{from}-{},{}-{to}`",
+            unit.last(),
+            last.start()
+        ),
+    )
+    .at(at..after_dash + high.len()))
+}
+
+/// What to write instead of a word that is none of the field's values.
+fn help(unit: Unit, text: &str) -> String {
+    let name = text.get(..3).map(str::to_ascii_uppercase);
+    if let (Some(name), Unit::Month | Unit::DayOfWeek) = (&name, unit) {
+        if unit.named(name).is_some() && text.bytes().all(|b| b.is_ascii_alphabetic()) {
+            return format!("names have three letters: write `{name}`");
+        }
+    }
+    let elsewhere = name.filter(|_| text.len() == 3).and_then(|name| {
+        if unit::MONTHS.contains(&name.as_str()) {
+            Some("a month's name belongs in the month field")
+        } else if unit::WEEKDAYS.contains(&name.as_str()) {
+            Some("a weekday's name belongs in the day of week field")
+        } else {
+            None
+        }
+    });
+    match elsewhere {
+        Some(where_to) => format!("{where_to}; this one takes {}", unit.expected()),
+        None => format!("it takes {}", unit.expected()),
+    }
+}

@@ -1,0 +1,94 @@
+use croner::{CronPattern, Weekday, parser::CronParser};
+
+use super::{Clock, Days, Pattern, days::Shapes};
+use crate::{
+    error::Fault,
+    expression::{Cron, Unit, unit::LAST_YEAR},
+};
+
+/// A year and month for each length of month from 28 to 31.
+const MONTHS: [(i32, u32, u32); 4] = [(2023, 2, 28), (2024, 2, 29), (2023, 4, 30), (2023, 1, 31)];
+
+impl Pattern {
+    /// The text that decides everything about the pattern of a cron expression: equal keys mean
+    /// equal patterns.
+    pub(crate) fn key(cron: &Cron) -> String {
+        let both = if cron.both_days() { '&' } else { '|' };
+        let class = if cron.fixed() { 'f' } else { 'w' };
+        format!("{class}{both}{} {}", cron.canonical(), cron.field(Unit::Year).canonical())
+    }
+
+    /// Compiles a checked expression, and refuses one that no date ever matches.
+    pub(crate) fn compile(cron: &Cron) -> Result<Pattern, Fault> {
+        let every_year = cron.field(Unit::Year).any();
+        // croner fills a table of five thousand years for `*`, which is most of the cost of
+        // parsing. Every year needs no table, so croner is shown a single one.
+        let year = if every_year { "2000".to_owned() } else { cron.field(Unit::Year).canonical() };
+        let text = format!("{} {year}", cron.canonical());
+        let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
+        let parsed = parser.parse(&text).map_err(refused)?.pattern;
+
+        let years = (!every_year).then(|| {
+            let mut years = vec![0; usize::from(LAST_YEAR) / 64 + 1];
+            set(&mut years, &parsed.years.values());
+            years.into_boxed_slice()
+        });
+        let mask = |values: Vec<u16>| {
+            let mut mask = [0];
+            set(&mut mask, &values);
+            mask[0]
+        };
+        let pattern = Pattern {
+            days: Days::new(mask(parsed.months.values()), shapes(&parsed)?, years),
+            clock: Clock {
+                hours: mask(parsed.hours.values()),
+                minutes: mask(parsed.minutes.values()),
+                seconds: mask(parsed.seconds.values()),
+            },
+            fixed: cron.fixed(),
+        };
+        if pattern.days.ever() { Ok(pattern) } else { Err(never(cron)) }
+    }
+}
+
+/// croner's answers for every day of every shape of month.
+fn shapes(parsed: &CronPattern) -> Result<Shapes, Fault> {
+    let mut shapes = Shapes::default();
+    for (shape, (year, month, length)) in shapes.iter_mut().zip(MONTHS) {
+        for (first, days) in (0..).zip(shape) {
+            for day in 1..=length {
+                let weekday = Weekday::from_days_from_sunday(first + day - 1);
+                if parsed.day_match(year, month, day, weekday).map_err(refused)? {
+                    *days |= 1 << day;
+                }
+            }
+        }
+    }
+    Ok(shapes)
+}
+
+fn set(mask: &mut [u64], values: &[u16]) {
+    for value in values.iter().map(|value| usize::from(*value)) {
+        mask[value / 64] |= 1 << (value % 64);
+    }
+}
+
+/// What passed our grammar passes croner's parser; should the two ever differ, this is the answer
+/// instead of a panic, and a property test would have found it first.
+fn refused(error: croner::errors::CronError) -> Fault {
+    Fault::new(format!("the parser refused it: {error}"), "write it in a simpler form")
+}
+
+fn never(cron: &Cron) -> Fault {
+    let both = cron.both_days()
+        && [Unit::DayOfMonth, Unit::DayOfWeek].iter().all(|unit| !cron.field(*unit).any());
+    let help = if both {
+        "day of month and day of week must both match, because one of the two begins with `*` or \
+         `+`; choose days that can meet"
+    } else if !cron.field(Unit::Year).any() {
+        "choose a day that the month has in one of these years; 29 February exists in leap years"
+    } else {
+        "choose a day that the month has; the last day of a month is `L`"
+    };
+    Fault::new("it can never fire: no such date exists in any year that it names", help)
+}

@@ -1,0 +1,68 @@
+//! Zones: names, the data behind them, and the clock changes in it.
+//!
+//! Promises: a zone is named by its canonical IANA name, exactly; its rules come from the newest
+//! data on the machine, the system's or the bundled one; after the first use of a zone no file is
+//! read. An instant is a number of unix seconds.
+//!
+//! - [`data`]: which data is newest. The only IO of the crate.
+//! - [`names`]: which names there are, and which one may have been meant.
+//! - [`span`]: the stretches of time during which a zone's clock keeps one offset.
+
+mod data;
+mod names;
+mod span;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use jiff::tz::TimeZone;
+
+pub use data::{ZoneData, ZoneSource, zone_data};
+pub use names::zone_names;
+pub(crate) use span::{HOUR, Span};
+
+use crate::error::Fault;
+
+/// A zone and its clock changes.
+#[derive(Debug)]
+pub(crate) struct Zone {
+    name: &'static str,
+    rules: TimeZone,
+    /// Every span up to the end of this century, in order, without gaps.
+    spans: Box<[Span]>,
+}
+
+/// Zones are few and shared by all timetables.
+static ZONES: RwLock<Option<HashMap<&'static str, Arc<Zone>>>> = RwLock::new(None);
+
+impl Zone {
+    /// The zone of an exact canonical name.
+    pub(crate) fn named(name: &str) -> Result<Arc<Zone>, Fault> {
+        let name = names::canonical(name)?;
+        // A poisoned lock only means that a reader elsewhere panicked; the map is whole.
+        let known = ZONES.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(zone) = known.as_ref().and_then(|zones| zones.get(name)) {
+            return Ok(Arc::clone(zone));
+        }
+        drop(known);
+        let rules = data::rules(name)?;
+        let zone = Arc::new(Zone { name, spans: span::table(&rules), rules });
+        let mut known = ZONES.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(known.get_or_insert_default().entry(name).or_insert(zone)))
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The span that an instant lies in.
+    pub(crate) fn span_at(&self, instant: i64) -> Span {
+        let index = self.spans.partition_point(|span| span.end <= instant);
+        match self.spans.get(index) {
+            Some(span) => *span,
+            None => span::beyond(&self.rules, instant),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+use chrono_tz::TZ_VARIANTS;
+
+use crate::error::{Fault, cut};
+
+/// The longest zone name that is worth comparing.
+const LONGEST: usize = 40;
+
+/// The canonical IANA names that a zone may have, in alphabetical order.
+pub fn zone_names() -> impl Iterator<Item = &'static str> {
+    TZ_VARIANTS.iter().map(|zone| zone.name())
+}
+
+/// The exact canonical name, or what may have been meant.
+///
+/// Only exact names pass: `localtime` would mean another zone on every node, a file's path or a
+/// POSIX rule is not the zone that its author believes it to be, and a second spelling of one name
+/// would make equal schedules look different.
+pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
+    if let Ok(zone) = name.parse::<chrono_tz::Tz>() {
+        return Ok(zone.name());
+    }
+    if name.is_empty() {
+        return Err(Fault::new(
+            "no zone is named",
+            "name an IANA zone, such as Europe/Berlin or UTC",
+        ));
+    }
+    let help = match meant(name) {
+        Some(known) => format!("did you mean {known}?"),
+        None => "name an IANA zone by a city, such as Europe/Berlin, or UTC".to_owned(),
+    };
+    Err(Fault::new(format!("there is no zone named {:?}", cut(name)), help).at(0..name.len()))
+}
+
+/// The known name that is nearest to what was typed.
+fn meant(name: &str) -> Option<&'static str> {
+    let name = name.trim();
+    if !name.is_ascii() || name.len() > LONGEST || name.len() < 3 {
+        return None;
+    }
+    let typed = name.to_ascii_lowercase().replace([' ', '-'], "_");
+    let known = || zone_names().map(|known| (known, known.to_ascii_lowercase()));
+    // The same letters; then the city alone; then a slip or two.
+    known()
+        .find(|(_, lower)| lower.replace('-', "_") == typed)
+        .or_else(|| known().find(|(_, lower)| lower.rsplit('/').next() == Some(typed.as_str())))
+        .or_else(|| {
+            known()
+                .filter(|(_, lower)| lower.len().abs_diff(typed.len()) <= 2)
+                .map(|known| (distance(known.1.as_bytes(), typed.as_bytes()), known))
+                .filter(|(distance, _)| *distance <= 2)
+                .min_by_key(|(distance, _)| *distance)
+                .map(|(_, known)| known)
+        })
+        .map(|(known, _)| known)
+}
+
+/// How many letters must be added, removed or replaced to turn one word into the other.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_told_what_was_meant() {
+        for (typed, known) in [
+            ("europe/london", "Europe/London"),
+            ("Berlin", "Europe/Berlin"),
+            ("New York", "America/New_York"),
+            ("America/New York", "America/New_York"),
+            ("Antarctica/Trol", "Antarctica/Troll"),
+            ("Europe/Lodnon", "Europe/London"),
+            ("utc", "UTC"),
+        ] {
+            let fault = canonical(typed).expect_err(typed);
+            assert_eq!(fault.help, format!("did you mean {known}?"), "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_canonical_name_is_refused() {
+        for typed in [
+            "",
+            " ",
+            "localtime",
+            "Local",
+            "posixrules",
+            "Factory!",
+            "PST8PDT,M3.2.0,M11.1.0",
+            "EST5EDT4",
+            "+02:00",
+            "UTC+2",
+            "../UTC",
+            "/usr/share/zoneinfo/UTC",
+            "posix/UTC",
+            "right/UTC",
+            "Europe/London\n",
+            "Europe/London ",
+            "Europe/",
+            "Ünïted/Kingdom",
+        ] {
+            assert!(canonical(typed).is_err(), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn every_name_has_rules() {
+        for name in zone_names() {
+            assert!(crate::zone::Zone::named(name).is_ok(), "{name}");
+        }
+    }
+}

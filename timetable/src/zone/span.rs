@@ -1,0 +1,109 @@
+use jiff::{Timestamp, tz::TimeZone};
+
+/// Seconds in an hour.
+pub(crate) const HOUR: i64 = 3_600;
+
+/// Clock changes are tabulated up to here, 2100-01-01; later ones are asked for one by one.
+const TABULATED: i64 = 4_102_444_800;
+
+/// A stretch of time during which a zone's clock keeps one offset, and so runs straight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The instant of the change into this span; `i64::MIN / 2` for the first span.
+    pub(crate) start: i64,
+    /// The instant of the change out of it; `i64::MAX / 2` for the last span.
+    pub(crate) end: i64,
+    /// Seconds ahead of UTC.
+    pub(crate) offset: i64,
+    /// How far the clock jumped at the start: forward over a gap if positive, back into an overlap
+    /// if negative.
+    pub(crate) jump_in: i64,
+    /// How far it jumps at the end.
+    pub(crate) jump_out: i64,
+}
+
+const BEGINNING: i64 = i64::MIN / 2;
+const END: i64 = i64::MAX / 2;
+
+impl Span {
+    pub(crate) fn is_first(&self) -> bool {
+        self.start == BEGINNING
+    }
+
+    pub(crate) fn is_last(&self) -> bool {
+        self.end == END
+    }
+
+    /// What the clock shows at the start.
+    pub(crate) fn civil_start(&self) -> i64 {
+        self.start + self.offset
+    }
+
+    /// What the clock would show at the end, had it not changed then.
+    pub(crate) fn civil_end(&self) -> i64 {
+        self.end + self.offset
+    }
+}
+
+/// All spans of a zone that begin before the end of this century.
+pub(super) fn table(rules: &TimeZone) -> Box<[Span]> {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut open = Span {
+        start: BEGINNING,
+        end: END,
+        offset: offset(rules, Timestamp::MIN),
+        jump_in: 0,
+        jump_out: 0,
+    };
+    for change in rules.following(Timestamp::MIN) {
+        let next = i64::from(change.offset().seconds());
+        // A change of name only is no change of the clock.
+        if next == open.offset {
+            continue;
+        }
+        open.end = change.timestamp().as_second();
+        open.jump_out = next - open.offset;
+        spans.push(open);
+        open =
+            Span { start: open.end, end: END, offset: next, jump_in: open.jump_out, jump_out: 0 };
+        // The first span that begins later is the business of `beyond`.
+        if open.start >= TABULATED {
+            return spans.into_boxed_slice();
+        }
+    }
+    spans.push(open);
+    spans.into_boxed_slice()
+}
+
+/// The span of an instant after the table's end, by the zone's rule for all years.
+pub(super) fn beyond(rules: &TimeZone, instant: i64) -> Span {
+    // Search is over long before the end of jiff's time line.
+    let at = timestamp(instant);
+    let here = offset(rules, at);
+    let mut span = Span { start: BEGINNING, end: END, offset: here, jump_in: 0, jump_out: 0 };
+    if let Some(change) =
+        rules.following(at).take(4).find(|change| i64::from(change.offset().seconds()) != here)
+    {
+        span.end = change.timestamp().as_second();
+        span.jump_out = i64::from(change.offset().seconds()) - here;
+    }
+    // `preceding` answers changes strictly before, and the span may begin at the instant itself.
+    for change in rules.preceding(timestamp(instant + 1)).take(4) {
+        let before = offset(rules, timestamp(change.timestamp().as_second() - 1));
+        if before != here {
+            span.start = change.timestamp().as_second();
+            span.jump_in = here - before;
+            break;
+        }
+    }
+    span
+}
+
+fn offset(rules: &TimeZone, at: Timestamp) -> i64 {
+    i64::from(rules.to_offset(at).seconds())
+}
+
+fn timestamp(instant: i64) -> Timestamp {
+    let instant = instant.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
+    Timestamp::from_second(instant).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,4 @@
+//! The calculator against vectors, oracles and its own laws.
+
+mod support;
+mod vectors;
