@@ -2,9 +2,12 @@
 //! monitoring console.
 //!
 //! The rooms and who may know whom: `web -> api -> engine -> { store -> entity, target,
-//! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use.
+//! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use. `app` puts
+//! them together, `cli` is the way in.
 
 pub mod clock;
+pub mod config;
 pub mod engine;
 pub mod store;
 pub mod target;
+pub mod telemetry;

@@ -1,0 +1,176 @@
+use std::{fmt, time::Duration};
+
+use secrecy::ExposeSecret;
+
+use super::{Config, Span};
+
+/// A setting that cannot be: which, what it is, what the limit is and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: '{value}' {problem}; {help}")]
+pub struct BadSetting {
+    /// As the file names it: `engine.heartbeat_expiry`.
+    pub field: &'static str,
+    /// As it is.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl BadSetting {
+    fn new(
+        field: &'static str,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { field, value: value.to_string(), problem: problem.into(), help: help.into() }
+    }
+}
+
+impl Config {
+    /// The first setting that cannot be.
+    pub(super) fn check(&self) -> Result<(), BadSetting> {
+        self.check_pace()?;
+        self.check_sizes()?;
+        self.check_places()
+    }
+
+    fn check_pace(&self) -> Result<(), BadSetting> {
+        const DAY: Span = Span(Duration::from_hours(24));
+        const SPLIT_SECOND: Span = Span(Duration::from_millis(100));
+        const SECOND: Span = Span::seconds(1);
+        let engine = &self.engine;
+        between("engine.heartbeat_interval", engine.heartbeat_interval, SPLIT_SECOND, DAY)?;
+        between("engine.heartbeat_expiry", engine.heartbeat_expiry, SPLIT_SECOND, DAY)?;
+        between("engine.lost_after", engine.lost_after, SECOND, DAY)?;
+        between("engine.recovery_interval", engine.recovery_interval, SPLIT_SECOND, DAY)?;
+        between("shutdown_grace", self.shutdown_grace, Span(Duration::ZERO), DAY)?;
+        // One late beat must not be a death sentence.
+        let least = Span(engine.heartbeat_interval.0 * 3);
+        if engine.heartbeat_expiry < least {
+            return Err(BadSetting::new(
+                "engine.heartbeat_expiry",
+                engine.heartbeat_expiry,
+                format!("is less than three times engine.heartbeat_interval ({least})"),
+                "raise it, or lower the interval",
+            ));
+        }
+        let year = Span(Duration::from_hours(366 * 24));
+        between("session.idle", self.session.idle, Span::seconds(60), year)?;
+        between("session.absolute", self.session.absolute, Span::seconds(60), year)?;
+        if self.session.absolute < self.session.idle {
+            return Err(BadSetting::new(
+                "session.absolute",
+                self.session.absolute,
+                format!("is shorter than session.idle ({})", self.session.idle),
+                "raise it, or lower session.idle",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_sizes(&self) -> Result<(), BadSetting> {
+        number("database.connections", self.database.connections, 2, 1_000)?;
+        match self.node.capacity {
+            Some(capacity) => number("node.capacity", capacity, 1, 10_000),
+            None => Ok(()),
+        }
+    }
+
+    fn check_places(&self) -> Result<(), BadSetting> {
+        if let Some(name) = &self.node.name
+            && (name.trim().is_empty() || name.chars().count() > 128 || has_control(name))
+        {
+            let problem = "is no name";
+            let help = "give 1 to 128 printable characters, or leave it out";
+            return Err(BadSetting::new("node.name", name.escape_debug(), problem, help));
+        }
+        if self.database.url.expose_secret().is_empty() {
+            let help = "give sqlite:PATH or postgres://USER@HOST/NAME";
+            return Err(BadSetting::new("database.url", "", "is empty", help));
+        }
+        if let Some(url) = &self.public_url {
+            let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+            if !host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
+                let problem = "is no origin";
+                let help = "give scheme and host only, such as https://carillon.example.org";
+                return Err(BadSetting::new("public_url", url, problem, help));
+            }
+        }
+        if let Some(dist) = &self.console.dist
+            && !dist.join("index.html").is_file()
+        {
+            let problem = "is no folder with an index.html";
+            let help = "build the console there first (trunk build), or leave the setting out";
+            return Err(BadSetting::new("console.dist", dist.display(), problem, help));
+        }
+        Ok(())
+    }
+}
+
+fn between(field: &'static str, value: Span, least: Span, most: Span) -> Result<(), BadSetting> {
+    if value < least || value > most {
+        let problem = if value < least { "is too short" } else { "is too long" };
+        return Err(BadSetting::new(field, value, problem, format!("give {least} to {most}")));
+    }
+    Ok(())
+}
+
+fn number(field: &'static str, value: u32, least: u32, most: u32) -> Result<(), BadSetting> {
+    if value < least || value > most {
+        let problem = if value < least { "is too small" } else { "is too large" };
+        return Err(BadSetting::new(field, value, problem, format!("give {least} to {most}")));
+    }
+    Ok(())
+}
+
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem_of(change: impl FnOnce(&mut Config)) -> String {
+        let mut config = Config::default();
+        change(&mut config);
+        config.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_defaults_are_valid() {
+        assert_eq!(Config::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_out_of_bounds_is_told_them() {
+        assert_eq!(
+            problem_of(|config| config.engine.heartbeat_interval = Span(Duration::ZERO)),
+            "engine.heartbeat_interval: '0s' is too short; give 100ms to 1d"
+        );
+        assert_eq!(
+            problem_of(|config| config.node.capacity = Some(0)),
+            "node.capacity: '0' is too small; give 1 to 10000"
+        );
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_named_together() {
+        assert_eq!(
+            problem_of(|config| config.engine.heartbeat_expiry = Span::seconds(6)),
+            "engine.heartbeat_expiry: '6s' is less than three times engine.heartbeat_interval \
+             (15s); raise it, or lower the interval"
+        );
+    }
+
+    #[test]
+    fn a_public_address_is_an_origin() {
+        for bad in ["carillon.example.org", "https://", "https://example.org/carillon", "ftp://x"] {
+            let problem = problem_of(|config| config.public_url = Some(bad.to_owned()));
+            assert!(problem.starts_with("public_url: "), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use std::path::PathBuf;
+
+use figment::{
+    Figment,
+    error::Kind,
+    providers::{Env, Format, Serialized, Toml},
+};
+
+use super::{BadSetting, Config};
+
+/// Variables with our prefix that are no settings: the command line or the tests read them.
+const NOT_SETTINGS: [&str; 6] = ["config", "server", "token", "test_postgres", "binary", "dist"];
+
+/// Why there is no configuration. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file that was asked for is not there.
+    #[error("read the configuration: --config '{}' does not exist", path.display())]
+    NoFile {
+        /// As given.
+        path: PathBuf,
+    },
+    /// A source has something that does not fit.
+    #[error("read the configuration: {problem}")]
+    Source {
+        /// The setting, where it comes from, and what would fit.
+        problem: String,
+    },
+    /// A value cannot be.
+    #[error("use the configuration: {0}")]
+    Setting(#[from] BadSetting),
+}
+
+/// Where the settings come from, beside the environment.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The file that was asked for.
+    pub file: Option<PathBuf>,
+    /// Settings by their dotted names: they win over everything.
+    pub flags: Vec<(&'static str, serde_json::Value)>,
+}
+
+impl Config {
+    /// Reads and checks all sources.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        let mut figment = Figment::new();
+        match &sources.file {
+            Some(path) if !path.is_file() => {
+                return Err(ConfigError::NoFile { path: path.clone() });
+            }
+            Some(path) => figment = figment.merge(Toml::file_exact(path)),
+            None => figment = figment.merge(Toml::file_exact("carillon.toml")),
+        }
+        figment = figment.merge(Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__"));
+        for (name, value) in &sources.flags {
+            figment = figment.merge(Serialized::global(name, value));
+        }
+        let config: Self = figment.extract().map_err(|error| problem(&error))?;
+        config.check()?;
+        Ok(config)
+    }
+}
+
+/// One variable of the environment that is no setting, such as a client's token.
+pub fn variable(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "the one room that reads the environment")]
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// One line: the setting, what is wrong, where it stands.
+fn problem(error: &figment::Error) -> ConfigError {
+    let name = error.path.join(".");
+    let problem = match &error.kind {
+        Kind::UnknownField(field, expected) => {
+            // The path already ends with the field when it was found in a map.
+            let name = if error.path.last().is_some_and(|last| last == field) {
+                name
+            } else if name.is_empty() {
+                field.clone()
+            } else {
+                format!("{name}.{field}")
+            };
+            format!("{name}: no such setting; there are {}", expected.join(", "))
+        }
+        other if name.is_empty() => other.to_string(),
+        other => format!("{name}: {other}"),
+    };
+    let place = error.metadata.as_ref().map(|metadata| match &metadata.source {
+        Some(source) => format!(" (in {source})"),
+        None => format!(" (in the {})", metadata.name),
+    });
+    // The parser of the file draws several lines: one is enough for a terminal's last line.
+    let one_line = problem.split_whitespace().collect::<Vec<_>>().join(" ");
+    ConfigError::Source { problem: format!("{one_line}{}", place.unwrap_or_default()) }
+}

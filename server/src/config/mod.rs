@@ -1,0 +1,23 @@
+//! One struct from file, environment and flags, read and checked once, before anything starts.
+//!
+//! Later sources win: defaults, the TOML file (`--config`, or `carillon.toml` if it exists),
+//! `CARILLON_` variables (`CARILLON_DATABASE__URL` is `database.url`), flags. An unknown key is an
+//! error, wherever it comes from: a misspelt setting must not be silently ignored. This room is
+//! the only one that looks at the environment.
+//!
+//! - `settings`: the struct, with the defaults
+//! - `duration`: [`Span`], a duration as people write it
+//! - `load`: the sources and their errors
+//! - `check`: what the types cannot say: limits, and settings that must agree
+
+mod check;
+mod duration;
+mod load;
+mod settings;
+
+pub use check::BadSetting;
+pub use duration::{NotASpan, Span};
+pub use load::{ConfigError, Sources, variable};
+pub use settings::{
+    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Session,
+};

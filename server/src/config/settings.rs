@@ -1,0 +1,213 @@
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::Span;
+
+/// All settings of a server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where to listen for HTTP.
+    pub listen: SocketAddr,
+    /// The address that browsers use, if it is another one: behind a proxy that speaks TLS it
+    /// begins with `https://`, and cookies are marked for it.
+    pub public_url: Option<String>,
+    /// Whether schedules may run programs on this machine.
+    pub allow_commands: bool,
+    /// How long running work may take to end after a request to stop.
+    pub shutdown_grace: Span,
+    /// See [`Database`].
+    pub database: Database,
+    /// See [`Node`].
+    pub node: Node,
+    /// See [`Engine`].
+    pub engine: Engine,
+    /// See [`Egress`].
+    pub egress: Egress,
+    /// See [`Log`].
+    pub log: Log,
+    /// See [`Otlp`].
+    pub otlp: Otlp,
+    /// See [`Health`].
+    pub health: Health,
+    /// See [`Console`].
+    pub console: Console,
+    /// See [`Session`].
+    pub session: Session,
+}
+
+/// Where the state is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Database {
+    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST/NAME`.
+    pub url: SecretString,
+    /// Whether a start applies pending migrations.
+    pub migrate: bool,
+    /// Size of the pool.
+    pub connections: u32,
+}
+
+/// This process among others.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Node {
+    /// What operators call it; the host's name and the port if absent.
+    pub name: Option<String>,
+    /// How many runs it works on at once; the engine's default if absent.
+    pub capacity: Option<u32>,
+}
+
+/// The engine's pace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Engine {
+    /// Between two signs of life of a node.
+    pub heartbeat_interval: Span,
+    /// A node without a sign of life for so long is dead, and what it held is taken over.
+    pub heartbeat_expiry: Span,
+    /// A claimed fire without a run for so long lost its hand-off.
+    pub lost_after: Span,
+    /// Between two rounds of recovery.
+    pub recovery_interval: Span,
+}
+
+/// Where `http` targets may go.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Egress {
+    /// Loopback and private networks too.
+    pub private_addresses: bool,
+}
+
+/// The log.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// How a line is written.
+    pub format: LogFormat,
+    /// What is written: a level, or targets with levels.
+    pub filter: String,
+}
+
+/// How a log line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one object a line.
+    Json,
+}
+
+/// An OpenTelemetry collector.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Otlp {
+    /// Where it takes OTLP over gRPC; nothing is exported if absent.
+    pub endpoint: Option<String>,
+}
+
+/// From when on `/healthz` says unhealthy.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Health {
+    /// More missed fires than this in the last hour.
+    pub missed: u64,
+    /// More stalled runs or fires than this.
+    pub stalled: u64,
+}
+
+/// The monitoring console.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Console {
+    /// A folder to serve instead of what is built into the binary.
+    pub dist: Option<PathBuf>,
+}
+
+/// Browsers that are signed in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Session {
+    /// A session that is not used for so long ends.
+    pub idle: Span,
+    /// Every session ends so long after its sign-in.
+    pub absolute: Span,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            public_url: None,
+            allow_commands: false,
+            shutdown_grace: Span::seconds(30),
+            database: Database::default(),
+            node: Node::default(),
+            engine: Engine::default(),
+            egress: Egress::default(),
+            log: Log::default(),
+            otlp: Otlp::default(),
+            health: Health::default(),
+            console: Console::default(),
+            session: Session::default(),
+        }
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self { url: "sqlite:data/carillon.db".into(), migrate: true, connections: 10 }
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self {
+            heartbeat_interval: Span::seconds(5),
+            heartbeat_expiry: Span::seconds(30),
+            lost_after: Span::seconds(300),
+            recovery_interval: Span::seconds(15),
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: "info,sqlx=warn,sea_orm_migration=warn".to_owned() }
+    }
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self { missed: 10, stalled: 5 }
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self { idle: Span(Duration::from_hours(12)), absolute: Span(Duration::from_hours(7 * 24)) }
+    }
+}
+
+impl Config {
+    /// What operators call this process when it listens at `listen`.
+    pub fn node_name(&self, listen: SocketAddr) -> String {
+        self.node.name.clone().unwrap_or_else(|| {
+            let host = hostname::get().ok().and_then(|name| name.into_string().ok());
+            format!("{}:{}", host.as_deref().unwrap_or("localhost"), listen.port())
+        })
+    }
+
+    /// Whether browsers reach this server by TLS.
+    pub fn is_secure(&self) -> bool {
+        self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+}

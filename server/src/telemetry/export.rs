@@ -1,0 +1,126 @@
+use std::time::Duration;
+
+use opentelemetry::metrics::MeterProvider;
+use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::{
+    Resource, error::OTelSdkError, metrics::SdkMeterProvider, trace::SdkTracerProvider,
+};
+use prometheus::{Registry, TextEncoder};
+
+use super::{Metrics, logs};
+use crate::{clock::Clock, config};
+
+/// How long the last export may hold up the end of the process.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Why telemetry could not be set up. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter is none.
+    #[error(
+        "read log.filter: '{value}' is no filter ({problem}); \
+         give a level or targets with levels, such as 'info' or 'warn,carillon=debug'"
+    )]
+    Filter {
+        /// As given.
+        value: String,
+        /// What the parser says.
+        problem: String,
+    },
+    /// The exporter could not be built.
+    #[error(
+        "export to otlp.endpoint '{endpoint}': {source}; \
+         give the address of an OTLP/gRPC collector, such as 'http://127.0.0.1:4317'"
+    )]
+    Exporter {
+        /// As given.
+        endpoint: String,
+        /// What the builder says.
+        source: ExporterBuildError,
+    },
+    /// The instruments could not be registered.
+    #[error("register the metrics: {0}")]
+    Registry(#[from] OTelSdkError),
+    /// The process has a subscriber already.
+    #[error("start logging: it was started before")]
+    Twice,
+}
+
+/// The providers behind the log, the traces and the metrics.
+#[derive(Debug)]
+pub struct Telemetry {
+    traces: Option<SdkTracerProvider>,
+    meters: SdkMeterProvider,
+    registry: Registry,
+    metrics: Metrics,
+}
+
+impl Telemetry {
+    /// Sets them up for the whole process, inside its runtime.
+    pub fn start(
+        log: &config::Log,
+        otlp: &config::Otlp,
+        node: &str,
+        clock: Clock,
+    ) -> Result<Self, TelemetryError> {
+        let resource = Resource::builder()
+            .with_service_name("carillon")
+            .with_attribute(opentelemetry::KeyValue::new("service.instance.id", node.to_owned()))
+            .with_attribute(opentelemetry::KeyValue::new(
+                "service.version",
+                env!("CARGO_PKG_VERSION"),
+            ))
+            .build();
+        let registry = Registry::new();
+        let scraped = opentelemetry_prometheus::exporter()
+            .with_registry(registry.clone())
+            .with_namespace("carillon")
+            .scope_info_enabled(false)
+            .build()?;
+        let mut meters =
+            SdkMeterProvider::builder().with_resource(resource.clone()).with_reader(scraped);
+        let mut traces = None;
+        if let Some(endpoint) = &otlp.endpoint {
+            let failed = |source| TelemetryError::Exporter { endpoint: endpoint.clone(), source };
+            let metrics = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build();
+            meters = meters.with_periodic_exporter(metrics.map_err(failed)?);
+            let spans = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
+            let provider = SdkTracerProvider::builder()
+                .with_resource(resource)
+                .with_batch_exporter(spans.map_err(failed)?)
+                .build();
+            traces = Some(provider);
+        }
+        logs::start(log, traces.as_ref())?;
+        let meters = meters.build();
+        let metrics = Metrics::new(&meters.meter("carillon"), clock);
+        Ok(Self { traces, meters, registry, metrics })
+    }
+
+    /// The instruments.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Where the instruments can be read; see [`exposition`].
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Sends what has not been sent. May wait for the collector: not for the reactor's threads.
+    pub fn shutdown(&self) {
+        if let Some(traces) = &self.traces
+            && let Err(error) = traces.shutdown_with_timeout(FLUSH)
+        {
+            tracing::warn!(%error, "failed to send the last traces");
+        }
+        if let Err(error) = self.meters.shutdown_with_timeout(FLUSH) {
+            tracing::warn!(%error, "failed to send the last metrics");
+        }
+    }
+}
+
+/// The registry as Prometheus reads it.
+pub fn exposition(registry: &Registry) -> Result<String, prometheus::Error> {
+    TextEncoder::new().encode_to_string(&registry.gather())
+}
