@@ -1,0 +1,97 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const root = resolve(import.meta.dirname, "../..");
+const binary = process.env.CARILLON_BINARY ?? join(root, "target/debug/carillon");
+const dist = process.env.CARILLON_DIST ?? join(root, "dist");
+
+export interface Person {
+  name: string;
+  password: string;
+}
+
+/** The built binary on a free port, with a fresh database in a folder of its own. */
+export class Server {
+  readonly folder = mkdtempSync(join(tmpdir(), "carillon-e2e-"));
+  readonly log = join(this.folder, "server.log");
+  private process?: ChildProcess;
+  private port = 0;
+
+  static async start(): Promise<Server> {
+    const server = new Server();
+    server.port = await freePort();
+    const log = openSync(server.log, "a");
+    server.process = spawn(binary, ["serve", "--allow-commands"], {
+      cwd: server.folder,
+      env: server.environment(),
+      stdio: ["ignore", log, log],
+    });
+    closeSync(log);
+    await server.ready();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Runs a command of the same binary on the same database; returns what it prints. */
+  cli(args: string[], input?: string): string {
+    return execFileSync(binary, args, {
+      cwd: this.folder,
+      env: this.environment(),
+      input: input ?? "",
+      encoding: "utf8",
+    });
+  }
+
+  addPerson(name: string, role: string): Person {
+    const password = `correct horse ${name}`;
+    this.cli(["user", "add", name, "--role", role, "--password-stdin"], `${password}\n`);
+    return { name, password };
+  }
+
+  async stop(): Promise<void> {
+    const process = this.process;
+    if (process && process.exitCode === null) {
+      const gone = new Promise((resolve) => process.once("exit", resolve));
+      process.kill("SIGTERM");
+      await gone;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private environment(): NodeJS.ProcessEnv {
+    return {
+      PATH: process.env.PATH,
+      HOME: this.folder,
+      CARILLON_LISTEN: `127.0.0.1:${this.port}`,
+      CARILLON_DATABASE__URL: `sqlite:${join(this.folder, "carillon.db")}`,
+      CARILLON_CONSOLE__DIST: dist,
+    };
+  }
+
+  private async ready(): Promise<void> {
+    for (;;) {
+      if (this.process?.exitCode !== null) {
+        throw new Error(`the server ended:\n${readFileSync(this.log, "utf8")}`);
+      }
+      const answer = await fetch(`${this.url}/readyz`).catch(() => undefined);
+      if (answer?.ok) return;
+      await pause(50);
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,64 @@
+import { copyFileSync } from "node:fs";
+
+import { test as base, expect, type Page } from "@playwright/test";
+
+import { Server, type Person } from "./server.ts";
+
+interface World {
+  /** A server for each worker; what one test leaves behind, the next one finds. */
+  server: Server;
+  /** Somebody who may do everything. */
+  admin: Person;
+}
+
+export const test = base.extend<{ serverLog: void; noErrors: void }, World>({
+  server: [
+    async ({}, use) => {
+      const server = await Server.start();
+      await use(server);
+      await server.stop();
+    },
+    { scope: "worker" },
+  ],
+
+  admin: [async ({ server }, use) => use(server.addPerson("ada", "admin")), { scope: "worker" }],
+
+  baseURL: async ({ server }, use) => use(server.url),
+
+  serverLog: [
+    async ({ server }, use, info) => {
+      await use();
+      if (info.status !== info.expectedStatus) {
+        copyFileSync(server.log, info.outputPath("server.log"));
+      }
+    },
+    { auto: true },
+  ],
+
+  /** A panic, an exception or a breach of the content security policy fails the test it happens in. */
+  noErrors: [
+    async ({ context }, use) => {
+      const errors: string[] = [];
+      context.on("weberror", (event) => errors.push(String(event.error())));
+      context.on("console", (message) => {
+        // A refused request is logged by the browser itself, and is often what is tested.
+        if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+          errors.push(message.text());
+        }
+      });
+      await use();
+      expect(errors, "errors in the browser's console").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+/** Fills in the sign-in page, which stands in front of whatever page was asked for. */
+export async function signIn(page: Page, person: Person): Promise<void> {
+  await page.getByLabel("Name").fill(person.name);
+  await page.getByLabel("Password").fill(person.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("button", { name: "Sign out" })).toBeAttached();
+}

@@ -1,0 +1,105 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { Server } from "../support/server.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+/** One of everything that a page can show. */
+const MODULE = `
+name: everything
+schedules:
+  - name: succeeds
+    note: prints a line and is content
+    tags: [demo, billing]
+    cron: ["*/2 * * * * *", "0 9 * * MON-FRI"]
+    zone: Europe/Berlin
+    task: { command: { script: "echo hello; echo again >&2" } }
+  - { name: fails, cron: "*/3 * * * * *", task: { command: { script: "echo no; exit 3" } } }
+  - { name: overlaps, cron: "* * * * * *", task: { command: { script: "sleep 5" } } }
+  - { name: never-again, at: "2001-01-01T00:00:00Z", task: { noop: {} } }
+`;
+
+const themes = ["light", "dark"] as const;
+const widths = [1440, 390];
+
+async function hasNoViolations(page: Page, what: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const found = violations.map(
+    (violation) =>
+      `${violation.id}: ${violation.help}\n` +
+      violation.nodes.map((node) => `    ${node.target.join(" ")}`).join("\n"),
+  );
+  expect.soft(found.join("\n"), `axe-core on ${what}`).toBe("");
+}
+
+for (const theme of themes) {
+  for (const width of widths) {
+    const look = `${theme}, ${width} wide`;
+    test.describe(look, () => {
+      test.use({ colorScheme: theme, viewport: { width, height: 900 } });
+
+      test("no page has a violation", async ({ page, server, admin }) => {
+        await page.goto("/");
+        await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+        await hasNoViolations(page, `sign-in, ${look}`);
+
+        await signIn(page, admin);
+        deploy(server, "everything", MODULE);
+        await page.goto("/schedules");
+        const overlaps = page.getByTestId("schedule-row").filter({ hasText: "overlaps" });
+        await expect(overlaps).toBeVisible();
+        await hasNoViolations(page, `schedules, ${look}`);
+
+        await overlaps.getByRole("link", { name: "overlaps" }).click();
+        await expect(page.getByTestId("run-row").first()).toBeVisible();
+        await expect(page.getByTestId("ledger-row").nth(1)).toBeVisible();
+        await hasNoViolations(page, `schedule, ${look}`);
+        await page.getByRole("button", { name: "Pause" }).click();
+        await expect(page.getByRole("dialog")).toBeVisible();
+        await hasNoViolations(page, `pause dialog, ${look}`);
+        await page.keyboard.press("Escape");
+        await page.getByRole("link", { name: "Edit" }).click();
+        await expect(page.getByTestId("preview")).toBeVisible();
+        await hasNoViolations(page, `edit form, ${look}`);
+
+        await page.goto("/schedules/new");
+        await page.getByLabel("Expression 1").fill("0 25 * * *");
+        await expect(page.locator("#expression-1-error")).not.toBeEmpty();
+        await hasNoViolations(page, `form with an error, ${look}`);
+
+        await page.goto("/runs?state=failed");
+        await expect(page.getByTestId("run-row").first()).toBeVisible();
+        await hasNoViolations(page, `runs, ${look}`);
+        await page.getByTestId("run-row").first().getByRole("link").first().click();
+        await expect(page.getByTestId("log-line").first()).toBeVisible();
+        await hasNoViolations(page, `run, ${look}`);
+
+        await page.goto("/");
+        await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+        await expect(page.getByRole("link", { name: /fails/ }).first()).toBeVisible();
+        await hasNoViolations(page, `overview, ${look}`);
+
+        await page.goto("/no-such-page");
+        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await hasNoViolations(page, `not found, ${look}`);
+      });
+    });
+  }
+}
+
+test("empty pages have no violation", async ({ page }) => {
+  // The other tests' server has seen too much.
+  const server = await Server.start();
+  try {
+    await page.goto(server.url);
+    await signIn(page, server.addPerson("eve", "admin"));
+    for (const path of ["/", "/schedules", "/runs"]) {
+      await page.goto(server.url + path);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await hasNoViolations(page, `${path}, empty`);
+    }
+  } finally {
+    await server.stop();
+  }
+});
