@@ -70,6 +70,10 @@ mod source;
 mod timetable;
 mod zone;
 
+pub mod misfire;
+pub mod overlap;
+pub mod retry;
+
 pub use cache::Cache;
 pub use definition::{Definition, DstPolicy, Gap, Overlap};
 pub use error::TimingError;

@@ -1,9 +1,43 @@
 //! The engine: services that make what the tables say come true.
 //!
-//! Each service is `run_once() -> Report` inside one shared loop, woken by signal or by timer. A
+//! Promises: every instant at which an enabled schedule is due gets one row in the ledger, written
+//! before anything happens, with a verdict and a reason in the end; nothing runs without one. Each
+//! service is `run_once(now) -> Report` inside one shared loop, woken by signal or by timer. A
 //! wake-up carries no data: what to do is always read afresh from the tables, so a lost wake-up
-//! costs time and a doubled one nothing.
+//! costs time and a doubled one nothing. What is decided is decided by pure functions (in the
+//! `timetable` crate and in [`settle`], [`handoff`], [`planner`]); what is written is written by
+//! the store. The room knows nothing of GraphQL, HTTP or sessions.
+//!
+//! A fire's life: [`planner`] claims it (phase 1), [`handoff`] makes it a run (phase 2),
+//! [`attempt`] carries it out, [`settler`] writes how it ended; [`dispatcher`] takes runs that
+//! wait for room or for their next attempt; [`recovery`] finds what a dead process left;
+//! [`membership`] says who is alive; [`accounting`] closes the ledger's gap after a pause.
+//! [`commands`] is the write side for people and tools.
 
+pub mod accounting;
+mod attempt;
+mod core;
+mod definition;
+mod dispatcher;
+mod error;
+mod handoff;
+mod logs;
+mod membership;
+mod planner;
+mod recovery;
+mod running;
+mod service;
+mod settings;
+mod settle;
+mod settler;
 mod signals;
 
+pub use definition::{Definition, Problem, Task};
+pub use dispatcher::DispatcherReport;
+pub use error::EngineError;
+pub use membership::{CancellerReport, PulseReport};
+pub use planner::PlannerReport;
+pub use recovery::RecoveryReport;
+pub use running::{Engine, Status};
+pub use settings::Settings;
 pub use signals::Signals;

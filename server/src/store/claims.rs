@@ -140,10 +140,12 @@ impl Store {
         let text = if self.dialect().is_postgres() { "l.id::text" } else { "hex(l.id)" };
         let sql = format!(
             "SELECT l.schedule_id AS schedule_id, count(*) AS runs, max({text}) AS latest FROM ( \
-               SELECT run.schedule_id, run.id FROM v JOIN run ON run.schedule_id = v.id \
+               SELECT run.schedule_id, run.id FROM (SELECT DISTINCT id FROM v) w \
+                 JOIN run ON run.schedule_id = w.id \
                 WHERE run.state IN ('queued', 'running', 'retrying') \
                UNION ALL \
-               SELECT fire.schedule_id, fire.id FROM v JOIN fire ON fire.schedule_id = v.id \
+               SELECT fire.schedule_id, fire.id FROM (SELECT DISTINCT id FROM v) w \
+                 JOIN fire ON fire.schedule_id = w.id \
                 WHERE fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL \
              ) l GROUP BY l.schedule_id"
         );
@@ -228,8 +230,8 @@ impl Store {
         Ok(())
     }
 
-    /// The distinct instants until `until` at which something falls due: schedules to be claimed
-    /// and intents that wait for their time. Those that are overdue included.
+    /// The distinct instants until `until` at which something falls due: schedules to be claimed,
+    /// intents that wait for their time, ends of pauses. Those that are overdue included.
     pub async fn due_instants(
         &self,
         until: Timestamp,
@@ -246,6 +248,9 @@ impl Store {
              UNION \
              SELECT due_at AS at FROM fire \
               WHERE verdict = 'pending' AND claimed_by IS NULL AND due_at <= $1 \
+             UNION \
+             SELECT paused_until AS at FROM schedule \
+              WHERE paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
              ORDER BY at",
             [until.0.into(), limit.cast_signed().into()],
         );

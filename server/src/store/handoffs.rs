@@ -51,6 +51,10 @@ pub struct Current {
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
+    /// See `entity::schedule`.
+    pub grace_ms: i64,
+    /// See `entity::schedule`.
+    pub jitter_ms: i64,
     /// What it runs.
     pub workflow_id: Uuid,
     /// In which version.
@@ -127,6 +131,7 @@ impl Store {
         let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
             self.dialect(),
             "SELECT s.id, s.name, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, \
+               s.grace_ms, s.jitter_ms, \
                s.workflow_id, s.context, w.version AS workflow_version, n.name AS namespace \
              FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
              JOIN namespace n ON n.id = s.namespace_id",

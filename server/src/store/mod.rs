@@ -23,6 +23,7 @@ pub mod leases;
 pub mod logs;
 pub mod nodes;
 mod open;
+mod pauses;
 pub mod recoveries;
 pub mod runs;
 

@@ -1,8 +1,8 @@
 //! What went wrong and can be found in the tables: intents that nobody handed over, runs on nodes
 //! that died, attempts that outlived every limit.
 
-use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use entity::{Timestamp, fire::Reason};
+use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
@@ -40,11 +40,14 @@ pub struct Stray {
     pub context: serde_json::Value,
     /// When somebody asked to stop it.
     pub cancel_requested_at: Option<Timestamp>,
+    /// Whether the schedule that fired it exists and is enabled; true without one.
+    pub wanted: bool,
 }
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.workflow_id, run.workflow_version, \
     run.scheduled_at, run.created_at, run.attempt, run.max_attempts, run.recovery_attempts, \
-    run.node_id, run.epoch, run.context, run.cancel_requested_at";
+    run.node_id, run.epoch, run.context, run.cancel_requested_at, \
+    (run.trigger <> 'schedule' OR coalesce(s.enabled AND s.deleted_at IS NULL, false)) AS wanted";
 
 impl Store {
     /// Intents without a run whose owner is gone, or that were claimed before `before`; locked.
@@ -97,6 +100,7 @@ impl Store {
     ) -> Result<Vec<Stray>, StoreError> {
         let sql = format!(
             "SELECT {STRAY_COLUMNS} FROM run \
+             LEFT JOIN schedule s ON s.id = run.schedule_id \
              LEFT JOIN node ON node.id = run.node_id AND node.state = 'alive' \
              WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
                AND node.id IS NULL ORDER BY run.id LIMIT $1 {}",
@@ -114,7 +118,7 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Stray>, StoreError> {
         let sql = format!(
-            "SELECT {STRAY_COLUMNS} FROM run \
+            "SELECT {STRAY_COLUMNS} FROM run LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
                AND run.hard_deadline_at < $1 ORDER BY run.id LIMIT $2 {}",
             self.dialect().skip_locked("run")
@@ -149,7 +153,7 @@ impl Store {
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[(Uuid, &'static str, String)],
+        fires: &[(Uuid, Reason, String)],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {
@@ -157,7 +161,7 @@ impl Store {
         }
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|(id, _, _)| *id))
-            .text("reason", fires.iter().map(|(_, reason, _)| (*reason).to_owned()))
+            .text("reason", fires.iter().map(|(_, reason, _)| reason.to_value()))
             .text("detail", fires.iter().map(|(_, _, detail)| detail.clone()))
             .statement(
                 self.dialect(),

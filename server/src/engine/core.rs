@@ -1,0 +1,165 @@
+//! What the services share.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use super::{Settings, Signals, definition::Definitions, logs::LogMessage};
+use crate::{
+    clock::Clock,
+    store::{
+        Store,
+        runs::{Hold, Settlement},
+    },
+    target::Executor,
+};
+
+/// Handed to every service.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) store: Store,
+    pub(super) clock: Clock,
+    pub(super) executor: Arc<Executor>,
+    pub(super) timings: Arc<timetable::Cache>,
+    pub(super) signals: Signals,
+    pub(super) settings: Settings,
+    pub(super) definitions: Definitions,
+    /// The current life of this node.
+    pub(super) node: RwLock<Uuid>,
+    /// Room for runs.
+    pub(super) slots: Arc<Semaphore>,
+    /// Whether runs wait for room: whoever frees some then wakes the dispatcher.
+    pub(super) backlog: AtomicBool,
+    /// Tasks that carry out attempts.
+    pub(super) attempts: TaskTracker,
+    pub(super) settlements: mpsc::Sender<Settlement>,
+    pub(super) logs: mpsc::Sender<LogMessage>,
+    held: Mutex<HashMap<Uuid, Held>>,
+}
+
+/// An attempt that this node works on.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) hold: Hold,
+    pub(super) stop: CancellationToken,
+    pub(super) why: Option<StopReason>,
+}
+
+/// Why an attempt is stopped from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StopReason {
+    /// Somebody asked for it.
+    Cancelled,
+    /// The node shuts down: another may go on with the run.
+    Released,
+    /// The hold is another's: nothing may be written any more.
+    Lost,
+}
+
+impl Core {
+    pub(super) fn new(
+        parts: Parts,
+        node: Uuid,
+        settlements: mpsc::Sender<Settlement>,
+        logs: mpsc::Sender<LogMessage>,
+    ) -> Self {
+        let Parts { store, clock, executor, timings, signals, settings } = parts;
+        Self {
+            slots: Arc::new(Semaphore::new(settings.capacity)),
+            definitions: Definitions::default(),
+            node: RwLock::new(node),
+            backlog: AtomicBool::new(false),
+            attempts: TaskTracker::new(),
+            held: Mutex::default(),
+            store,
+            clock,
+            executor,
+            timings,
+            signals,
+            settings,
+            settlements,
+            logs,
+        }
+    }
+
+    /// Up to `wanted` places for runs, as many as are free.
+    pub(super) fn free_slots(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok()).take(wanted).collect()
+    }
+
+    /// Remembers an attempt that begins; gives what stops it.
+    pub(super) fn hold(&self, hold: Hold) -> CancellationToken {
+        let stop = CancellationToken::new();
+        self.held().insert(hold.run_id, Held { hold, stop: stop.clone(), why: None });
+        stop
+    }
+
+    /// Forgets an attempt; says why it was stopped, if it was.
+    pub(super) fn let_go(&self, hold: &Hold) -> Option<StopReason> {
+        let mut held = self.held();
+        // A later attempt of the same run may have begun already.
+        if held.get(&hold.run_id).is_some_and(|now| now.hold == *hold) {
+            return held.remove(&hold.run_id).and_then(|held| held.why);
+        }
+        Some(StopReason::Lost)
+    }
+
+    /// Stops the attempts that `which` selects.
+    pub(super) fn stop_held(&self, why: StopReason, which: impl Fn(&Hold) -> bool) -> usize {
+        let mut held = self.held();
+        let mut stopped = 0;
+        for entry in held.values_mut().filter(|entry| which(&entry.hold)) {
+            entry.why.get_or_insert(why);
+            entry.stop.cancel();
+            stopped += 1;
+        }
+        stopped
+    }
+
+    /// How many attempts this node works on.
+    pub(super) fn held_count(&self) -> usize {
+        self.held().len()
+    }
+
+    /// A place became free.
+    pub(super) fn slot_freed(&self) {
+        if self.backlog.load(Ordering::Relaxed) {
+            self.signals.wake_dispatcher();
+        }
+    }
+
+    pub(super) async fn node_id(&self) -> Uuid {
+        *self.node.read().await
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the engine is made of.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) store: Store,
+    pub(super) clock: Clock,
+    pub(super) executor: Arc<Executor>,
+    pub(super) timings: Arc<timetable::Cache>,
+    pub(super) signals: Signals,
+    pub(super) settings: Settings,
+}
+
+/// A key whose time is the application's: the order of keys is the order of creation on any clock.
+pub(super) fn new_id(now: DateTime<Utc>) -> Uuid {
+    let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
+    let at = uuid::Timestamp::from_unix(uuid::NoContext, seconds, now.timestamp_subsec_nanos());
+    Uuid::new_v7(at)
+}

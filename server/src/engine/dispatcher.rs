@@ -1,0 +1,142 @@
+//! The dispatcher: takes runs that wait, as many as this node has room for.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::run;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{
+    EngineError,
+    attempt::{self, Attempt},
+    core::Core,
+    definition::Task,
+    service::Service,
+};
+use crate::{
+    store::runs::{Hold, Take, Waiting},
+    target::Invocation,
+};
+
+/// Takes waiting runs.
+#[derive(Debug)]
+pub(super) struct Dispatcher {
+    pub(super) core: Arc<Core>,
+    next: Option<DateTime<Utc>>,
+}
+
+/// What a round took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DispatcherReport {
+    /// Attempts begun.
+    pub taken: usize,
+}
+
+/// Without any sign, it looks again after this.
+const POLL: TimeDelta = TimeDelta::seconds(5);
+
+impl Dispatcher {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core, next: None }
+    }
+
+    /// Takes one batch; says how many, and whether it was all that waited.
+    async fn take(
+        &self,
+        now: DateTime<Utc>,
+        slots: &mut Vec<OwnedSemaphorePermit>,
+    ) -> Result<usize, EngineError> {
+        let core = &self.core;
+        let node = core.node_id().await;
+        let tx = core.store.begin().await?;
+        let waiting = core.store.lock_waiting_runs(&tx, now.into(), slots.len() as u64).await?;
+        let mut takes = Vec::with_capacity(waiting.len());
+        let mut tasks = Vec::with_capacity(waiting.len());
+        for run in &waiting {
+            let definition = core
+                .definitions
+                .get(&core.store, &tx, run.workflow_id, run.workflow_version)
+                .await?;
+            let Some(task) = definition.first_task().cloned() else { continue };
+            takes.push(Take {
+                run_id: run.id,
+                task: task.name.clone(),
+                attempt: run.attempt + 1,
+                epoch: run.epoch + 1,
+                hard_deadline_at: attempt::hard_deadline(core, &task),
+            });
+            tasks.push(task);
+        }
+        core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
+        core.store.commit(tx).await?;
+
+        let count = takes.len();
+        for ((run, take), task) in waiting.into_iter().zip(takes).zip(tasks) {
+            let Some(slot) = slots.pop() else { break };
+            let hold =
+                Hold { run_id: run.id, attempt: take.attempt, node_id: node, epoch: take.epoch };
+            let max_attempts = run.max_attempts;
+            let invocation = invocation(run, &task, &hold);
+            attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
+        }
+        Ok(count)
+    }
+}
+
+impl Service for Dispatcher {
+    type Report = DispatcherReport;
+    const NAME: &'static str = "dispatcher";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
+        let mut report = DispatcherReport::default();
+        let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
+        // Before the look at the tables: a place that is freed from now on wakes us again.
+        self.core.backlog.store(true, Ordering::Relaxed);
+        loop {
+            let mut slots = self.core.free_slots(batch);
+            let room = slots.len();
+            if room == 0 {
+                // Whoever frees a place wakes us.
+                self.next = None;
+                return Ok(report);
+            }
+            let taken = self.take(now, &mut slots).await?;
+            report.taken += taken;
+            if taken < room {
+                break;
+            }
+        }
+        self.core.backlog.store(false, Ordering::Relaxed);
+        self.next = self.core.store.next_waiting_at().await?.map(|at| at.utc());
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let poll = now + POLL;
+        self.next.map_or(poll, |next| next.clamp(now, poll))
+    }
+
+    fn is_notable(report: &DispatcherReport) -> bool {
+        report.taken > 0
+    }
+}
+
+fn invocation(run: Waiting, task: &Task, hold: &Hold) -> Invocation {
+    Invocation {
+        run_id: run.id,
+        attempt: hold.attempt,
+        task: task.name.clone(),
+        namespace: run.namespace,
+        schedule: run.schedule,
+        schedule_id: run.schedule_id,
+        scheduled_at: match run.trigger {
+            run::Trigger::Schedule | run::Trigger::Retry => Some(run.scheduled_at.utc()),
+            run::Trigger::Manual => None,
+        },
+        idempotency_key: run.idempotency_key,
+        traceparent: Some(attempt::traceparent(hold)),
+        context: run.context,
+        timeout: task.timeout(),
+        kill_grace: task.kill_grace(),
+    }
+}

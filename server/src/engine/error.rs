@@ -1,0 +1,45 @@
+use uuid::Uuid;
+
+use crate::store::StoreError;
+
+/// Why the engine could not do something. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A run names a workflow version that is not there.
+    #[error("find version {version} of workflow {workflow_id}")]
+    NoDefinition {
+        /// The workflow.
+        workflow_id: Uuid,
+        /// The version.
+        version: i32,
+    },
+    /// A workflow version cannot be read: a newer Carillon wrote it.
+    #[error("read version {version} of workflow {workflow_id}: {source}")]
+    BrokenDefinition {
+        /// The workflow.
+        workflow_id: Uuid,
+        /// The version.
+        version: i32,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+impl EngineError {
+    /// Whether the same call may succeed when it is made again.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            Self::NoDefinition { .. } | Self::BrokenDefinition { .. } => false,
+        }
+    }
+}
+
+impl From<sea_orm::DbErr> for EngineError {
+    fn from(error: sea_orm::DbErr) -> Self {
+        Self::Store(error.into())
+    }
+}

@@ -1,0 +1,331 @@
+//! The hand-off: phase 2 of a fire. Intents that this node owns become runs; those that can start
+//! at once do so in the same transaction.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::fire::{Reason, Verdict};
+use serde_json::{Value, json};
+
+use super::{
+    EngineError,
+    attempt::{self, Attempt},
+    core::Core,
+};
+use crate::{
+    store::{
+        handoffs::{Current, Decided, Intent, NewRun, Start},
+        runs::Hold,
+    },
+    target::Invocation,
+};
+
+/// What recovery may still do; nothing for a first hand-off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Tries for one fire.
+    pub(super) attempts: i32,
+    /// Age of its scheduled time.
+    pub(super) age: TimeDelta,
+}
+
+/// What became of a batch of intents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HandedOver {
+    /// Started here.
+    pub(super) started: usize,
+    /// Queued for whoever has room.
+    pub(super) queued: usize,
+    /// Not run, with a verdict.
+    pub(super) refused: usize,
+}
+
+/// A hand-off that fails is tried this often; then the intents are left to recovery.
+const TRIES: u32 = 4;
+
+/// Hands over `intents`, all of them owned by this node.
+pub(super) async fn hand_over(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<Limits>,
+) -> Result<HandedOver, EngineError> {
+    let mut pause = Duration::from_millis(50);
+    let mut round = 1;
+    loop {
+        match try_hand_over(core, intents, recovery).await {
+            Err(error) if round < TRIES && error.is_transient() => {
+                tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
+                core.clock.sleep(pause).await;
+                pause *= 4;
+                round += 1;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+async fn try_hand_over(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<Limits>,
+) -> Result<HandedOver, EngineError> {
+    let node = core.node_id().await;
+    let mut slots = core.free_slots(intents.len());
+    let tx = core.store.begin().await?;
+    let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
+    let current = core.store.current_schedules(&tx, &schedules).await?;
+    let now = core.clock.now();
+
+    let mut runs = Vec::with_capacity(intents.len());
+    let mut tasks = Vec::with_capacity(intents.len());
+    let mut refused = Vec::new();
+    for intent in intents {
+        let schedule = current.get(&intent.schedule_id);
+        let (schedule, reason) = match (decide(intent, schedule, now, recovery), schedule) {
+            (Ok(reason), Some(schedule)) => (schedule, reason),
+            (Ok(_), None) => continue,
+            (Err(decided), _) => {
+                refused.push(decided);
+                continue;
+            }
+        };
+        let definition = core
+            .definitions
+            .get(&core.store, &tx, schedule.workflow_id, schedule.workflow_version)
+            .await?;
+        let Some(task) = definition.first_task().cloned() else { continue };
+        let start = (runs.len() < slots.len()).then(|| Start {
+            task: task.name.clone(),
+            hard_deadline_at: attempt::hard_deadline(core, &task),
+        });
+        runs.push(new_run(intent, schedule, task.retry.max_attempts, reason, now, start));
+        tasks.push((task, schedule));
+    }
+
+    let linked = core.store.start_fires_if_pending(&tx, &runs, now.into()).await?;
+    let (runs, tasks): (Vec<_>, Vec<_>) =
+        runs.into_iter().zip(tasks).filter(|(run, _)| linked.contains(&run.id)).unzip();
+    core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
+    core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
+    core.store.commit(tx).await?;
+
+    let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
+    for (run, (task, schedule)) in runs.into_iter().zip(tasks) {
+        let slot = if run.start.is_some() { slots.pop() } else { None };
+        let Some(slot) = slot else {
+            handed.queued += 1;
+            continue;
+        };
+        handed.started += 1;
+        let hold = Hold { run_id: run.id, attempt: 1, node_id: node, epoch: 1 };
+        let invocation = Invocation {
+            run_id: run.id,
+            attempt: 1,
+            task: task.name.clone(),
+            namespace: schedule.namespace.clone(),
+            schedule: Some(schedule.name.clone()),
+            schedule_id: Some(run.schedule_id),
+            scheduled_at: Some(run.scheduled_at.utc()),
+            idempotency_key: run.idempotency_key,
+            traceparent: Some(attempt::traceparent(&hold)),
+            context: run.context,
+            timeout: task.timeout(),
+            kill_grace: task.kill_grace(),
+        };
+        let max_attempts = run.max_attempts;
+        attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
+    }
+    if handed.queued > 0 {
+        core.backlog.store(true, Ordering::Relaxed);
+        core.signals.wake_dispatcher();
+    }
+    Ok(handed)
+}
+
+/// Whether an intent may run as things are now, and why it does or does not.
+fn decide(
+    intent: &Intent,
+    schedule: Option<&Current>,
+    now: DateTime<Utc>,
+    recovery: Option<Limits>,
+) -> Result<Reason, Decided> {
+    let refuse = |verdict, reason, detail: Option<String>| {
+        Err(Decided { id: intent.id, verdict, reason, detail })
+    };
+    // What recovery gives up was promised: it is abandoned, not skipped.
+    let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
+    let Some(schedule) = schedule.filter(|schedule| schedule.deleted_at.is_none()) else {
+        return refuse(gone, Reason::Deleted, None);
+    };
+    if !schedule.enabled {
+        return refuse(gone, Reason::Disabled, None);
+    }
+    if schedule.version != intent.schedule_version {
+        let detail = format!("version {} is in force", schedule.version);
+        return refuse(gone, Reason::StaleVersion, Some(detail));
+    }
+    if let Some(limits) = recovery {
+        if intent.recovery_attempts >= limits.attempts {
+            let detail = format!("{} attempts", intent.recovery_attempts);
+            return refuse(Verdict::Abandoned, Reason::AttemptsExhausted, Some(detail));
+        }
+        if now - intent.scheduled_at.utc() > limits.age {
+            return refuse(Verdict::Abandoned, Reason::TooOld, None);
+        }
+    }
+    if let Some(deadline) = schedule.start_deadline_ms
+        && now - intent.due_at.utc() > TimeDelta::milliseconds(deadline)
+    {
+        return refuse(Verdict::Skipped, Reason::Deadline, None);
+    }
+    let grace = TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms));
+    Ok(match recovery {
+        Some(_) => Reason::Recovered,
+        None if now - intent.scheduled_at.utc() > grace => Reason::CaughtUp,
+        None => Reason::OnTime,
+    })
+}
+
+fn new_run(
+    intent: &Intent,
+    schedule: &Current,
+    max_attempts: i32,
+    reason: Reason,
+    now: DateTime<Utc>,
+    start: Option<Start>,
+) -> NewRun {
+    let is_recovery = reason == Reason::Recovered;
+    let mut context = schedule.context.clone();
+    if is_recovery {
+        mark_recovery(&mut context, intent.id, intent.scheduled_at.utc(), now);
+    }
+    NewRun {
+        id: intent.id,
+        namespace_id: intent.namespace_id,
+        schedule_id: intent.schedule_id,
+        workflow_id: schedule.workflow_id,
+        workflow_version: schedule.workflow_version,
+        scheduled_at: intent.scheduled_at,
+        due_at: intent.due_at,
+        max_attempts,
+        context,
+        is_recovery,
+        idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),
+        reason,
+        start,
+    }
+}
+
+/// Tells the tasks that recovery sends them.
+pub(super) fn mark_recovery(
+    context: &mut Value,
+    execution: uuid::Uuid,
+    scheduled_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) {
+    if let Value::Object(map) = context {
+        map.insert("is_recovery".to_owned(), json!(true));
+        map.insert("original_scheduled_time".to_owned(), json!(scheduled_at.to_rfc3339()));
+        map.insert("recovery_attempt_time".to_owned(), json!(now.to_rfc3339()));
+        map.insert("execution_id".to_owned(), json!(execution));
+    }
+}
+
+/// How a receiver recognises that it was sent the same fire before: the same over all attempts.
+pub(super) fn idempotency_key(schedule: uuid::Uuid, scheduled_at: DateTime<Utc>) -> String {
+    let seconds = scheduled_at.timestamp();
+    match scheduled_at.timestamp_subsec_millis() {
+        0 => format!("{schedule}-{seconds}"),
+        millis => format!("{schedule}-{seconds}.{millis:03}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { attempts: 3, age: TimeDelta::hours(24) };
+
+    fn intent() -> Intent {
+        Intent {
+            id: Uuid::from_u128(1),
+            namespace_id: Uuid::nil(),
+            schedule_id: Uuid::from_u128(2),
+            schedule_version: 4,
+            scheduled_at: Timestamp(0),
+            due_at: Timestamp(0),
+            claimed_at: Timestamp(0),
+            recovery_attempts: 0,
+        }
+    }
+
+    fn schedule() -> Current {
+        Current {
+            id: Uuid::from_u128(2),
+            name: "nightly".to_owned(),
+            version: 4,
+            enabled: true,
+            deleted_at: None,
+            start_deadline_ms: None,
+            grace_ms: 300_000,
+            jitter_ms: 0,
+            workflow_id: Uuid::nil(),
+            workflow_version: 1,
+            namespace: "default".to_owned(),
+            context: json!({}),
+        }
+    }
+
+    fn after(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    #[test]
+    fn a_fire_that_is_claimed_in_time_starts_on_time() {
+        let decided = decide(&intent(), Some(&schedule()), after(1), None);
+        assert_eq!(decided.unwrap(), Reason::OnTime);
+    }
+
+    #[test]
+    fn nothing_runs_on_stale_knowledge() {
+        let cases = [
+            (None, Reason::Deleted),
+            (Some(Current { deleted_at: Some(Timestamp(1)), ..schedule() }), Reason::Deleted),
+            (Some(Current { enabled: false, ..schedule() }), Reason::Disabled),
+            (Some(Current { version: 5, ..schedule() }), Reason::StaleVersion),
+            (Some(Current { start_deadline_ms: Some(500), ..schedule() }), Reason::Deadline),
+        ];
+        for (schedule, reason) in cases {
+            let decided = decide(&intent(), schedule.as_ref(), after(1), None).unwrap_err();
+            assert_eq!((decided.verdict, decided.reason), (Verdict::Skipped, reason));
+        }
+    }
+
+    #[test]
+    fn recovery_gives_up_after_its_attempts_or_its_age_and_says_so() {
+        let tired = Intent { recovery_attempts: 3, ..intent() };
+        let decided = decide(&tired, Some(&schedule()), after(1), Some(LIMITS)).unwrap_err();
+        assert_eq!(decided.reason, Reason::AttemptsExhausted);
+        assert_eq!(decided.verdict, Verdict::Abandoned);
+        let late = after(24 * 3600 + 1);
+        let decided = decide(&intent(), Some(&schedule()), late, Some(LIMITS)).unwrap_err();
+        assert_eq!(decided.reason, Reason::TooOld);
+        let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
+        assert_eq!(decided.unwrap(), Reason::Recovered);
+    }
+
+    #[test]
+    fn the_idempotency_key_names_schedule_and_second() {
+        let key = idempotency_key(Uuid::nil(), after(1_647_067_401));
+        assert_eq!(key, "00000000-0000-0000-0000-000000000000-1647067401");
+        let key = idempotency_key(Uuid::nil(), after(1) + TimeDelta::milliseconds(7));
+        assert!(key.ends_with("-1.007"), "{key}");
+    }
+}

@@ -1,0 +1,116 @@
+//! The node's life among the nodes: joining, heartbeat, leaving; and stopping what others want
+//! stopped.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::{
+    EngineError, Settings,
+    core::{Core, StopReason, new_id},
+    service::Service,
+};
+use crate::{
+    clock::Clock,
+    store::{
+        Store,
+        nodes::{Heartbeat, Joining},
+    },
+};
+
+/// Begins a life; gives its key.
+pub(super) async fn join(
+    store: &Store,
+    clock: &Clock,
+    settings: &Settings,
+) -> Result<Uuid, EngineError> {
+    let id = new_id(clock.now());
+    let joining = Joining {
+        id,
+        name: settings.node_name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        zone_data: timetable::zone_data().version.clone(),
+        capacity: i32::try_from(settings.capacity).unwrap_or(i32::MAX),
+    };
+    store.join(&joining).await?;
+    Ok(id)
+}
+
+/// Says that the node is alive. A node that hears that it is not stops what it held, for others
+/// hold it now, and begins a new life.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    pub(super) core: Arc<Core>,
+}
+
+/// What a beat found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PulseReport {
+    /// Attempts stopped because the node had been declared dead.
+    pub lost: usize,
+    /// Whether it began a new life.
+    pub rejoined: bool,
+}
+
+impl Service for Pulse {
+    type Report = PulseReport;
+    const NAME: &'static str = "pulse";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<PulseReport, EngineError> {
+        let core = &self.core;
+        let node = core.node_id().await;
+        if core.store.beat_if_alive(node).await? == Heartbeat::Alive {
+            return Ok(PulseReport::default());
+        }
+        let lost = core.stop_held(StopReason::Lost, |hold| hold.node_id == node);
+        tracing::error!(%node, lost, "this node was declared dead; it starts a new life");
+        let mut current = core.node.write().await;
+        *current = join(&core.store, &core.clock, &core.settings).await?;
+        Ok(PulseReport { lost, rejoined: true })
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.heartbeat_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &PulseReport) -> bool {
+        report.rejoined
+    }
+}
+
+/// Stops the attempts of this node that somebody wants stopped.
+#[derive(Debug)]
+pub(super) struct Canceller {
+    pub(super) core: Arc<Core>,
+}
+
+/// What a round stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CancellerReport {
+    /// Attempts told to stop.
+    pub stopped: usize,
+}
+
+impl Service for Canceller {
+    type Report = CancellerReport;
+    const NAME: &'static str = "canceller";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<CancellerReport, EngineError> {
+        let core = &self.core;
+        if core.held_count() == 0 {
+            return Ok(CancellerReport::default());
+        }
+        let wanted = core.store.cancel_requests(core.node_id().await).await?;
+        let stopped = core.stop_held(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
+        Ok(CancellerReport { stopped })
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.heartbeat_interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &CancellerReport) -> bool {
+        report.stopped > 0
+    }
+}

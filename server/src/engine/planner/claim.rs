@@ -1,0 +1,247 @@
+//! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
+//! transaction. Either all of it happened or none.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp,
+    fire::{Kind, Reason, Verdict},
+};
+use timetable::{
+    FireKind,
+    misfire::{self, Entry, Fate},
+};
+use uuid::Uuid;
+
+use super::timing::{definition, overlap_policy, plan_policy};
+use crate::{
+    engine::{
+        EngineError,
+        core::{Core, new_id},
+    },
+    store::{
+        claims::{Advance, DueSchedule, Live, NewFire},
+        handoffs::{Decided, Intent},
+    },
+};
+
+/// What a claim did.
+#[derive(Debug, Default)]
+pub(super) struct Claimed {
+    pub(super) schedules: usize,
+    pub(super) fires: usize,
+    pub(super) broken: usize,
+    /// To be handed over now.
+    pub(super) intents: Vec<Intent>,
+    /// When the claimed schedules are due next.
+    pub(super) next_instants: Vec<Timestamp>,
+    /// A schedule had more due instants than one claim takes.
+    pub(super) more_is_due: bool,
+}
+
+/// Claims up to `limit` schedules that are due.
+pub(super) async fn claim_due(
+    core: &Core,
+    now: DateTime<Utc>,
+    limit: u64,
+) -> Result<Claimed, EngineError> {
+    let node = core.node_id().await;
+    let tx = core.store.begin().await?;
+    let due = core.store.lock_due_schedules(&tx, now.into(), limit).await?;
+    if due.is_empty() {
+        tx.rollback().await?;
+        return Ok(Claimed::default());
+    }
+    let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
+    let live = core.store.live_by_schedule(&tx, &ids).await?;
+
+    let mut claimed = Claimed { schedules: due.len(), ..Claimed::default() };
+    let mut fires = Vec::with_capacity(due.len());
+    let mut advances = Vec::with_capacity(due.len());
+    for schedule in &due {
+        let timetable = match core.timings.timetable(&definition(schedule)) {
+            Ok(timetable) => timetable,
+            Err(error) => {
+                // It was valid when it was saved: the zone's rules or the dialect have changed.
+                // One such schedule must not hold up the others, nor vanish in silence.
+                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
+                core.store.pause_broken(&tx, schedule.id, &error.to_string(), now.into()).await?;
+                claimed.broken += 1;
+                continue;
+            }
+        };
+        let plan = misfire::plan(
+            &timetable,
+            schedule.next_scheduled_at.utc(),
+            now,
+            &plan_policy(schedule),
+        );
+        let next_fire_at = plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into());
+        claimed.more_is_due |= next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
+        claimed.next_instants.extend(next_fire_at);
+        advances.push(Advance {
+            schedule_id: schedule.id,
+            next_scheduled_at: plan.next.as_ref().map(|fire| fire.at.into()),
+            next_fire_at,
+            last_fire_at: plan.entries.last().map(|entry| entry.last.into()),
+        });
+        let live = live.get(&schedule.id).copied();
+        fires.extend(decide(schedule, plan.entries, live, now, node));
+    }
+    let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
+    core.store.advance_cursors(&tx, &advances).await?;
+    core.store.commit(tx).await?;
+
+    claimed.fires = written.len();
+    for fire in fires.into_iter().filter(|fire| written.contains(&fire.id)) {
+        if fire.verdict == Verdict::Pending {
+            match fire.claimed_by {
+                Some(_) => claimed.intents.push(intent(&fire, now)),
+                None => claimed.next_instants.push(fire.due_at),
+            }
+        }
+    }
+    Ok(claimed)
+}
+
+/// What becomes of a schedule's entries, given what is alive of it: the ledger's rows.
+fn decide(
+    schedule: &DueSchedule,
+    entries: Vec<Entry>,
+    live: Option<Live>,
+    now: DateTime<Utc>,
+    node: Uuid,
+) -> Vec<NewFire> {
+    let deadline = schedule.start_deadline_ms.map(TimeDelta::milliseconds);
+    let too_late = |entry: &Entry| deadline.is_some_and(|deadline| now - entry.due_at > deadline);
+    let wants = |entry: &Entry| {
+        matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
+    };
+    let wanting = entries.iter().filter(|entry| wants(entry)).count();
+    let alive = live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
+    let mut room = overlap_policy(schedule.overlap).admit(alive, wanting);
+    let mut in_the_way = live.map(|live| live.latest);
+
+    let mut fires = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let id = new_id(now);
+        let mut claimed_by = None;
+        let mut detail = None;
+        let (verdict, reason) = match entry.fate {
+            Fate::Missed => (Verdict::Missed, Reason::Outage),
+            Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
+            Fate::OverLimit => (Verdict::Missed, Reason::CatchUpLimit),
+            Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
+            Fate::Run | Fate::CatchUp if too_late(&entry) => (Verdict::Skipped, Reason::Deadline),
+            // Its turn comes later: an intent that nobody owns yet.
+            Fate::Run | Fate::CatchUp if entry.due_at > now => {
+                (Verdict::Pending, Reason::AwaitingHandoff)
+            }
+            Fate::Run | Fate::CatchUp if room > 0 => {
+                room -= 1;
+                claimed_by = Some(node);
+                in_the_way = Some(id);
+                (Verdict::Pending, Reason::AwaitingHandoff)
+            }
+            Fate::Run | Fate::CatchUp => {
+                detail = in_the_way.map(|run| run.to_string());
+                (Verdict::Skipped, Reason::Overlap)
+            }
+        };
+        fires.push(NewFire {
+            id,
+            namespace_id: schedule.namespace_id,
+            schedule_id: schedule.id,
+            schedule_version: schedule.version,
+            scheduled_at: entry.fire.at.into(),
+            due_at: entry.due_at.into(),
+            last_scheduled_at: entry.last.into(),
+            count: i64::try_from(entry.count).unwrap_or(i64::MAX),
+            kind: kind(entry.fire.kind),
+            verdict,
+            reason,
+            detail,
+            claimed_by,
+        });
+    }
+    fires
+}
+
+/// The ledger's word for what the clock did.
+pub(in crate::engine) fn kind(kind: FireKind) -> Kind {
+    match kind {
+        FireKind::Normal => Kind::Normal,
+        FireKind::Shifted => Kind::Shifted,
+        FireKind::FirstOfTwo => Kind::FirstOfTwo,
+        FireKind::SecondOfTwo => Kind::SecondOfTwo,
+    }
+}
+
+fn intent(fire: &NewFire, now: DateTime<Utc>) -> Intent {
+    Intent {
+        id: fire.id,
+        namespace_id: fire.namespace_id,
+        schedule_id: fire.schedule_id,
+        schedule_version: fire.schedule_version,
+        scheduled_at: fire.scheduled_at,
+        due_at: fire.due_at,
+        claimed_at: now.into(),
+        recovery_attempts: 0,
+    }
+}
+
+/// Intents that waited for their time, now this node's.
+#[derive(Debug, Default)]
+pub(super) struct Adopted {
+    pub(super) taken: usize,
+    pub(super) intents: Vec<Intent>,
+}
+
+/// Takes the intents that nobody owns and whose time has come. The overlap policy is asked here,
+/// as it is for a claim.
+pub(super) async fn adopt_due(
+    core: &Core,
+    now: DateTime<Utc>,
+    limit: u64,
+) -> Result<Adopted, EngineError> {
+    let node = core.node_id().await;
+    let tx = core.store.begin().await?;
+    let intents = core.store.adopt_due_intents(&tx, node, now.into(), limit).await?;
+    if intents.is_empty() {
+        tx.rollback().await?;
+        return Ok(Adopted::default());
+    }
+    let taken = intents.len();
+    let ids: Vec<Uuid> = intents.iter().map(|intent| intent.schedule_id).collect();
+    let policies = core.store.overlap_policies(&tx, &ids).await?;
+    // The adopted intents are ours by now, so they count as alive: take them off again.
+    let live = core.store.live_by_schedule(&tx, &ids).await?;
+    let mut alive: HashMap<Uuid, (usize, Uuid)> = HashMap::new();
+    for (schedule, live) in live {
+        let own = intents.iter().filter(|intent| intent.schedule_id == schedule).count();
+        let runs = usize::try_from(live.runs).unwrap_or(usize::MAX).saturating_sub(own);
+        alive.insert(schedule, (runs, live.latest));
+    }
+    let mut adopted = Adopted { taken, intents: Vec::with_capacity(taken) };
+    let mut skipped = Vec::new();
+    for intent in intents {
+        let policy = policies.get(&intent.schedule_id).copied().map(overlap_policy);
+        let (runs, latest) = alive.entry(intent.schedule_id).or_default();
+        if policy.unwrap_or_default().admit(*runs, 1) > 0 {
+            *runs += 1;
+            *latest = intent.id;
+            adopted.intents.push(intent);
+        } else {
+            skipped.push(Decided {
+                id: intent.id,
+                verdict: Verdict::Skipped,
+                reason: Reason::Overlap,
+                detail: Some(latest.to_string()),
+            });
+        }
+    }
+    core.store.decide_fires_if_pending(&tx, &skipped, now.into()).await?;
+    core.store.commit(tx).await?;
+    Ok(adopted)
+}

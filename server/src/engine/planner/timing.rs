@@ -1,0 +1,54 @@
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
+use timetable::{DstPolicy, Gap, misfire, overlap};
+
+use crate::store::claims::DueSchedule;
+
+/// What the calculator needs to know of a schedule.
+pub(in crate::engine) fn definition(schedule: &DueSchedule) -> timetable::Definition {
+    timetable::Definition {
+        expressions: schedule.expressions.0.clone(),
+        zone: schedule.zone.clone(),
+        dst: DstPolicy {
+            gap: match schedule.dst_gap {
+                DstGap::Shift => Gap::Shift,
+                DstGap::Skip => Gap::Skip,
+            },
+            overlap: match schedule.dst_overlap {
+                DstOverlap::First => timetable::Overlap::First,
+                DstOverlap::Last => timetable::Overlap::Last,
+                DstOverlap::Both => timetable::Overlap::Both,
+            },
+        },
+        anchor: schedule.anchor_at.utc(),
+        start: schedule.start_at.map(|at| at.utc()),
+        end: schedule.end_at.map(|at| at.utc()),
+        jitter: Duration::from_millis(schedule.jitter_ms.unsigned_abs()),
+        seed: schedule.id.into_bytes(),
+    }
+}
+
+/// The schedule's misfire policy.
+pub(in crate::engine) fn plan_policy(schedule: &DueSchedule) -> misfire::Policy {
+    misfire::Policy {
+        catch_up: match schedule.catch_up {
+            CatchUp::Skip => misfire::CatchUp::Skip,
+            CatchUp::Latest => misfire::CatchUp::Latest,
+            CatchUp::All => misfire::CatchUp::All,
+        },
+        grace: TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms)),
+        max: schedule.catch_up_max.unsigned_abs(),
+        spacing: TimeDelta::milliseconds(schedule.catch_up_spacing_ms),
+        window: TimeDelta::milliseconds(schedule.catch_up_window_ms),
+    }
+}
+
+/// The schedule's overlap policy.
+pub(super) fn overlap_policy(overlap: Overlap) -> overlap::Policy {
+    match overlap {
+        Overlap::Skip => overlap::Policy::Skip,
+        Overlap::Allow => overlap::Policy::Allow,
+    }
+}

@@ -1,0 +1,213 @@
+//! The engine as a whole: started, asked how it is, shut down.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use super::{
+    DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport, Settings, Signals,
+    core::{Core, Parts, StopReason},
+    dispatcher::Dispatcher,
+    logs,
+    membership::{self, Canceller, Pulse},
+    planner::Planner,
+    recovery::Recovery,
+    service::{Service, drive},
+    settler,
+};
+use crate::{clock::Clock, store::Store, target::Executor};
+
+/// A running engine. It goes on until [`Engine::shutdown`].
+#[derive(Debug)]
+pub struct Engine {
+    core: Arc<Core>,
+    /// Ends claiming and taking.
+    stop: CancellationToken,
+    /// Ends the heartbeat, after the last attempt.
+    stop_pulse: CancellationToken,
+    /// Ends the settler and the log's writer, after everything else.
+    stop_writers: CancellationToken,
+    services: TaskTracker,
+    pulse: TaskTracker,
+    writers: TaskTracker,
+    planner: watch::Receiver<(u64, PlannerReport)>,
+    dispatcher: watch::Receiver<(u64, DispatcherReport)>,
+    recovery: watch::Receiver<(u64, RecoveryReport)>,
+    heartbeat: watch::Receiver<(u64, PulseReport)>,
+}
+
+/// How the engine is.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The node's current life.
+    pub node_id: Uuid,
+    /// Whether it claims and takes.
+    pub is_running: bool,
+    /// Attempts that it works on.
+    pub attempts: usize,
+    /// How many it takes at once.
+    pub capacity: usize,
+    /// The planner's rounds, and what the last one did.
+    pub planner: (u64, PlannerReport),
+    /// The dispatcher's.
+    pub dispatcher: (u64, DispatcherReport),
+    /// Recovery's.
+    pub recovery: (u64, RecoveryReport),
+    /// The heartbeat's.
+    pub pulse: (u64, PulseReport),
+}
+
+/// Messages on their way to the settler and to the log's writer.
+const QUEUE: usize = 4096;
+
+impl Engine {
+    /// Joins the nodes and starts all services.
+    pub async fn start(
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        executor: Arc<Executor>,
+        timings: Arc<timetable::Cache>,
+        signals: Signals,
+    ) -> Result<Self, EngineError> {
+        let node = membership::join(&store, &clock, &settings).await?;
+        tracing::info!(%node, name = settings.node_name, "the node has joined");
+        let (settlements, to_settle) = mpsc::channel(QUEUE);
+        let (lines, to_write) = mpsc::channel(QUEUE);
+        let parts = Parts { store, clock, executor, timings, signals, settings };
+        let core = Arc::new(Core::new(parts, node, settlements, lines));
+
+        let stop = CancellationToken::new();
+        let stop_pulse = CancellationToken::new();
+        let stop_writers = CancellationToken::new();
+        let (services, pulse, writers) =
+            (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
+        writers.spawn(settler::run(core.clone(), to_settle, stop_writers.clone()));
+        let (store, clock) = (core.store.clone(), core.clock.clone());
+        writers.spawn(logs::write(store, clock, to_write, stop_writers.clone()));
+
+        let start = Starter { core: &core, stop: &stop, tracker: &services };
+        let planner = start.service(Planner::new(core.clone()), Wake::Planner);
+        let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
+        let recovery = start.service(Recovery { core: core.clone() }, Wake::Never);
+        let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
+        start.service(Canceller { core: core.clone() }, Wake::Canceller);
+        let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Never);
+        Ok(Self {
+            core,
+            stop,
+            stop_pulse,
+            stop_writers,
+            services,
+            pulse,
+            writers,
+            planner,
+            dispatcher,
+            recovery,
+            heartbeat,
+        })
+    }
+
+    /// How it is.
+    pub async fn status(&self) -> Status {
+        Status {
+            node_id: self.core.node_id().await,
+            is_running: !self.stop.is_cancelled(),
+            attempts: self.core.held_count(),
+            capacity: self.core.settings.capacity,
+            planner: *self.planner.borrow(),
+            dispatcher: *self.dispatcher.borrow(),
+            recovery: *self.recovery.borrow(),
+            pulse: *self.heartbeat.borrow(),
+        }
+    }
+
+    /// Published after each of the planner's rounds: how many there were, what the last one did.
+    pub fn planner_reports(&self) -> watch::Receiver<(u64, PlannerReport)> {
+        self.planner.clone()
+    }
+
+    /// Published after each of recovery's rounds.
+    pub fn recovery_reports(&self) -> watch::Receiver<(u64, RecoveryReport)> {
+        self.recovery.clone()
+    }
+
+    /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
+    /// nodes and leaves.
+    pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
+        self.stop.cancel();
+        self.services.close();
+        self.services.wait().await;
+
+        let core = &self.core;
+        core.attempts.close();
+        if core.clock.timeout(grace, core.attempts.wait()).await.is_err() {
+            let released = core.stop_held(StopReason::Released, |_| true);
+            tracing::warn!(released, "attempts did not end in time; they are released");
+            core.attempts.wait().await;
+        }
+        self.stop_writers.cancel();
+        self.writers.close();
+        self.writers.wait().await;
+        self.stop_pulse.cancel();
+        self.pulse.close();
+        self.pulse.wait().await;
+        core.store.leave(core.node_id().await).await?;
+        Ok(())
+    }
+
+    /// Ends at once, as a crash would: nothing is settled, nothing is released. For tests.
+    pub fn abandon(self) {
+        self.stop.cancel();
+        self.stop_pulse.cancel();
+        self.core.stop_held(StopReason::Lost, |_| true);
+    }
+}
+
+/// What wakes a service before its time.
+#[derive(Clone, Copy, Debug)]
+enum Wake {
+    Planner,
+    Dispatcher,
+    Canceller,
+    Never,
+}
+
+struct WakeOf {
+    core: Arc<Core>,
+    wake: Wake,
+    never: Notify,
+}
+
+impl AsRef<Notify> for WakeOf {
+    fn as_ref(&self) -> &Notify {
+        match self.wake {
+            Wake::Planner => self.core.signals.planner(),
+            Wake::Dispatcher => self.core.signals.dispatcher(),
+            Wake::Canceller => self.core.signals.canceller(),
+            Wake::Never => &self.never,
+        }
+    }
+}
+
+struct Starter<'a> {
+    core: &'a Arc<Core>,
+    stop: &'a CancellationToken,
+    tracker: &'a TaskTracker,
+}
+
+impl Starter<'_> {
+    fn service<S: Service + 'static>(
+        &self,
+        service: S,
+        wake: Wake,
+    ) -> watch::Receiver<(u64, S::Report)> {
+        let (reports, last) = watch::channel((0, S::Report::default()));
+        let wake = WakeOf { core: self.core.clone(), wake, never: Notify::new() };
+        let clock = self.core.clock.clone();
+        self.tracker.spawn(drive(service, clock, wake, self.stop.clone(), reports));
+        last
+    }
+}

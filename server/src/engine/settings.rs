@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+/// What an operator can set about the engine.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The name that the operator knows the node by. A start under the same name ends the life of
+    /// the process that bore it.
+    pub node_name: String,
+    /// How many runs the node works on at once.
+    pub capacity: usize,
+    /// How many schedules, intents or runs go into one transaction.
+    pub batch: u64,
+    /// How far the planner looks ahead.
+    pub look_ahead: Duration,
+    /// How often the node says that it is alive.
+    pub heartbeat_interval: Duration,
+    /// After how long a silence it counts as dead.
+    pub heartbeat_expiry: Duration,
+    /// How often recovery looks.
+    pub recovery_interval: Duration,
+    /// After how long an intent without a run counts as lost although its node lives.
+    pub lost_after: Duration,
+    /// How often recovery tries the same fire or run.
+    pub recovery_attempts: i32,
+    /// Up to what age it tries.
+    pub recovery_age: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            node_name: "node".to_owned(),
+            capacity: 256,
+            batch: 500,
+            look_ahead: Duration::from_secs(60),
+            heartbeat_interval: Duration::from_secs(5),
+            heartbeat_expiry: Duration::from_secs(30),
+            recovery_interval: Duration::from_secs(5),
+            lost_after: Duration::from_secs(300),
+            recovery_attempts: 3,
+            recovery_age: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}

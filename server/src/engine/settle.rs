@@ -1,0 +1,175 @@
+//! What an attempt's end means for its run. Pure: from values to values.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{run, task_run};
+use serde_json::Value;
+use timetable::retry;
+
+use super::core::StopReason;
+use crate::target::Outcome;
+
+/// What is decided about an attempt and its run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Decision {
+    pub(super) task_state: task_run::State,
+    pub(super) run_state: run::State,
+    pub(super) available_at: Option<DateTime<Utc>>,
+    pub(super) error: Option<String>,
+    pub(super) output: Option<Value>,
+    pub(super) extra_attempts: i32,
+}
+
+/// Where a run stands when its attempt ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing<'a> {
+    pub(super) attempt: i32,
+    pub(super) max_attempts: i32,
+    pub(super) retry: &'a retry::Policy,
+    pub(super) now: DateTime<Utc>,
+    /// Uniform in `[0, 1)`.
+    pub(super) random: f64,
+}
+
+/// Decides about an attempt that came to its own end, or was stopped for `why`. Nothing, if the
+/// hold was lost: then nothing may be written.
+pub(super) fn settle(
+    outcome: Outcome,
+    why: Option<StopReason>,
+    standing: Standing<'_>,
+) -> Option<Decision> {
+    if why == Some(StopReason::Lost) {
+        return None;
+    }
+    let decision = match outcome {
+        Outcome::Succeeded { output } => Decision {
+            task_state: task_run::State::Succeeded,
+            run_state: run::State::Succeeded,
+            available_at: None,
+            error: None,
+            output: Some(output),
+            extra_attempts: 0,
+        },
+        Outcome::Cancelled { output } if why == Some(StopReason::Released) => Decision {
+            task_state: task_run::State::Lost,
+            run_state: run::State::Retrying,
+            available_at: Some(standing.now),
+            error: Some("the node shut down".to_owned()),
+            output: Some(output),
+            extra_attempts: 1,
+        },
+        Outcome::Cancelled { output } => Decision {
+            task_state: task_run::State::Cancelled,
+            run_state: run::State::Cancelled,
+            available_at: None,
+            error: None,
+            output: Some(output),
+            extra_attempts: 0,
+        },
+        Outcome::Failed { message, output } => failed(
+            task_run::State::Failed,
+            run::State::Failed,
+            message,
+            Some(output),
+            why,
+            standing,
+        ),
+        Outcome::TimedOut { message, output } => failed(
+            task_run::State::TimedOut,
+            run::State::TimedOut,
+            message,
+            Some(output),
+            why,
+            standing,
+        ),
+    };
+    Some(decision)
+}
+
+/// Decides about an attempt that outlived its hard deadline.
+pub(super) fn overrun(standing: Standing<'_>) -> Decision {
+    let message = "it outlived its timeout and the time to be killed in".to_owned();
+    failed(task_run::State::TimedOut, run::State::TimedOut, message, None, None, standing)
+}
+
+fn failed(
+    task_state: task_run::State,
+    final_state: run::State,
+    message: String,
+    output: Option<Value>,
+    why: Option<StopReason>,
+    standing: Standing<'_>,
+) -> Decision {
+    let cancelled = why == Some(StopReason::Cancelled);
+    let again = !cancelled && standing.attempt < standing.max_attempts;
+    let delay = standing.retry.delay(standing.attempt, standing.random);
+    let available_at = standing.now + TimeDelta::from_std(delay).unwrap_or_default();
+    let run_state = match (cancelled, again) {
+        (true, _) => run::State::Cancelled,
+        (false, true) => run::State::Retrying,
+        (false, false) => final_state,
+    };
+    Decision {
+        task_state,
+        run_state,
+        available_at: again.then_some(available_at),
+        error: Some(message),
+        output,
+        extra_attempts: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(attempt: i32, max_attempts: i32, retry: &retry::Policy) -> Standing<'_> {
+        let now = DateTime::from_timestamp(1_000, 0).unwrap();
+        Standing { attempt, max_attempts, retry, now, random: 0.0 }
+    }
+
+    fn failure() -> Outcome {
+        Outcome::Failed { message: "exit code 1".to_owned(), output: Value::Null }
+    }
+
+    #[test]
+    fn a_failed_attempt_is_followed_by_another_after_its_delay() {
+        let policy = retry::Policy { initial_ms: 2_000, ..retry::Policy::default() };
+        let decision = settle(failure(), None, standing(2, 3, &policy)).unwrap();
+        assert_eq!(decision.run_state, run::State::Retrying);
+        assert_eq!(decision.available_at, DateTime::from_timestamp(1_004, 0));
+        assert_eq!(decision.task_state, task_run::State::Failed);
+    }
+
+    #[test]
+    fn the_last_failure_ends_the_run() {
+        let policy = retry::Policy::default();
+        let decision = settle(failure(), None, standing(3, 3, &policy)).unwrap();
+        assert_eq!(decision.run_state, run::State::Failed);
+        assert_eq!(decision.error.as_deref(), Some("exit code 1"));
+    }
+
+    #[test]
+    fn a_cancelled_run_is_not_tried_again() {
+        let policy = retry::Policy::default();
+        let why = Some(StopReason::Cancelled);
+        let decision = settle(failure(), why, standing(1, 3, &policy)).unwrap();
+        assert_eq!(decision.run_state, run::State::Cancelled);
+    }
+
+    #[test]
+    fn a_released_attempt_costs_the_run_nothing() {
+        let policy = retry::Policy::default();
+        let outcome = Outcome::Cancelled { output: Value::Null };
+        let decision =
+            settle(outcome, Some(StopReason::Released), standing(1, 1, &policy)).unwrap();
+        assert_eq!(decision.run_state, run::State::Retrying);
+        assert_eq!(decision.task_state, task_run::State::Lost);
+        assert_eq!(decision.extra_attempts, 1);
+    }
+
+    #[test]
+    fn whoever_lost_its_hold_writes_nothing() {
+        let policy = retry::Policy::default();
+        assert_eq!(settle(failure(), Some(StopReason::Lost), standing(1, 1, &policy)), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Pauses: how they begin by themselves, and how they end.
+
+use std::collections::HashMap;
+
+use entity::{Timestamp, schedule::Overlap};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    bulk::Bulk,
+    claims::{DUE_COLUMNS, DueSchedule},
+};
+
+/// Stands for the cursor of a schedule that has none left: the end of the year 9999.
+const NEVER: i64 = 253_402_300_799_000;
+
+#[derive(FromQueryResult)]
+struct Id {
+    id: Uuid,
+}
+
+#[derive(FromQueryResult)]
+struct OverlapRow {
+    id: Uuid,
+    overlap: Overlap,
+}
+
+impl Store {
+    /// Pauses a schedule whose saved timing is not understood any more.
+    pub async fn pause_broken(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        problem: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE schedule SET enabled = false, paused_reason = $2, paused_by = 'carillon', \
+               paused_at = $3, paused_until = NULL, updated_at = $3, changed = {} WHERE id = $1",
+            self.dialect().stamp("schedule")
+        );
+        let reason = format!("its timing cannot be read any more: {problem}");
+        let values = [schedule.into(), reason.into(), now.0.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        Ok(())
+    }
+
+    /// A schedule that is paused, locked. One without a cursor gets one that never comes.
+    pub async fn lock_paused_schedule(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+    ) -> Result<Option<DueSchedule>, StoreError> {
+        let columns = DUE_COLUMNS.replace(
+            "next_scheduled_at",
+            &format!("coalesce(next_scheduled_at, {NEVER}) AS next_scheduled_at"),
+        );
+        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
+        let sql = format!(
+            "SELECT {columns} FROM schedule \
+             WHERE id = $1 AND NOT enabled AND deleted_at IS NULL {lock}"
+        );
+        let statement = self.dialect().statement(sql, [schedule.into()]);
+        Ok(DueSchedule::find_by_statement(statement).one(tx).await?)
+    }
+
+    /// Ends the pause of a schedule that this transaction has locked.
+    pub async fn enable(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE schedule SET enabled = true, paused_reason = NULL, paused_by = NULL, \
+               paused_at = NULL, paused_until = NULL, updated_at = $2, changed = {} WHERE id = $1",
+            self.dialect().stamp("schedule")
+        );
+        tx.execute_raw(self.dialect().statement(sql, [schedule.into(), now.0.into()])).await?;
+        Ok(())
+    }
+
+    /// The schedules whose pause was to end by `now`.
+    pub async fn pauses_over(&self, now: Timestamp) -> Result<Vec<Uuid>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT id FROM schedule WHERE paused_until IS NOT NULL AND paused_until <= $1 \
+               AND NOT enabled AND deleted_at IS NULL ORDER BY paused_until LIMIT 500",
+            [now.0.into()],
+        );
+        let rows = Id::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// The overlap policies of `schedules`.
+    pub async fn overlap_policies(
+        &self,
+        tx: &DatabaseTransaction,
+        schedules: &[Uuid],
+    ) -> Result<HashMap<Uuid, Overlap>, StoreError> {
+        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+            self.dialect(),
+            "SELECT DISTINCT s.id, s.overlap FROM v JOIN schedule s ON s.id = v.id",
+            vec![],
+        );
+        let rows = OverlapRow::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row.overlap)).collect())
+    }
+}
