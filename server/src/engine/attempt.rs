@@ -39,6 +39,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
         let Attempt { hold, max_attempts, task, invocation, slot } = attempt;
+        let start = core.clock.instant();
         let (lines, written) = mpsc::channel(LINES);
         let work = core.executor.execute(&task.target, &invocation, lines, stop);
         // A target that panics must not leave its run hanging.
@@ -50,6 +51,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
                 .to_owned(),
             output: serde_json::Value::Null,
         });
+        let took = start.elapsed();
         drop(slot);
         core.slot_freed();
 
@@ -69,6 +71,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             output: decision.output,
             extra_attempts: decision.extra_attempts,
             at: now.into(),
+            took,
         };
         // The settler lives longer than any attempt.
         let _ = core.settlements.send(settlement).await;

@@ -21,6 +21,7 @@ use crate::{
         runs::{Hold, Settlement},
     },
     target::Executor,
+    telemetry::Metrics,
 };
 
 /// Handed to every service.
@@ -32,6 +33,7 @@ pub(super) struct Core {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: Settings,
+    pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
@@ -72,7 +74,7 @@ impl Core {
         settlements: mpsc::Sender<Settlement>,
         logs: mpsc::Sender<LogMessage>,
     ) -> Self {
-        let Parts { store, clock, executor, timings, signals, settings } = parts;
+        let Parts { store, clock, executor, timings, signals, settings, metrics } = parts;
         Self {
             slots: Arc::new(Semaphore::new(settings.capacity)),
             definitions: Definitions::default(),
@@ -86,6 +88,7 @@ impl Core {
             timings,
             signals,
             settings,
+            metrics,
             settlements,
             logs,
         }
@@ -99,7 +102,9 @@ impl Core {
     /// Remembers an attempt that begins; gives what stops it.
     pub(super) fn hold(&self, hold: Hold) -> CancellationToken {
         let stop = CancellationToken::new();
-        self.held().insert(hold.run_id, Held { hold, stop: stop.clone(), why: None });
+        let mut held = self.held();
+        held.insert(hold.run_id, Held { hold, stop: stop.clone(), why: None });
+        self.metrics.live_runs(held.len());
         stop
     }
 
@@ -108,7 +113,9 @@ impl Core {
         let mut held = self.held();
         // A later attempt of the same run may have begun already.
         if held.get(&hold.run_id).is_some_and(|now| now.hold == *hold) {
-            return held.remove(&hold.run_id).and_then(|held| held.why);
+            let entry = held.remove(&hold.run_id);
+            self.metrics.live_runs(held.len());
+            return entry.and_then(|entry| entry.why);
         }
         Some(StopReason::Lost)
     }
@@ -155,6 +162,7 @@ pub(super) struct Parts {
     pub(super) timings: Arc<timetable::Cache>,
     pub(super) signals: Signals,
     pub(super) settings: Settings,
+    pub(super) metrics: Metrics,
 }
 
 /// A key whose time is the application's: the order of keys is the order of creation on any clock.

@@ -32,9 +32,6 @@ pub struct DispatcherReport {
     pub taken: usize,
 }
 
-/// Without any sign, it looks again after this.
-const POLL: TimeDelta = TimeDelta::seconds(5);
-
 impl Dispatcher {
     pub(super) fn new(core: Arc<Core>) -> Self {
         Self { core, next: None }
@@ -112,7 +109,7 @@ impl Service for Dispatcher {
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let poll = now + POLL;
+        let poll = now + TimeDelta::from_std(self.core.settings.poll).unwrap_or_default();
         self.next.map_or(poll, |next| next.clamp(now, poll))
     }
 

@@ -9,6 +9,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{Reason, Verdict};
+use sea_orm::ActiveEnum;
 use serde_json::{Value, json};
 
 use super::{
@@ -73,6 +74,7 @@ async fn try_hand_over(
     intents: &[Intent],
     recovery: Option<Limits>,
 ) -> Result<HandedOver, EngineError> {
+    let start = core.clock.instant();
     let node = core.node_id().await;
     let mut slots = core.free_slots(intents.len());
     let tx = core.store.begin().await?;
@@ -112,6 +114,15 @@ async fn try_hand_over(
     core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     core.store.commit(tx).await?;
+    core.metrics.handed_over(intents.len(), start.elapsed());
+    for run in &runs {
+        let late = core.clock.now() - run.due_at.utc();
+        core.metrics.lateness(late.to_std().unwrap_or_default());
+        core.metrics.fires(Verdict::Started.to_value(), run.reason.to_value(), 1);
+    }
+    for fire in &refused {
+        core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), 1);
+    }
 
     let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
     for (run, (task, schedule)) in runs.into_iter().zip(tasks) {

@@ -23,10 +23,13 @@ use super::{
     service::Service,
     settle::{self, Decision, Standing},
 };
-use crate::store::{
-    leases::Term,
-    recoveries::Stray,
-    runs::{Hold, Settlement},
+use crate::{
+    store::{
+        leases::Term,
+        recoveries::Stray,
+        runs::{Hold, Settlement},
+    },
+    telemetry::Recovery as What,
 };
 
 /// Looks for what was lost.
@@ -197,6 +200,11 @@ impl Service for Recovery {
         while self.take_over_orphans(now, &mut report).await? {}
         self.end_overruns(now, &mut report).await?;
         while self.hand_over_lost(now, &mut report).await? {}
+        let metrics = &self.core.metrics;
+        metrics.recovered(What::OrphanedRun, report.orphans);
+        metrics.recovered(What::HardTimeout, report.overruns);
+        metrics.recovered(What::LostHandoff, report.lost_handoffs);
+        metrics.recovered(What::Abandoned, report.abandoned);
         Ok(report)
     }
 
@@ -267,5 +275,6 @@ fn settlement(stray: &Stray, task: String, decision: Decision, now: DateTime<Utc
         output: decision.output,
         extra_attempts: decision.extra_attempts,
         at: now.into(),
+        took: std::time::Duration::ZERO,
     }
 }

@@ -17,7 +17,7 @@ use super::{
     service::{Service, drive},
     settler,
 };
-use crate::{clock::Clock, store::Store, target::Executor};
+use crate::{clock::Clock, store::Store, target::Executor, telemetry::Metrics};
 
 /// A running engine. It goes on until [`Engine::shutdown`].
 #[derive(Debug)]
@@ -71,12 +71,13 @@ impl Engine {
         executor: Arc<Executor>,
         timings: Arc<timetable::Cache>,
         signals: Signals,
+        metrics: Metrics,
     ) -> Result<Self, EngineError> {
         let node = membership::join(&store, &clock, &settings).await?;
         tracing::info!(%node, name = settings.node_name, "the node has joined");
         let (settlements, to_settle) = mpsc::channel(QUEUE);
         let (lines, to_write) = mpsc::channel(QUEUE);
-        let parts = Parts { store, clock, executor, timings, signals, settings };
+        let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
         let core = Arc::new(Core::new(parts, node, settlements, lines));
 
         let stop = CancellationToken::new();

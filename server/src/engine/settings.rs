@@ -12,6 +12,8 @@ pub struct Settings {
     pub batch: u64,
     /// How far the planner looks ahead.
     pub look_ahead: Duration,
+    /// How often the dispatcher looks for waiting runs when nothing tells it of one.
+    pub poll: Duration,
     /// How often the node says that it is alive.
     pub heartbeat_interval: Duration,
     /// After how long a silence it counts as dead.
@@ -33,6 +35,7 @@ impl Default for Settings {
             capacity: 256,
             batch: 500,
             look_ahead: Duration::from_secs(60),
+            poll: Duration::from_secs(5),
             heartbeat_interval: Duration::from_secs(5),
             heartbeat_expiry: Duration::from_secs(30),
             recovery_interval: Duration::from_secs(5),

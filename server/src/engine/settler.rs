@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use entity::run;
+use sea_orm::ActiveEnum;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -48,9 +49,18 @@ pub(super) async fn run(
 }
 
 async fn settle(core: &Core, batch: &[Settlement]) -> Result<(), StoreError> {
+    let start = core.clock.instant();
     let tx = core.store.begin().await?;
     let held = core.store.settle_if_held(&tx, batch).await?;
     core.store.commit(tx).await?;
+    core.metrics.settled(batch.len(), start.elapsed());
+    for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold.run_id)) {
+        core.metrics.attempt(settled.task_state.to_value());
+        if !settled.run_state.is_live() {
+            let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
+            core.metrics.execution(settled.run_state.to_value(), settled.took, failed);
+        }
+    }
     for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold.run_id)) {
         tracing::warn!(
             run = %lost.hold.run_id,

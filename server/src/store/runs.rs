@@ -1,7 +1,7 @@
 //! Runs in motion: taking them from the queue, settling them, taking them away. Every write of a
 //! holder names its hold (run, attempt, node, epoch); zero rows means that it was lost.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use entity::{Timestamp, run, task_run};
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
@@ -94,6 +94,8 @@ pub struct Settlement {
     pub extra_attempts: i32,
     /// When.
     pub at: Timestamp,
+    /// How long the attempt took; for the metrics.
+    pub took: Duration,
 }
 
 impl Store {

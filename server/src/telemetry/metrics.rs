@@ -102,7 +102,7 @@ impl Metrics {
         observe_rates(meter, &minute);
         Self {
             fires: counter("fires", "Fires by verdict and reason."),
-            fire_lateness: seconds("fire_lateness", "From the due time to the claim."),
+            fire_lateness: seconds("fire_lateness", "From the due time to the hand-off."),
             claim_batch: rows("claim_batch_size", "Schedules claimed in one transaction."),
             claim_duration: seconds("claim_duration", "One claim transaction."),
             handoff_batch: rows("handoff_batch_size", "Fires handed over in one transaction."),
@@ -122,12 +122,13 @@ impl Metrics {
         }
     }
 
-    /// A fire has its verdict: the words of the ledger.
-    pub fn fire(&self, verdict: &'static str, reason: &'static str) {
-        self.fires.add(1, &[KeyValue::new("verdict", verdict), KeyValue::new("reason", reason)]);
+    /// So many fires have this verdict, for this reason: the words of the ledger.
+    pub fn fires(&self, verdict: String, reason: String, count: u64) {
+        let labels = [KeyValue::new("verdict", verdict), KeyValue::new("reason", reason)];
+        self.fires.add(count, &labels);
     }
 
-    /// A fire was claimed so long after it was due.
+    /// A fire was handed over so long after it was due.
     pub fn lateness(&self, late: Duration) {
         self.fire_lateness.record(late.as_secs_f64(), &[]);
     }
@@ -151,7 +152,7 @@ impl Metrics {
     }
 
     /// A run ended in `state`, so long after it started.
-    pub fn execution(&self, state: &'static str, took: Duration, failed: bool) {
+    pub fn execution(&self, state: String, took: Duration, failed: bool) {
         let labels = [KeyValue::new("state", state)];
         self.executions.add(1, &labels);
         self.execution_duration.record(took.as_secs_f64(), &labels);
@@ -160,7 +161,7 @@ impl Metrics {
     }
 
     /// An attempt at a task ended in `state`.
-    pub fn attempt(&self, state: &'static str) {
+    pub fn attempt(&self, state: String) {
         self.attempts.add(1, &[KeyValue::new("state", state)]);
     }
 

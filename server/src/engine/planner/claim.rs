@@ -8,6 +8,7 @@ use entity::{
     Timestamp,
     fire::{Kind, Reason, Verdict},
 };
+use sea_orm::ActiveEnum;
 use timetable::{
     FireKind,
     misfire::{self, Entry, Fate},
@@ -46,6 +47,7 @@ pub(super) async fn claim_due(
     now: DateTime<Utc>,
     limit: u64,
 ) -> Result<Claimed, EngineError> {
+    let start = core.clock.instant();
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
     let due = core.store.lock_due_schedules(&tx, now.into(), limit).await?;
@@ -92,14 +94,17 @@ pub(super) async fn claim_due(
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
+    core.metrics.claimed(due.len(), start.elapsed());
 
     claimed.fires = written.len();
     for fire in fires.into_iter().filter(|fire| written.contains(&fire.id)) {
-        if fire.verdict == Verdict::Pending {
-            match fire.claimed_by {
-                Some(_) => claimed.intents.push(intent(&fire, now)),
-                None => claimed.next_instants.push(fire.due_at),
-            }
+        if fire.verdict != Verdict::Pending {
+            let count = fire.count.unsigned_abs();
+            core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), count);
+        } else if fire.claimed_by.is_some() {
+            claimed.intents.push(intent(&fire, now));
+        } else {
+            claimed.next_instants.push(fire.due_at);
         }
     }
     Ok(claimed)

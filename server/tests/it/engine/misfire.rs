@@ -1,0 +1,122 @@
+//! What becomes of fires that nobody claimed in time.
+
+use entity::{
+    fire::{Reason, Verdict},
+    schedule::CatchUp,
+};
+
+use super::world::{World, at, ms, noop};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    by_default_the_latest_missed_fire_runs_for_all,
+    with_skip_no_missed_fire_runs,
+    with_all_the_latest_of_them_run_spaced_up_to_the_limit,
+    a_fire_past_its_start_deadline_is_skipped,
+    a_long_outage_is_one_row_with_its_count,
+);
+
+/// An hourly schedule that nobody claimed from 06:00 to 12:20.
+async fn after_an_outage(
+    database: TestDatabase,
+    change: impl FnOnce(&mut entity::schedule::Model),
+) -> (World, Vec<(i64, Verdict, Reason)>) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
+    let schedule = world
+        .schedule("0 * * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-03-01T06:00:00Z"));
+            change(row);
+        })
+        .await;
+    let engine = world.engine().await;
+    let ledger = world
+        .until("the ledger has a final row for each of the seven hours", || async {
+            let ledger = world.ledger(schedule.id).await;
+            let decided = ledger.iter().all(|fire| fire.decided_at.is_some());
+            (ledger.len() == 7 && decided).then_some(ledger)
+        })
+        .await;
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+    let hour = |fire: &entity::fire::Model| (fire.scheduled_at.0 / 3_600_000) % 24;
+    let rows = ledger.iter().map(|fire| (hour(fire), fire.verdict, fire.reason)).collect();
+    (world, rows)
+}
+
+async fn by_default_the_latest_missed_fire_runs_for_all(database: TestDatabase) {
+    let (_world, rows) = after_an_outage(database, |_| {}).await;
+    let collapsed = |hour| (hour, Verdict::Collapsed, Reason::Outage);
+    let expected = (6..12).map(collapsed).chain([(12, Verdict::Started, Reason::CaughtUp)]);
+    assert_eq!(rows, expected.collect::<Vec<_>>());
+}
+
+async fn with_skip_no_missed_fire_runs(database: TestDatabase) {
+    let (_world, rows) = after_an_outage(database, |row| row.catch_up = CatchUp::Skip).await;
+    let missed = |hour| (hour, Verdict::Missed, Reason::Outage);
+    assert_eq!(rows, (6..=12).map(missed).collect::<Vec<_>>());
+}
+
+async fn with_all_the_latest_of_them_run_spaced_up_to_the_limit(database: TestDatabase) {
+    let (_world, rows) = after_an_outage(database, |row| {
+        row.catch_up = CatchUp::All;
+        row.catch_up_max = 2;
+        row.catch_up_window_ms = 4 * 3_600_000;
+        row.overlap = entity::schedule::Overlap::Allow;
+    })
+    .await;
+    let expected = vec![
+        (6, Verdict::Missed, Reason::CatchUpWindow),
+        (7, Verdict::Missed, Reason::CatchUpWindow),
+        (8, Verdict::Missed, Reason::CatchUpWindow),
+        (9, Verdict::Missed, Reason::CatchUpLimit),
+        (10, Verdict::Missed, Reason::CatchUpLimit),
+        (11, Verdict::Started, Reason::CaughtUp),
+        (12, Verdict::Started, Reason::CaughtUp),
+    ];
+    assert_eq!(rows, expected);
+}
+
+async fn a_fire_past_its_start_deadline_is_skipped(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:01:00Z")).await;
+    let schedule = world
+        .schedule("0 12 * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
+            row.start_deadline_ms = Some(30_000);
+        })
+        .await;
+    let engine = world.engine().await;
+    let fire = world
+        .until("the fire is written", || async { world.ledger(schedule.id).await.pop() })
+        .await;
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Skipped, Reason::Deadline));
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_long_outage_is_one_row_with_its_count(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:00:00.500Z")).await;
+    let schedule = world
+        .schedule("* * * * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2025-03-01T12:00:00Z"));
+            row.grace_ms = 0;
+        })
+        .await;
+    let engine = world.engine().await;
+    let ledger = world
+        .until("the missed year is accounted for", || async {
+            let ledger = world.ledger(schedule.id).await;
+            let decided = ledger.iter().all(|fire| fire.decided_at.is_some());
+            (!ledger.is_empty() && decided).then_some(ledger)
+        })
+        .await;
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+    let fates: Vec<_> = ledger.iter().map(|fire| (fire.reason, fire.count)).collect();
+    let year = 365 * 86_400;
+    let expected = [
+        (Reason::CatchUpWindow, year - 86_400 + 1),
+        (Reason::Outage, 86_400 - 1),
+        (Reason::CaughtUp, 1),
+    ];
+    assert_eq!(fates, expected);
+    for pair in ledger.windows(2) {
+        assert_eq!(pair[0].last_scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
+    }
+}
