@@ -18,7 +18,7 @@ pub(crate) fn words(text: &str) -> Result<Vec<(&str, usize)>, Fault> {
             format!("the expression is {} bytes long", text.len()),
             format!("an expression has at most {LIMIT} bytes: split it into several"),
         )
-        .at(LIMIT..text.len()));
+        .at(0..text.len()));
     }
     for (at, c) in text.char_indices() {
         let here = at..at + c.len_utf8();

@@ -1,0 +1,200 @@
+//! What must hold for every definition, whatever it says.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use croner::parser::CronParser;
+use proptest::prelude::*;
+use timetable::{Definition, Fire, FireKind, Timetable, zone_names};
+
+use crate::{
+    expressions::{any_minutely, any_secondly},
+    support::{definition, instant, parse, timetable},
+};
+
+fn any_expression() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => any_minutely(),
+        2 => any_secondly(),
+        1 => (1_u32..100_000).prop_map(|seconds| format!("@every {seconds}s")),
+        1 => (1_500_000_000_u32..2_000_000_000).prop_map(|at| format!("@at {at}")),
+    ]
+}
+
+fn any_instant() -> impl Strategy<Value = DateTime<Utc>> {
+    (946_684_800_000_i64..2_524_608_000_000)
+        .prop_map(|ms| DateTime::from_timestamp_millis(ms).expect("within bounds"))
+}
+
+fn any_zone() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(zone_names().collect::<Vec<_>>())
+}
+
+/// Definitions of up to four expressions that each can fire.
+fn any_definition() -> impl Strategy<Value = Definition> {
+    (
+        prop::collection::vec(any_expression(), 1..=4),
+        any_zone(),
+        any_instant(),
+        prop::option::weighted(0.2, any_instant()),
+        prop::option::weighted(0.2, any_instant()),
+        any::<[u8; 16]>(),
+    )
+        .prop_filter_map("it can fire", |(expressions, zone, anchor, start, end, seed)| {
+            let jitter = Duration::from_secs(30);
+            let asked = Definition {
+                expressions,
+                anchor,
+                start,
+                end,
+                jitter,
+                seed,
+                ..definition("", zone)
+            };
+            Timetable::new(&asked).is_ok().then_some(asked)
+        })
+}
+
+fn made(asked: &Definition) -> Timetable {
+    Timetable::new(asked).unwrap_or_else(|error| panic!("{error}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn every_way_of_asking_gets_the_same_answer(asked in any_definition(), after in any_instant()) {
+        let timetable = made(&asked);
+        let first: Vec<Fire> = timetable.fires(after, DateTime::<Utc>::MAX_UTC).take(300).collect();
+        prop_assert_eq!(timetable.next(after), first.first().copied());
+        prop_assert!(first.is_sorted_by(|a, b| a.at < b.at));
+        prop_assert!(first.iter().all(|fire| fire.at > after));
+        prop_assert!(first.iter().all(|fire| asked.start.is_none_or(|start| fire.at >= start)));
+        prop_assert!(first.iter().all(|fire| asked.end.is_none_or(|end| fire.at < end)));
+        let Some(last) = first.last() else { return Ok(()) };
+        prop_assert_eq!(timetable.count(after, last.at), first.len() as u64);
+        prop_assert_eq!(timetable.last(last.at, after), Some(*last));
+        let earlier = last.at - TimeDelta::milliseconds(1);
+        prop_assert_eq!(timetable.count(after, earlier), first.len() as u64 - 1);
+        prop_assert_eq!(timetable.last(earlier, after), first.iter().rev().nth(1).copied());
+    }
+
+    #[test]
+    fn a_union_fires_whenever_one_of_its_expressions_does(
+        asked in any_definition(), after in any_instant(),
+    ) {
+        let until = after + TimeDelta::days(3);
+        let alone = |text: &String| Definition { expressions: vec![text.clone()], ..asked.clone() };
+        let each: BTreeSet<DateTime<Utc>> = asked
+            .expressions
+            .iter()
+            .flat_map(|text| made(&alone(text)).fires(after, until).map(|f| f.at).collect::<Vec<_>>())
+            .collect();
+        let union: Vec<DateTime<Utc>> = made(&asked).fires(after, until).map(|f| f.at).collect();
+        prop_assert_eq!(union, each.into_iter().collect::<Vec<_>>());
+    }
+
+    /// Where no clock changes there is nothing to add to croner, and nothing is.
+    #[test]
+    fn without_clock_changes_the_answers_are_croners(
+        expression in prop_oneof![any_minutely(), any_secondly()], after in any_instant(),
+    ) {
+        let Ok(timetable) = parse(&expression, "UTC") else { return Ok(()) };
+        let fields: Vec<&str> = expression.split(' ').collect();
+        let days = if fields.len() == 5 { [fields[2], fields[4]] } else { [fields[3], fields[5]] };
+        let both = days.iter().any(|field| field.starts_with('*'));
+        let cron = CronParser::builder().dom_and_dow(both).sloppy_ranges(true).build();
+        let cron = cron.parse(&expression).expect("croner takes it");
+        let mut at: NaiveDateTime = after.naive_utc();
+        for fire in timetable.fires(after, DateTime::<Utc>::MAX_UTC).take(20) {
+            at = cron.find_next_occurrence(&at, false).expect("croner finds it");
+            prop_assert_eq!(fire.local, at);
+            prop_assert_eq!(fire.kind, FireKind::Normal);
+        }
+    }
+
+    #[test]
+    fn every_text_is_answered(text in ".{0,300}", zone in ".{0,50}", after in any_instant()) {
+        if let Err(error) = parse(&text, "Europe/London") {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+            if let Some(position) = error.position {
+                prop_assert!(text.get(position).is_some());
+            }
+        }
+        prop_assert!(parse("* * * * *", &zone).is_err());
+        let _ = after;
+    }
+
+    /// Texts of the right letters, which get further into the grammar.
+    #[test]
+    fn every_text_of_crons_letters_is_answered(
+        text in "[-0-9*,/?LWH#+()@a-f JANMO]{0,40}", after in any_instant(),
+    ) {
+        match parse(&text, "Europe/London") {
+            Ok(timetable) => {
+                let fire = timetable.next(after);
+                prop_assert!(fire.is_none_or(|fire| fire.at > after));
+                prop_assert!(!timetable.describe().is_empty());
+                timetable.lint(after);
+            }
+            Err(error) => {
+                if let Some(position) = error.position {
+                    prop_assert!(text.get(position).is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn jitter_is_bounded_and_belongs_to_the_fire(asked in any_definition(), at in any_instant()) {
+        let due = made(&asked).due_at(at);
+        prop_assert!(due >= at && due <= at + TimeDelta::seconds(30));
+        prop_assert_eq!(made(&asked).due_at(at), due);
+    }
+
+    #[test]
+    fn a_hashed_field_is_one_of_its_values_for_every_schedule(seed in any::<[u8; 16]>()) {
+        let asked = Definition { seed, ..definition("H(10-20) H(3-5) * * *", "UTC") };
+        let fire = made(&asked).next(instant("2026-01-01T00:00:00Z")).expect("daily");
+        let (hour, minute) = (fire.at.timestamp() / 3_600 % 24, fire.at.timestamp() / 60 % 60);
+        prop_assert!((3..=5).contains(&hour) && (10..=20).contains(&minute));
+    }
+}
+
+#[test]
+fn a_year_of_seconds_is_counted_in_a_zone_with_clock_changes() {
+    let (from, until) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
+    let seconds = 365 * 86_400;
+    assert_eq!(timetable("* * * * * *", "Europe/Berlin").count(from, until), seconds);
+    // Fixed: the hour that is missing in spring is one shifted second, that of autumn comes once.
+    let fixed = timetable("0-59 0-59 0-23 * * *", "Europe/Berlin").count(from, until);
+    assert_eq!(fixed, seconds - 3_600);
+}
+
+#[test]
+fn what_is_far_away_is_found_and_what_never_comes_is_known() {
+    let from = instant("2026-01-01T00:00:00Z");
+    let far = timetable("0 0 0 1 1 * 4999", "Europe/Berlin").next(from).expect("it comes");
+    assert_eq!(far.local.to_string(), "4999-01-01 00:00:00");
+    let leap = timetable("0 0 29 2 */7", "UTC").next(from).expect("a leap day on a Sunday");
+    assert_eq!(leap.local.to_string(), "2032-02-29 00:00:00");
+    assert_eq!(timetable("0 0 0 1 1 * 1999", "UTC").next(from), None);
+    assert!(parse("0 0 31 2,4,6,9,11 *", "UTC").is_err());
+    assert!(parse("0 0 30 2 */7", "UTC").is_err());
+}
+
+#[test]
+fn start_is_inclusive_and_end_exclusive() {
+    let asked = Definition {
+        start: Some(instant("2026-05-01T00:00:00Z")),
+        end: Some(instant("2026-05-03T00:00:00Z")),
+        ..definition("0 0 * * *", "UTC")
+    };
+    let timetable = Timetable::new(&asked).expect("valid");
+    let fires: Vec<_> = timetable
+        .fires(DateTime::UNIX_EPOCH, DateTime::<Utc>::MAX_UTC)
+        .map(|fire| fire.at.to_rfc3339())
+        .collect();
+    assert_eq!(fires, ["2026-05-01T00:00:00+00:00", "2026-05-02T00:00:00+00:00"]);
+    assert_eq!(timetable.count(DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC), 2);
+}
