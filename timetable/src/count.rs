@@ -2,111 +2,135 @@
 //!
 //! Between two clock changes the clock runs straight, so there the fires of one pattern are days
 //! times times of the day, which are counted by the sizes of sets. Where a pass of an overlap is
-//! left out, the window of the span is shorter; a shifted fire at the start of a span adds one.
-//! In a union, a fire that several expressions name must count once: [`union`] counts the days on
-//! which the same expressions match by the size of the union of their times of day.
+//! left out, the pattern's window in the span is shorter; a shifted fire at the start of a span
+//! adds one. In a union, a fire that several expressions name must count once: [`union`] counts
+//! the distinct seconds of each day, and days on which the same expressions match only once.
 
 mod union;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use union::Times;
 
 use crate::{
     lane::Lane,
-    pattern::Pattern,
     source::{Every, Source},
     timetable::Parts,
-    zone::Span,
+    zone::{Span, Zone},
 };
+
+/// The sources whose fires share their fraction of a second. Those of different fractions can
+/// never meet, so they are counted apart, in whole seconds.
+#[derive(Default)]
+struct Group<'a> {
+    lanes: Vec<Lane<'a>>,
+    everys: Vec<Every>,
+    instants: BTreeSet<i64>,
+}
 
 /// The number of fires in `(after, until]`, in milliseconds.
 pub(crate) fn count(parts: &Parts, after: i64, until: i64) -> u64 {
     if after >= until {
         return 0;
     }
-    let mut patterns: Vec<&Pattern> = Vec::new();
-    let mut everys: Vec<Every> = Vec::new();
-    let mut instants = BTreeSet::new();
+    let mut groups: BTreeMap<i64, Group<'_>> = BTreeMap::new();
     for source in &parts.sources {
         match source {
-            Source::Cron(pattern) if !patterns.contains(&&**pattern) => patterns.push(pattern),
-            Source::Every(every) if !everys.contains(every) => everys.push(*every),
-            Source::At(at) if (after + 1..=until).contains(at) => drop(instants.insert(*at)),
-            Source::Cron(_) | Source::Every(_) | Source::At(_) => {}
+            Source::Cron(pattern) => {
+                let lanes = &mut groups.entry(0).or_default().lanes;
+                if !lanes.iter().any(|lane| *lane.pattern == **pattern) {
+                    lanes.push(Lane { pattern, zone: &parts.zone, dst: parts.dst });
+                }
+            }
+            Source::Every(Every { anchor, interval }) => {
+                let everys = &mut groups.entry(anchor.rem_euclid(1_000)).or_default().everys;
+                // The interval is whole seconds.
+                let seconds =
+                    Every { anchor: anchor.div_euclid(1_000), interval: interval / 1_000 };
+                if !everys.contains(&seconds) {
+                    everys.push(seconds);
+                }
+            }
+            Source::At(at) => {
+                let group = groups.entry(at.rem_euclid(1_000)).or_default();
+                group.instants.insert(at.div_euclid(1_000));
+            }
         }
     }
-    let lanes: Vec<Lane<'_>> = patterns
+    let seconds = |at: i64, fraction: i64| (at - fraction).div_euclid(1_000);
+    groups
         .iter()
-        .map(|pattern| Lane { pattern, zone: &parts.zone, dst: parts.dst })
-        .collect();
-    // An interval and anything else have no common period, so their common fires are looked for
-    // among the fires of the intervals, one by one. Nobody has yet asked for both at once.
-    let mut total = lanes_count(&lanes, after.div_euclid(1_000) + 1, until.div_euclid(1_000) + 1);
-    for (index, every) in everys.iter().enumerate() {
-        total += every.count(after, until);
-        if !lanes.is_empty() || index > 0 {
-            total -= shared(*every, &everys[..index], &lanes, after, until);
+        .map(|(fraction, group)| {
+            group.count(&parts.zone, seconds(after, *fraction) + 1, seconds(until, *fraction) + 1)
+        })
+        .sum()
+}
+
+impl Group<'_> {
+    /// The number of fires in `from..to`, in seconds.
+    fn count(&self, zone: &Zone, from: i64, to: i64) -> u64 {
+        let lonely = self.instants.range(from..to).filter(|at| !self.fires_at(**at)).count();
+        lonely as u64 + self.rhythms(zone, from, to)
+    }
+
+    fn fires_at(&self, at: i64) -> bool {
+        self.everys.iter().any(|every| every.fires_at(at))
+            || self.lanes.iter().any(|lane| lane.previous(at, at).is_some())
+    }
+
+    /// The fires of everything but single instants.
+    fn rhythms(&self, zone: &Zone, from: i64, to: i64) -> u64 {
+        match (&self.lanes[..], &self.everys[..]) {
+            ([], []) => 0,
+            ([], [every]) => every.count(from - 1, to - 1),
+            _ => {
+                let mut span = zone.span_at(from);
+                let mut total = self.within(&span, from, to.min(span.end));
+                while span.end < to {
+                    span = zone.span_at(span.end);
+                    total += self.within(&span, span.start, to.min(span.end));
+                }
+                total
+            }
         }
     }
-    let lonely = instants
-        .into_iter()
-        .filter(|at| !everys.iter().any(|every| every.fires_at(*at)) && !fires_at(&lanes, *at));
-    total + lonely.count() as u64
-}
 
-/// How many fires of an interval are also fires of the intervals before it or of a pattern.
-fn shared(every: Every, before: &[Every], lanes: &[Lane<'_>], after: i64, until: i64) -> u64 {
-    let first = every.next(after).filter(|first| *first <= until);
-    let fires = std::iter::successors(first, |at| Some(at + every.interval));
-    fires
-        .take_while(|at| *at <= until)
-        .filter(|at| before.iter().any(|other| other.fires_at(*at)) || fires_at(lanes, *at))
-        .count() as u64
-}
+    /// The fires within one span, from an instant of it to before another.
+    fn within(&self, span: &Span, from: i64, to: i64) -> u64 {
+        let lanes = self.lanes.iter().map(|lane| (lane.window(span), Times::Pattern(lane.pattern)));
+        let everys = self.everys.iter().map(|every| {
+            let anchor = every.anchor + span.offset;
+            ((anchor + 1, i64::MAX), Times::Every { anchor, interval: every.interval })
+        });
+        let all: Vec<((i64, i64), Times<'_>)> = lanes.chain(everys).collect();
 
-fn fires_at(lanes: &[Lane<'_>], at: i64) -> bool {
-    at % 1_000 == 0 && lanes.iter().any(|lane| lane.previous(at / 1_000, at / 1_000).is_some())
-}
+        // Which pass of an overlap is left out differs between fixed and wildcard patterns, so the
+        // span is cut where any window begins or ends.
+        let (first, end) = (from + span.offset, to + span.offset);
+        let mut cuts: Vec<i64> = all.iter().flat_map(|((low, high), _)| [*low, *high]).collect();
+        cuts.retain(|cut| first < *cut && *cut < end);
+        cuts.extend([first, end]);
+        cuts.sort_unstable();
+        cuts.dedup();
 
-/// The number of instants in `from..to`, in seconds, at which any of the lanes fires.
-fn lanes_count(lanes: &[Lane<'_>], from: i64, to: i64) -> u64 {
-    let Some(first) = lanes.first() else {
-        return 0;
-    };
-    let mut total = 0;
-    let mut span = first.zone.span_at(from);
-    loop {
-        total += span_count(lanes, &span, from.max(span.start), to.min(span.end));
-        if span.end >= to {
-            return total;
+        let mut total = 0;
+        for piece in cuts.windows(2) {
+            let (low, high) = (piece[0], piece[1]);
+            let open = all.iter().filter(|(window, _)| window.0 <= low && high <= window.1);
+            let open: Vec<Times<'_>> = open.map(|(_, times)| *times).collect();
+            total += union::count(&open, low, high);
         }
-        span = first.zone.span_at(span.end);
+        let shifted = from == span.start
+            && from < to
+            && !self.fires_at_start(span, &all)
+            && self.lanes.iter().any(|lane| lane.shifts_into(span));
+        total + u64::from(shifted)
     }
-}
 
-/// The same within one span.
-fn span_count(lanes: &[Lane<'_>], span: &Span, from: i64, to: i64) -> u64 {
-    // Which pass of an overlap is left out differs between fixed and wildcard patterns, so the
-    // span is cut where any lane's window begins or ends.
-    let windows: Vec<(i64, i64)> = lanes.iter().map(|lane| lane.window(span)).collect();
-    let (from, to) = (from + span.offset, to + span.offset);
-    let mut cuts: Vec<i64> = windows.iter().flat_map(|(low, high)| [*low, *high]).collect();
-    cuts.retain(|cut| from < *cut && *cut < to);
-    cuts.extend([from, to]);
-    cuts.sort_unstable();
-    cuts.dedup();
-    let mut total = 0;
-    for piece in cuts.windows(2) {
-        let (low, high) = (piece[0], piece[1]);
-        let open = lanes.iter().zip(&windows).filter(|(_, w)| w.0 <= low && high <= w.1);
-        let patterns: Vec<&Pattern> = open.map(|(lane, _)| lane.pattern).collect();
-        total += union::count(&patterns, low, high);
+    /// Does a regular fire lie at the first instant of a span, where a shifted one would?
+    fn fires_at_start(&self, span: &Span, all: &[((i64, i64), Times<'_>)]) -> bool {
+        let start = span.civil_start();
+        all.iter()
+            .any(|((low, high), times)| *low <= start && start < *high && times.match_at(start))
     }
-    if from == span.civil_start() && from < to {
-        let regular = |(lane, window): (&Lane<'_>, &(i64, i64))| {
-            window.0 <= from && from < window.1 && lane.pattern.matches(from)
-        };
-        let shifted = lanes.iter().any(|lane| lane.shifts_into(span));
-        total += u64::from(shifted && !lanes.iter().zip(&windows).any(regular));
-    }
-    total
 }

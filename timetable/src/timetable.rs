@@ -189,7 +189,7 @@ impl Moment {
 
 /// The first millisecond at or after an instant.
 fn ceil(instant: DateTime<Utc>) -> i64 {
-    let finer = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
+    let finer = !instant.timestamp_subsec_nanos().is_multiple_of(1_000_000);
     instant.timestamp_millis() + i64::from(finer)
 }
 

@@ -1,70 +1,124 @@
 use std::collections::HashMap;
 
-use crate::{
-    calendar::DAY,
-    pattern::{Clock, Pattern},
-};
+use crate::{calendar::DAY, pattern::Pattern};
 
-/// How many civil seconds of `from..to` any of the patterns matches. There are at most 16.
-pub(super) fn count(patterns: &[&Pattern], from: i64, to: i64) -> u64 {
-    match patterns {
+/// Where civil seconds that fire come from, on a clock that runs straight.
+#[derive(Clone, Copy)]
+pub(super) enum Times<'a> {
+    Pattern(&'a Pattern),
+    /// `anchor + k * interval`, in both directions.
+    Every {
+        anchor: i64,
+        interval: i64,
+    },
+}
+
+/// The bits of the seconds of a minute.
+const MINUTE: u64 = (1 << 60) - 1;
+
+/// How many distinct civil seconds of `from..to` any of the times names. There are at most 16.
+pub(super) fn count(all: &[Times<'_>], from: i64, to: i64) -> u64 {
+    match all {
         [] => 0,
-        [pattern] => pattern.count(from, to),
+        [Times::Pattern(pattern)] => pattern.count(from, to),
+        [Times::Every { anchor, interval }] => {
+            let before = |second: i64| (second - 1 - anchor).div_euclid(*interval);
+            before(to).abs_diff(before(from))
+        }
         _ => {
             let (first, last) = (from.div_euclid(DAY), to.div_euclid(DAY));
-            let mut sizes = Sizes { patterns, by_set: HashMap::new() };
+            let mut sizes = Sizes { all, by_set: HashMap::new() };
             if first == last {
                 return sizes.of(first, from.rem_euclid(DAY), to.rem_euclid(DAY));
             }
             let whole: u64 = (first + 1..last).map(|day| sizes.of(day, 0, DAY)).sum();
-            let edges =
-                sizes.of(first, from.rem_euclid(DAY), DAY) + sizes.of(last, 0, to.rem_euclid(DAY));
-            whole + edges
+            sizes.of(first, from.rem_euclid(DAY), DAY)
+                + whole
+                + sizes.of(last, 0, to.rem_euclid(DAY))
         }
     }
 }
 
-/// The sizes of unions of times of day, by the set of patterns whose days match.
+impl Times<'_> {
+    pub(super) fn match_at(&self, civil: i64) -> bool {
+        match self {
+            Times::Pattern(pattern) => pattern.matches(civil),
+            Times::Every { anchor, interval } => (civil - anchor) % interval == 0,
+        }
+    }
+
+    fn match_day(&self, day: i64) -> bool {
+        match self {
+            Times::Pattern(pattern) => pattern.days.matches(day),
+            Times::Every { .. } => true,
+        }
+    }
+
+    /// Are the times of day the same on every day that matches?
+    fn daily(&self) -> bool {
+        match self {
+            Times::Pattern(_) => true,
+            Times::Every { interval, .. } => DAY % interval == 0,
+        }
+    }
+
+    /// The seconds of a minute of a day that matches, as bits.
+    fn seconds_of(&self, day: i64, minute: i64) -> u64 {
+        match *self {
+            Times::Pattern(pattern) => pattern.clock.seconds_of(minute),
+            Times::Every { anchor, interval } => {
+                let first = (anchor - day * DAY - minute * 60).rem_euclid(interval);
+                let seconds = (first..60).step_by(interval.unsigned_abs() as usize);
+                seconds.fold(0, |seconds, second| seconds | 1 << second)
+            }
+        }
+    }
+}
+
+/// The sizes of unions of times of day, by the set of those whose days match.
 struct Sizes<'a> {
-    patterns: &'a [&'a Pattern],
+    all: &'a [Times<'a>],
     by_set: HashMap<u16, u64>,
 }
 
 impl Sizes<'_> {
-    /// How many seconds of a day, from one to before another, any pattern matches.
+    /// How many seconds of a day, from one to before another, any of the times names.
     fn of(&mut self, day: i64, from: i64, to: i64) -> u64 {
-        let matching = self.patterns.iter().enumerate().filter(|(_, p)| p.days.matches(day));
+        let matching = self.all.iter().enumerate().filter(|(_, times)| times.match_day(day));
         let set = matching.fold(0_u16, |set, (index, _)| set | 1 << index);
-        if set == 0 {
+        if (from, to) != (0, DAY) {
+            return self.size(set, day, from, to);
+        }
+        if let Some(size) = self.by_set.get(&set) {
+            return *size;
+        }
+        let size = self.size(set, day, from, to);
+        if self.members(set).all(Times::daily) {
+            self.by_set.insert(set, size);
+        }
+        size
+    }
+
+    fn members(&self, set: u16) -> impl Iterator<Item = &Times<'_>> {
+        (0..).zip(self.all).filter(move |(index, _)| set >> index & 1 == 1).map(|(_, times)| times)
+    }
+
+    fn size(&self, set: u16, day: i64, from: i64, to: i64) -> u64 {
+        if set == 0 || from >= to {
             return 0;
         }
-        if (from, to) == (0, DAY) {
-            let patterns = self.patterns;
-            return *self.by_set.entry(set).or_insert_with(|| size(patterns, set, 0, DAY));
+        let members: Vec<&Times<'_>> = self.members(set).collect();
+        if let [Times::Pattern(pattern)] = members[..] {
+            return pattern.clock.before(to) - pattern.clock.before(from);
         }
-        size(self.patterns, set, from, to)
+        let mut total = 0;
+        for minute in from.div_euclid(60)..=(to - 1).div_euclid(60) {
+            let seconds =
+                members.iter().fold(0, |seconds, times| seconds | times.seconds_of(day, minute));
+            // The first and the last minute may be cut.
+            let cut = |second: i64| (1_u64 << (second - minute * 60).clamp(0, 60)) - 1;
+            total += u64::from((seconds & MINUTE & cut(to) & !cut(from)).count_ones());
+        }
+        total
     }
-}
-
-/// The size of the union of the times of day of a set of patterns.
-fn size(patterns: &[&Pattern], set: u16, from: i64, to: i64) -> u64 {
-    let clocks: Vec<Clock> = (0..)
-        .zip(patterns)
-        .filter(|(index, _)| set >> index & 1 == 1)
-        .map(|(_, pattern)| pattern.clock)
-        .collect();
-    if let [clock] = clocks[..] {
-        return clock.before(to) - clock.before(from);
-    }
-    let mut total = 0;
-    for minute in from.div_euclid(60)..=(to - 1).div_euclid(60) {
-        let start = minute * 60;
-        let seconds = clocks.iter().fold(0, |seconds, clock| seconds | clock.seconds_of(minute));
-        // The first and the last minute may be cut.
-        let low = (from - start).clamp(0, 60);
-        let high = (to - start).clamp(0, 60);
-        let inside = ((1_u64 << high) - 1) & !((1_u64 << low) - 1);
-        total += u64::from((seconds & inside).count_ones());
-    }
-    total
 }

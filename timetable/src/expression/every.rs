@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str, at: usize) -> Result<i64, Fault> {
     if total == 0 {
         return whole("an interval of zero never ends");
     }
-    if total % NANOS != 0 {
+    if !total.is_multiple_of(NANOS) {
         return whole("the interval is not a whole number of seconds");
     }
     match i64::try_from(total / NANOS) {

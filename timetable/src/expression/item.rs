@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use super::Unit;
 
 /// One item of a field's list, with names and `H` already turned into numbers.
@@ -24,6 +26,22 @@ pub(crate) enum Item {
 }
 
 impl Item {
+    /// The values of the field between which the item lies. The special days say nothing that
+    /// lies between two values, and answer the whole field.
+    pub(crate) fn extent(self, unit: Unit) -> RangeInclusive<u16> {
+        match self {
+            Item::Value(value) => value..=value,
+            Item::Range { low, high, .. } => low..=high,
+            Item::From { low, .. } => low..=unit.last(),
+            Item::Any { .. }
+            | Item::LastDay
+            | Item::LastWorkday
+            | Item::NearestWorkday(_)
+            | Item::Nth { .. }
+            | Item::LastOf { .. } => unit.values(),
+        }
+    }
+
     /// The item as croner's strict parser reads it.
     ///
     /// Three readings are ours and are made explicit here: `*/n` in the year counts from 1970,

@@ -5,7 +5,7 @@
 //! accepted here is refused by croner later. It knows no zone and no instant.
 //!
 //! - [`text`]: what holds for every expression: length, ASCII, words.
-//! - [`unit`]: the seven fields, their bounds and names.
+//! - [`mod@unit`]: the seven fields, their bounds and names.
 //! - [`field`], [`item`], [`value`], [`hashed`]: the grammar of a cron field.
 //! - [`every`], [`at`]: the arguments of `@every` and `@at`.
 
@@ -102,7 +102,7 @@ impl Expression {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cron {
     /// All seven fields in order, those that were not written with their defaults.
-    fields: [Field; 7],
+    fields: Box<[Field; 7]>,
 }
 
 impl Cron {
@@ -125,7 +125,7 @@ impl Cron {
         for (&unit, &(word, at)) in layout.iter().zip(words) {
             fields[unit as usize] = Field::parse(unit, word, at, seed)?;
         }
-        Ok(Cron { fields })
+        Ok(Cron { fields: Box::new(fields) })
     }
 
     pub(crate) fn field(&self, unit: Unit) -> &Field {

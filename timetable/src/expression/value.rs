@@ -58,10 +58,11 @@ pub(crate) fn range(unit: Unit, low: &str, high: &str, at: usize) -> Result<(u16
 /// What to write instead of a word that is none of the field's values.
 fn help(unit: Unit, text: &str) -> String {
     let name = text.get(..3).map(str::to_ascii_uppercase);
-    if let (Some(name), Unit::Month | Unit::DayOfWeek) = (&name, unit) {
-        if unit.named(name).is_some() && text.bytes().all(|b| b.is_ascii_alphabetic()) {
-            return format!("names have three letters: write `{name}`");
-        }
+    if let Some(name) = &name
+        && unit.named(name).is_some()
+        && text.bytes().all(|b| b.is_ascii_alphabetic())
+    {
+        return format!("names have three letters: write `{name}`");
     }
     let elsewhere = name.filter(|_| text.len() == 3).and_then(|name| {
         if unit::MONTHS.contains(&name.as_str()) {

@@ -105,9 +105,9 @@ fn has(mask: u64, bit: u32) -> bool {
     mask >> bit & 1 == 1
 }
 
-/// The bits lower than `bit`, which is at most 63.
+/// The bits lower than `bit`, which is at most 64.
 fn below(mask: u64, bit: u32) -> u64 {
-    mask & ((1 << bit) - 1)
+    mask & u64::MAX.checked_shr(64 - bit).unwrap_or(0)
 }
 
 /// The first set bit at or after `bit`, which is at most 63.
@@ -116,7 +116,7 @@ pub(super) fn up(mask: u64, bit: u32) -> Option<u32> {
     (rest != 0).then(|| rest.trailing_zeros())
 }
 
-/// The last set bit before `bit`, which is at most 63.
+/// The last set bit before `bit`, which is at most 64.
 pub(super) fn down(mask: u64, bit: u32) -> Option<u32> {
     let rest = below(mask, bit);
     (rest != 0).then(|| 63 - rest.leading_zeros())

@@ -28,11 +28,7 @@ impl Pattern {
         let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
         let parsed = parser.parse(&text).map_err(refused)?.pattern;
 
-        let years = (!every_year).then(|| {
-            let mut years = vec![0; usize::from(LAST_YEAR) / 64 + 1];
-            set(&mut years, &parsed.years.values());
-            years.into_boxed_slice()
-        });
+        let years = if every_year { None } else { Some(years(cron, &parsed)?) };
         let mask = |values: Vec<u16>| {
             let mut mask = [0];
             set(&mut mask, &values);
@@ -65,6 +61,19 @@ fn shapes(parsed: &CronPattern) -> Result<Shapes, Fault> {
         }
     }
     Ok(shapes)
+}
+
+/// croner's answers for the years that the expression can name at all.
+fn years(cron: &Cron, parsed: &CronPattern) -> Result<Box<[u64]>, Fault> {
+    let mut years = vec![0; usize::from(LAST_YEAR) / 64 + 1];
+    for item in &cron.field(Unit::Year).items {
+        for year in item.extent(Unit::Year) {
+            if parsed.year_match(i32::from(year)).map_err(refused)? {
+                set(&mut years, &[year]);
+            }
+        }
+    }
+    Ok(years.into_boxed_slice())
 }
 
 fn set(mask: &mut [u64], values: &[u16]) {

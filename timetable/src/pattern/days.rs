@@ -58,7 +58,46 @@ impl Days {
 
     /// Is there a matching date in any year?
     pub(crate) fn ever(&self) -> bool {
-        (1..=i32::from(LAST_YEAR)).any(|year| self.year(year).days > 0)
+        match self.years {
+            None => self.by_year.iter().flatten().any(|year| year.days > 0),
+            Some(_) => {
+                let years =
+                    std::iter::successors(self.year_from(1), |year| self.year_from(year + 1));
+                years.into_iter().any(|year| self.year(year).days > 0)
+            }
+        }
+    }
+
+    /// The first year at or after `year`, which is at least 1, that the expression names.
+    fn year_from(&self, year: i32) -> Option<i32> {
+        if year > i32::from(LAST_YEAR) {
+            return None;
+        }
+        let Some(years) = &self.years else {
+            return Some(year);
+        };
+        let (word, bit) = (year as usize / 64, year as u32 % 64);
+        if let Some(bit) = up(years[word], bit) {
+            return Some((word * 64) as i32 + bit as i32);
+        }
+        let later = (word + 1..years.len()).find(|word| years[*word] != 0)?;
+        Some((later * 64) as i32 + years[later].trailing_zeros() as i32)
+    }
+
+    /// The last year at or before `year`, which is at most the last, that the expression names.
+    fn year_to(&self, year: i32) -> Option<i32> {
+        if year < 1 {
+            return None;
+        }
+        let Some(years) = &self.years else {
+            return Some(year);
+        };
+        let (word, bit) = (year as usize / 64, year as u32 % 64);
+        if let Some(bit) = down(years[word], bit + 1) {
+            return Some((word * 64) as i32 + bit as i32);
+        }
+        let earlier = (0..word).rev().find(|word| years[*word] != 0)?;
+        Some((earlier * 64) as i32 + 63 - years[earlier].leading_zeros() as i32)
     }
 
     fn year(&self, year: i32) -> Year {
@@ -86,6 +125,12 @@ impl Days {
         u64::from(self.shapes[month_length(is_leap, month) - 28][weekday(first)])
     }
 
+    /// How many of the named months have no such day in a common year.
+    pub(crate) fn months_without(&self, day: u16) -> usize {
+        let named = (1..=12).filter(|month| self.months >> month & 1 == 1);
+        named.filter(|month| month_length(false, *month) < usize::from(day)).count()
+    }
+
     pub(crate) fn matches(&self, day: i64) -> bool {
         let (year, month, dom) = date(day);
         self.month(year, month) >> dom & 1 == 1
@@ -98,7 +143,9 @@ impl Days {
         if let Some(found) = up(self.month(first_year, first_month), dom as u32) {
             return Some(day + i64::from(found) - dom as i64);
         }
-        for year in first_year.max(1)..=i32::from(LAST_YEAR) {
+        let mut ahead = first_year.max(1);
+        while let Some(year) = self.year_from(ahead) {
+            ahead = year + 1;
             let after = if year == first_year { first_month as u32 + 1 } else { 1 };
             if let Some(month) = up(self.year(year).months, after) {
                 let first = day_number(year, month as usize, 1);
@@ -115,7 +162,9 @@ impl Days {
         if let Some(found) = down(self.month(last_year, last_month), dom as u32 + 1) {
             return Some(day + i64::from(found) - dom as i64);
         }
-        for year in (1..=last_year.min(i32::from(LAST_YEAR))).rev() {
+        let mut behind = last_year.min(i32::from(LAST_YEAR));
+        while let Some(year) = self.year_to(behind) {
+            behind = year - 1;
             let before = if year == last_year { last_month as u32 } else { 13 };
             if let Some(month) = down(self.year(year).months, before) {
                 let first = day_number(year, month as usize, 1);

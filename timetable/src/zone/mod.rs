@@ -57,6 +57,19 @@ impl Zone {
         self.name
     }
 
+    /// Does the clock change in every year to come?
+    pub(crate) fn keeps_changing(&self) -> bool {
+        self.spans.last().is_some_and(|span| !span.is_last())
+    }
+
+    /// The two clock changes of a year to come, as the spans that they lead into.
+    pub(crate) fn yearly_changes(&self) -> Option<[Span; 2]> {
+        match self.spans[..] {
+            [.., first, second] if self.keeps_changing() => Some([first, second]),
+            _ => None,
+        }
+    }
+
     /// The span that an instant lies in.
     pub(crate) fn span_at(&self, instant: i64) -> Span {
         let index = self.spans.partition_point(|span| span.end <= instant);

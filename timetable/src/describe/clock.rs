@@ -1,0 +1,122 @@
+use super::{
+    form::{Form, values},
+    words::{list, ordinal},
+};
+use crate::pattern::Clock;
+
+/// More times of day than this are described by their fields.
+const NAMED: u64 = 6;
+
+/// Are the words those of a rhythm that runs around the clock, on all days alike?
+pub(super) fn around(clock: Clock) -> bool {
+    !named(clock) && matches!(Form::of(values(clock.hours), 24), Form::All | Form::Even(_))
+}
+
+fn named(clock: Clock) -> bool {
+    clock.per_day() <= NAMED && clock.seconds.count_ones() == 1
+}
+
+/// The time of day: `at 02:30`, `every 15 minutes from 09:00 to 17:59`.
+pub(super) fn words(clock: Clock) -> String {
+    if named(clock) {
+        return format!("at {}", list(&times(clock), "and"));
+    }
+    let second = Form::of(values(clock.seconds), 60);
+    let minute = Form::of(values(clock.minutes), 60);
+    let hour = Form::of(values(clock.hours), 24);
+    match second {
+        // A single second of the minute says little, and nothing at all when it is the first.
+        Form::List(ref seconds) if seconds.len() == 1 => {
+            let at =
+                if seconds[0] == 0 { String::new() } else { format!(" at second {}", seconds[0]) };
+            format!("{}{at}", minutes(&minute, &hour))
+        }
+        Form::All | Form::Even(_) | Form::Run(..) | Form::Steps(..) | Form::List(_) => {
+            format!("{}{}", count("second", &second), within(&minute, &hour))
+        }
+    }
+}
+
+/// The times of day one by one; seconds are named where there are any.
+fn times(clock: Clock) -> Vec<String> {
+    let mut times = Vec::new();
+    for hour in values(clock.hours) {
+        for minute in values(clock.minutes) {
+            for second in values(clock.seconds) {
+                times.push(match second {
+                    0 => format!("{hour:02}:{minute:02}"),
+                    _ => format!("{hour:02}:{minute:02}:{second:02}"),
+                });
+            }
+        }
+    }
+    times
+}
+
+/// How often, counted in a unit.
+fn count(unit: &str, form: &Form) -> String {
+    match form {
+        Form::All | Form::Even(1) => format!("every {unit}"),
+        Form::Even(step) => format!("every {step} {unit}s"),
+        Form::Run(first, last) => format!("every {unit} from {unit} {first} to {last}"),
+        Form::Steps(first, last, step) => {
+            format!("every {step} {unit}s from {unit} {first} to {last}")
+        }
+        Form::List(values) => format!("at {}", numbers(unit, values)),
+    }
+}
+
+/// The minutes at which it fires, and the hours.
+fn minutes(minute: &Form, hour: &Form) -> String {
+    match (minute, hour) {
+        // On the hour.
+        (Form::List(minutes), Form::All | Form::Even(_)) if minutes[..] == [0] => {
+            count("hour", hour)
+        }
+        (Form::List(minutes), Form::Run(first, last)) if minutes[..] == [0] => {
+            format!("every hour from {first:02}:00 to {last:02}:00")
+        }
+        (Form::All | Form::Even(_), Form::All) => count("minute", minute),
+        (Form::All | Form::Even(_), Form::Run(first, last)) => {
+            format!("{} from {first:02}:00 to {last:02}:59", count("minute", minute))
+        }
+        _ => format!("{} of {}", count("minute", minute), hours(hour)),
+    }
+}
+
+/// During which minutes and hours something happens every few seconds.
+fn within(minute: &Form, hour: &Form) -> String {
+    match (minute, hour) {
+        (Form::All, Form::All) => String::new(),
+        (Form::All, Form::Run(first, last)) => format!(" from {first:02}:00 to {last:02}:59"),
+        (Form::All, hour) => format!(" of {}", hours(hour)),
+        (Form::List(minutes), hour) => {
+            format!(" of {} of {}", numbers("minute", minutes), hours(hour))
+        }
+        (Form::Even(step), hour) => {
+            format!(" of every {} minute from 0 of {}", ordinal(*step), hours(hour))
+        }
+        (Form::Run(..) | Form::Steps(..), hour) => {
+            format!(" of {} of {}", count("minute", minute), hours(hour))
+        }
+    }
+}
+
+fn hours(hour: &Form) -> String {
+    match hour {
+        Form::All => "every hour".to_owned(),
+        Form::Even(step) => format!("every {} hour from 0", ordinal(*step)),
+        Form::Run(first, last) => format!("every hour from {first} to {last}"),
+        Form::Steps(first, last, step) => {
+            format!("every {} hour from {first} to {last}", ordinal(*step))
+        }
+        Form::List(values) => numbers("hour", values),
+    }
+}
+
+/// `minute 5`, `minutes 5, 20 and 35`.
+fn numbers(unit: &str, values: &[u16]) -> String {
+    let plural = if values.len() == 1 { "" } else { "s" };
+    let words: Vec<String> = values.iter().map(u16::to_string).collect();
+    format!("{unit}{plural} {}", list(&words, "and"))
+}

@@ -1,0 +1,44 @@
+/// The shape of a set of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Every number of the field.
+    All,
+    /// From zero in steps that divide the field evenly.
+    Even(u16),
+    /// Three or more without a hole.
+    Run(u16, u16),
+    /// Five or more in equal steps: the first, the last, the step.
+    Steps(u16, u16, u16),
+    /// Anything else.
+    List(Vec<u16>),
+}
+
+impl Form {
+    /// The shape of the numbers of a field whose values run from zero to before `size`.
+    pub(super) fn of(values: Vec<u16>, size: u16) -> Form {
+        let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
+            return Form::List(values);
+        };
+        if values.len() == usize::from(size) {
+            return Form::All;
+        }
+        let step = values.get(1).map_or(0, |second| second - first);
+        if step == 0 || !values.windows(2).all(|pair| pair[1] - pair[0] == step) {
+            return Form::List(values);
+        }
+        // Even all around: the step over the end of the field is a step like any other.
+        if first == 0 && last + step == size {
+            return Form::Even(step);
+        }
+        match (step, values.len()) {
+            (1, 3..) => Form::Run(first, last),
+            (2.., 5..) => Form::Steps(first, last, step),
+            _ => Form::List(values),
+        }
+    }
+}
+
+/// The numbers of a mask in order.
+pub(super) fn values(mask: u64) -> Vec<u16> {
+    (0..64).filter(|bit| mask >> bit & 1 == 1).collect()
+}

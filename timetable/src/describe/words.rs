@@ -1,0 +1,42 @@
+use chrono::{DateTime, SecondsFormat};
+
+/// `a, b and c`.
+pub(crate) fn list(items: &[String], join: &str) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {join} {last}", first.join(", ")),
+    }
+}
+
+/// `1st`, `22nd`, `13th`.
+pub(super) fn ordinal(number: u16) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// `1 h 30 min`.
+pub(crate) fn duration(seconds: i64) -> String {
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n} {unit}")).collect();
+    parts.join(" ")
+}
+
+/// An instant from unix milliseconds, as RFC 3339 in UTC.
+pub(crate) fn instant(ms: i64) -> String {
+    DateTime::from_timestamp_millis(ms)
+        .map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true))
+        .unwrap_or_default()
+}

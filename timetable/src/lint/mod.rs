@@ -1,0 +1,115 @@
+//! What is valid and likely not meant.
+//!
+//! Every rule looks at what was typed and at what would fire, and says what happens with its
+//! figures: how often, on which date, at which hour. It judges at an instant that is handed in.
+//! The cost is that of a few searches per expression, whatever they say.
+//!
+//! - [`frequency`]: never, rarely, very often; jitter against the rhythm.
+//! - [`steps`]: steps that do not divide their field.
+//! - [`days`]: the rule that joins the day fields; months that have no such day.
+//! - [`dst`]: what the next two clock changes do.
+//! - [`rewrite`]: how a suggestion is made from what was typed.
+
+mod days;
+mod dst;
+mod frequency;
+mod rewrite;
+mod steps;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    expression::{Cron, Expression},
+    pattern::Pattern,
+    source::Source,
+    timetable::{Parts, Timetable},
+};
+
+/// Something about a definition that is valid and likely not meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What kind of thing.
+    pub code: WarningCode,
+    /// What happens, in one sentence with its figures.
+    pub message: String,
+    /// The field of the [`Definition`](crate::Definition) that it is about.
+    pub field: String,
+    /// What to write instead, where one thing can be named.
+    pub suggestion: Option<String>,
+}
+
+/// The kinds of [`Warning`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningCode {
+    /// It never fires again: every instant is past.
+    NeverFires,
+    /// No fire lies between start and end.
+    OutsideBounds,
+    /// Years pass between two fires.
+    FiresRarely,
+    /// Thousands of fires a day.
+    FiresOften,
+    /// The jitter is longer than the time between two fires.
+    JitterOverlaps,
+    /// An expression that another one already contains.
+    Duplicate,
+    /// A step does not divide its field, so the rhythm breaks where the field begins anew.
+    UnevenStep,
+    /// A step so large that only the first value fires.
+    StepTooLarge,
+    /// Day of month and day of week are both given, and either will do.
+    EitherDay,
+    /// Day of month and day of week are both given, and both must match.
+    BothDays,
+    /// Some months have no such day.
+    SkipsMonths,
+    /// A fixed time does not exist on a date on which the clock goes forward.
+    DstGap,
+    /// A fixed time comes twice on a date on which the clock goes back.
+    DstOverlap,
+    /// Written with `*`, it follows the clock and misses times when the clock goes forward.
+    WildcardMissesGap,
+    /// Written with `*`, it follows the clock and fires in both passes when the clock goes back.
+    WildcardRepeats,
+    /// Written without `*`, it names every hour and yet skips the repeated one.
+    SkipsRepeatedHour,
+}
+
+/// A cron expression of a definition, as the rules see it.
+struct Subject<'a> {
+    field: String,
+    text: &'a str,
+    cron: &'a Cron,
+    pattern: &'a Pattern,
+}
+
+impl Subject<'_> {
+    fn warning(&self, code: WarningCode, message: String, suggestion: Option<String>) -> Warning {
+        Warning { code, message, field: self.field.clone(), suggestion }
+    }
+}
+
+/// The warnings, those about the whole definition first.
+pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
+    let mut warnings = frequency::whole(timetable, parts, from);
+    // What does not fire any more needs no advice on how it fires.
+    if !warnings.is_empty() && timetable.next(from).is_none() {
+        return warnings;
+    }
+    for (index, (text, expression)) in parts.expressions.iter().enumerate() {
+        let field = format!("expressions[{index}]");
+        warnings.extend(frequency::often(&field, &parts.sources[index]));
+        warnings.extend(frequency::duplicate(&field, parts, index));
+        if let (Expression::Cron(cron), Source::Cron(pattern)) = (expression, &parts.sources[index])
+        {
+            let subject = Subject { field, text, cron, pattern };
+            warnings.extend(steps::uneven(&subject));
+            warnings.extend(days::joined(&subject, from));
+            warnings.extend(days::short_months(&subject));
+            warnings.extend(dst::changes(&subject, parts, from));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,19 @@
+use crate::expression::Unit;
+
+/// The expression with one field replaced, if it was typed as fields.
+pub(super) fn field(text: &str, unit: Unit, new: &str) -> Option<String> {
+    let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let index = index(words.len(), unit)?;
+    *words.get_mut(index)? = new;
+    Some(words.join(" "))
+}
+
+/// One field as it was typed, if it was.
+pub(super) fn typed(text: &str, unit: Unit) -> Option<&str> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    words.get(index(words.len(), unit)?).copied()
+}
+
+fn index(words: usize, unit: Unit) -> Option<usize> {
+    Unit::layout(words)?.iter().position(|other| *other == unit)
+}
