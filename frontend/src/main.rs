@@ -1,2 +1,47 @@
-//! The console.
-fn main() {}
+//! The console: a Leptos single-page app over the GraphQL API of `server/schema.graphql`.
+//!
+//! It promises an operator that what is on the screen is what is in the database, without a reload: lists are filled by
+//! queries and kept by subscriptions. It must never know when a schedule fires; every next fire, every word about a
+//! timing and every warning comes from the server's calculator, while it is typed too.
+//!
+//! - `route`: every address, one enum
+//! - `app`: the frame around the pages, and who may see them
+//! - `pages`: load and arrange
+//! - `components`: draw
+//! - `api`: asks, acts, listens
+//! - `state`: what outlives a page
+//! - `model`: what pages show
+//! - `time`: wall clocks and words
+//!
+//! # Hooks for browser tests
+//!
+//! Tests find things as people do, by role and accessible name:
+//!
+//! - sign-in: heading `Sign in`, fields `Name` and `Password`, button `Sign in`
+//! - navigation: links `Overview`, `Schedules`, `Runs`; `New schedule`; buttons `Sign out`, `Keyboard shortcuts`
+//! - groups of radios `Time zone of all times` (`UTC`, `Schedule's`, `Mine`) and `Theme` (`System`, `Light`, `Dark`)
+//! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Program`, `Arguments`, `Script`, `URL`, ...; button
+//!   `Create schedule` or `Save changes`
+//! - schedule: buttons `Run now`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs `Pause schedule`, `Resume schedule`,
+//!   `Delete schedule`, each with a button of the action's name
+//! - tables by their caption: `Next fires`, `Fire ledger`, `Run history`, `Versions`, `Attempts`, `Schedules`, `Runs`
+//! - run: buttons `Cancel run`, `Run again`, checkbox `Follow`, log with role `log`
+//!
+//! States are in `data-state` (`running`, `succeeded`, `paused`, ...). Where a name is not enough there are test ids:
+//! `connection` (its `data-state` is `live` when events flow), `schedule-state`, `run-state`, `preview` (the fires while
+//! typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`, `log-line`, `never-fires`.
+
+#![expect(unreachable_pub, reason = "the component macro makes its twin of each component `pub`")]
+
+mod api;
+mod app;
+mod components;
+mod model;
+mod pages;
+mod route;
+mod state;
+mod time;
+
+fn main() {
+    leptos::mount::mount_to_body(app::App);
+}

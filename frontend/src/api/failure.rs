@@ -1,0 +1,142 @@
+//! What can go wrong between a page and the server, in the user's words.
+
+use serde::Deserialize;
+
+/// The schema's error codes, and two of the way there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    BadUserInput,
+    NotFound,
+    Conflict,
+    Unauthenticated,
+    Forbidden,
+    RateLimited,
+    /// The server did not answer.
+    Unreachable,
+    /// It answered what this console cannot read, or failed itself.
+    Internal,
+}
+
+/// One error, and where it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    /// The input's field: `name`, `expressions[0]`, `target.http.url`.
+    pub(crate) field: Option<String>,
+    /// Bytes within that field's value.
+    pub(crate) position: Option<(usize, usize)>,
+}
+
+/// An error of a GraphQL response.
+#[derive(Deserialize)]
+pub(super) struct WireError {
+    message: String,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Default, Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    field: Option<String>,
+    #[serde(default)]
+    position: Option<WirePosition>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WirePosition {
+    Range { start: usize, end: usize },
+    Pair(usize, usize),
+    Start(usize),
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), field: None, position: None }
+    }
+
+    pub(crate) fn unreachable() -> Self {
+        Self::new(Code::Unreachable, "The server does not answer.")
+    }
+
+    pub(super) fn unreadable(why: impl std::fmt::Display) -> Self {
+        Self::new(
+            Code::Internal,
+            format!("The server's answer cannot be read by this console: {why}."),
+        )
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self.code {
+            Code::BadUserInput => "Change what you entered and try again.",
+            Code::NotFound => "It may have been deleted. Go back to the list.",
+            Code::Conflict => "Somebody was quicker. Reload the page and look at the newer state.",
+            Code::Unauthenticated => "Sign in and try again.",
+            Code::Forbidden => "Ask an administrator for the role that this needs.",
+            Code::RateLimited => "Wait a moment and try again.",
+            Code::Unreachable => "Check that it runs and that you are connected, then try again.",
+            Code::Internal => "Try again. If it stays, the server's log says more.",
+        }
+    }
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        let code = match error.extensions.code.as_deref() {
+            Some("BAD_USER_INPUT") => Code::BadUserInput,
+            Some("NOT_FOUND") => Code::NotFound,
+            Some("CONFLICT") => Code::Conflict,
+            Some("UNAUTHENTICATED") => Code::Unauthenticated,
+            Some("FORBIDDEN") => Code::Forbidden,
+            Some("RATE_LIMITED") => Code::RateLimited,
+            _ => Code::Internal,
+        };
+        let position = error.extensions.position.map(|position| match position {
+            WirePosition::Range { start, end } | WirePosition::Pair(start, end) => (start, end),
+            WirePosition::Start(start) => (start, start + 1),
+        });
+        let field = error.extensions.field.map(|field| field_name(&field).to_owned());
+        Self { code, message: error.message, field, position }
+    }
+}
+
+/// The form's name for an input's path: `input.timing.zone` is `zone`, `input.task.target.http.url` is `target.http.url`.
+fn field_name(path: &str) -> &str {
+    let path = path.strip_prefix("input.").unwrap_or(path);
+    path.strip_prefix("timing.").or_else(|| path.strip_prefix("task.")).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(json: &str) -> Option<Failure> {
+        serde_json::from_str::<WireError>(json).ok().map(Failure::from)
+    }
+
+    #[test]
+    fn an_error_finds_its_field_and_position() {
+        let read = failure(
+            r#"{"message":"no such hour","extensions":{"code":"BAD_USER_INPUT","field":"input.timing.expressions[0]","position":{"start":2,"end":4}}}"#,
+        );
+        assert_eq!(
+            read,
+            Some(Failure {
+                code: Code::BadUserInput,
+                message: "no such hour".into(),
+                field: Some("expressions[0]".into()),
+                position: Some((2, 4)),
+            })
+        );
+    }
+
+    #[test]
+    fn an_error_without_extensions_is_internal() {
+        assert_eq!(failure(r#"{"message":"x"}"#), Some(Failure::new(Code::Internal, "x")));
+    }
+}

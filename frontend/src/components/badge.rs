@@ -1,0 +1,77 @@
+//! A state, with its word and its colour. The only place that maps states to either.
+
+use leptos::prelude::*;
+
+use crate::model::{NodeState, RunState, ScheduleState, TaskRunState, Verdict};
+
+/// A state of any kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Run(RunState),
+    Attempt(TaskRunState),
+    Schedule(ScheduleState),
+    Verdict(Verdict),
+    Node(NodeState),
+    Healthy(bool),
+}
+
+impl Mark {
+    /// The name that the style sheet colours, and the word that people read.
+    fn state_and_word(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Run(RunState::Queued) => ("queued", "Queued"),
+            Self::Run(RunState::Running) | Self::Attempt(TaskRunState::Running) => {
+                ("running", "Running")
+            }
+            Self::Run(RunState::Retrying) => ("retrying", "Retrying"),
+            Self::Run(RunState::Succeeded) | Self::Attempt(TaskRunState::Succeeded) => {
+                ("succeeded", "Succeeded")
+            }
+            Self::Run(RunState::Failed) | Self::Attempt(TaskRunState::Failed) => {
+                ("failed", "Failed")
+            }
+            Self::Run(RunState::TimedOut) | Self::Attempt(TaskRunState::TimedOut) => {
+                ("timed_out", "Timed out")
+            }
+            Self::Run(RunState::Cancelled) | Self::Attempt(TaskRunState::Cancelled) => {
+                ("cancelled", "Cancelled")
+            }
+            Self::Attempt(TaskRunState::Lost) => ("lost", "Lost"),
+            Self::Schedule(ScheduleState::Active) => ("active", "Active"),
+            Self::Schedule(ScheduleState::Paused) => ("paused", "Paused"),
+            Self::Schedule(ScheduleState::Finished) => ("finished", "Finished"),
+            Self::Verdict(Verdict::Pending) => ("pending", "Pending"),
+            Self::Verdict(Verdict::Started) => ("started", "Started"),
+            Self::Verdict(Verdict::Skipped) => ("skipped", "Skipped"),
+            Self::Verdict(Verdict::Missed) => ("missed", "Missed"),
+            Self::Verdict(Verdict::Collapsed) => ("collapsed", "Collapsed"),
+            Self::Verdict(Verdict::Abandoned) => ("abandoned", "Abandoned"),
+            Self::Node(NodeState::Alive) => ("alive", "Alive"),
+            Self::Node(NodeState::Left) => ("left", "Left"),
+            Self::Node(NodeState::Dead) => ("dead", "Dead"),
+            Self::Healthy(true) => ("healthy", "Healthy"),
+            Self::Healthy(false) => ("unhealthy", "Unhealthy"),
+        }
+    }
+
+    pub(crate) fn state(self) -> &'static str {
+        self.state_and_word().0
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        self.state_and_word().1
+    }
+}
+
+/// A dot and a word.
+#[component]
+pub(crate) fn Badge(
+    #[prop(into)] mark: Signal<Mark>,
+    #[prop(optional)] test: Option<&'static str>,
+) -> impl IntoView {
+    view! {
+        <span class="badge" data-state=move || mark.get().state() data-testid=test>
+            {move || mark.get().word()}
+        </span>
+    }
+}

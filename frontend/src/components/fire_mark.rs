@@ -1,0 +1,25 @@
+//! What a change of the clocks does to a fire.
+
+use leptos::prelude::*;
+
+use crate::model::FireKind;
+
+/// Nothing for an ordinary fire.
+#[component]
+pub(crate) fn FireMark(kind: FireKind) -> impl IntoView {
+    let (words, title) = match kind {
+        FireKind::Normal => return None,
+        FireKind::Shifted => (
+            "shifted",
+            "This local time does not exist: the clocks go forward. It fires right after the gap.",
+        ),
+        FireKind::FirstOfTwo => {
+            ("1st of 2", "This local time comes twice: the clocks go back. This is the first pass.")
+        }
+        FireKind::SecondOfTwo => (
+            "2nd of 2",
+            "This local time comes twice: the clocks go back. This is the second pass.",
+        ),
+    };
+    Some(view! { <span class="fire-mark" title=title>{words}</span> })
+}

@@ -1,0 +1,67 @@
+//! The icons, drawn on a grid of 16. They are ornaments: what they mean stands beside them or in the control's name.
+
+use leptos::prelude::*;
+
+/// Every icon that the console uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glyph {
+    Alert,
+    Bell,
+    Close,
+    Edit,
+    Keyboard,
+    Minus,
+    Moon,
+    Pause,
+    Play,
+    Plus,
+    Resume,
+    Search,
+    SignOut,
+    Sun,
+    Display,
+    Trash,
+}
+
+impl Glyph {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Alert => "M8 2 14.500 13.500H1.500zM8 6.500v3.200M8 11.600v.1",
+            Self::Bell => {
+                "M8 2v1.200M3.500 11.500h9l-1.200-1.700V7.200a3.300 3.300 0 0 0-6.600 0v2.600zM6.700 13.600a1.400 1.400 0 0 0 2.600 0"
+            }
+            Self::Close => "m4 4 8 8M12 4l-8 8",
+            Self::Edit => "M3 13h2.200l7.300-7.300-2.200-2.200L3 10.800zM9 4.800 11.200 7",
+            Self::Keyboard => {
+                "M1.500 4.500h13v7.500h-13zM4 7h.1M6.700 7h.1M9.300 7h.1M12 7h.1M5 9.600h6"
+            }
+            Self::Minus => "M3.500 8h9",
+            Self::Moon => "M13 9.600A5.500 5.500 0 1 1 6.400 3a4.400 4.400 0 0 0 6.600 6.600z",
+            Self::Pause => "M5.500 3.500v9M10.500 3.500v9",
+            Self::Play => "M5 3.200 12.500 8 5 12.800z",
+            Self::Plus => "M8 3.500v9M3.500 8h9",
+            Self::Resume => "M3.500 3.500v9M6.500 3.500 13 8l-6.500 4.500z",
+            Self::Search => {
+                "M7 2.800a4.200 4.200 0 1 1 0 8.400 4.200 4.200 0 0 1 0-8.400zM10.200 10.200 13.500 13.500"
+            }
+            Self::SignOut => {
+                "M6.500 2.800h-3.500v10.400h3.500M6.500 8h7M10.800 5.200 13.500 8l-2.700 2.800"
+            }
+            Self::Sun => {
+                "M8 5.200a2.800 2.800 0 1 1 0 5.600 2.800 2.800 0 0 1 0-5.600zM8 1.500v1.400M8 13.100v1.400M1.500 8h1.400M13.100 8h1.400M3.400 3.400l1 1M11.600 11.600l1 1M12.600 3.400l-1 1M4.400 11.600l-1 1"
+            }
+            Self::Display => "M2 3h12v8H2zM6 13.500h4M8 11v2.500",
+            Self::Trash => "M3 4.500h10M6 4.500V3h4v1.500M4.300 4.500l.6 8.500h6.200l.6-8.500",
+        }
+    }
+}
+
+/// An icon, hidden from screen readers.
+#[component]
+pub(crate) fn Icon(glyph: Glyph) -> impl IntoView {
+    view! {
+        <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
+            <path d=glyph.path()/>
+        </svg>
+    }
+}

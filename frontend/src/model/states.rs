@@ -1,0 +1,62 @@
+//! The schema's enums. They have no catch-all: a state that this console does not know is an error, not a guess.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! states {
+    ($($(#[$doc:meta])* $name:ident { $($state:ident),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+        pub(crate) enum $name { $($state),+ }
+    )+};
+}
+
+states! {
+    Role { Viewer, Operator, Editor, Admin }
+    RunState { Queued, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled }
+    RunTrigger { Schedule, Manual, Retry }
+    TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost }
+    ScheduleState { Active, Paused, Finished }
+    Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
+    /// Why a fire got its verdict.
+    ReasonCode {
+        OnTime, CaughtUp, Recovered, Overlap, Paused, Deadline, Disabled, Deleted, StaleVersion, Outage,
+        CatchUpWindow, CatchUpLimit, AttemptsExhausted, TooOld, AwaitingHandoff,
+    }
+    FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
+    NodeState { Alive, Left, Dead }
+    LogStream { Stdout, Stderr, System }
+    GapPolicy { Shift, Skip }
+    OverlapHourPolicy { First, Last, Both }
+    OverlapPolicy { Skip, Allow }
+    CatchUp { Skip, Latest, All }
+    Backoff { Fixed, Exponential }
+}
+
+impl RunState {
+    /// Whether the run may still change.
+    pub(crate) fn is_live(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::Retrying => true,
+            Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled => false,
+        }
+    }
+}
+
+impl Role {
+    /// May act on schedules and runs: pause, resume, trigger, cancel, retry.
+    pub(crate) fn operates(self) -> bool {
+        match self {
+            Self::Viewer => false,
+            Self::Operator | Self::Editor | Self::Admin => true,
+        }
+    }
+
+    /// May change what schedules are.
+    pub(crate) fn edits(self) -> bool {
+        match self {
+            Self::Viewer | Self::Operator => false,
+            Self::Editor | Self::Admin => true,
+        }
+    }
+}

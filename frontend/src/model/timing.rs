@@ -1,0 +1,50 @@
+//! What a timing would do, and what is odd or wrong about it.
+
+use super::FireKind;
+use crate::time::Moment;
+
+/// An instant that is to come, with the wall clock of the schedule's zone.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PreviewFire {
+    pub(crate) at: Moment,
+    pub(crate) local: String,
+    pub(crate) offset: String,
+    pub(crate) kind: FireKind,
+}
+
+/// The linter's word on a timing that is valid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Warning {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) field: String,
+    pub(crate) suggestion: Option<String>,
+}
+
+impl Warning {
+    /// Whether it says that no fire will ever come, which every list shows.
+    pub(crate) fn is_never(&self) -> bool {
+        self.code.to_ascii_lowercase().contains("never")
+    }
+}
+
+/// Why a timing is not valid, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    pub(crate) field: String,
+    pub(crate) value: String,
+    pub(crate) problem: String,
+    pub(crate) help: String,
+    /// Bytes within the value.
+    pub(crate) position: Option<(usize, usize)>,
+}
+
+/// The answer to a timing that is being typed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Preview {
+    pub(crate) description: Option<String>,
+    pub(crate) fires: Vec<PreviewFire>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) problem: Option<Problem>,
+    pub(crate) fires_per_year: Option<i64>,
+}

@@ -1,0 +1,88 @@
+//! What is to come: each fire on three clocks, with a mark where the clocks change.
+
+use leptos::prelude::*;
+
+use super::part;
+use crate::{
+    components::FireMark,
+    model::{PreviewFire, ScheduleDetail, ScheduleState},
+    state::use_now,
+    time::{Wall, browser_zone, distance},
+};
+
+/// The next fires, or why there are none.
+#[component]
+pub(super) fn NextFires(schedule: Signal<ScheduleDetail>) -> impl IntoView {
+    let fires = part(schedule, |schedule| schedule.next_fires.clone());
+    let zone = part(schedule, |schedule| schedule.row.zone.clone());
+    let state = part(schedule, |schedule| schedule.row.state);
+    let why_none = move || match state.get() {
+        ScheduleState::Paused => "Paused: nothing fires until it is resumed.",
+        ScheduleState::Finished => "No fire is left.",
+        ScheduleState::Active => "No fire is left within its bounds.",
+    };
+    view! {
+        <Show
+            when=move || fires.with(|fires| !fires.is_empty())
+            fallback=move || view! { <p class="empty">{why_none}</p> }
+        >
+            {move || (state.get() == ScheduleState::Paused).then(|| view! {
+                <p class="panel-note">"Paused: these would fire."</p>
+            })}
+            <FireTable fires=fires zone=zone caption="Next fires"/>
+        </Show>
+    }
+}
+
+/// Fires on the clock of the schedule, UTC and the browser. Zones that are the same are shown once.
+#[component]
+pub(in crate::pages) fn FireTable(
+    fires: Signal<Vec<PreviewFire>>,
+    #[prop(into)] zone: Signal<String>,
+    caption: &'static str,
+) -> impl IntoView {
+    let now = use_now();
+    let mine = StoredValue::new(browser_zone());
+    let shows_utc = Memo::new(move |_| zone.get() != "UTC");
+    let shows_mine =
+        Memo::new(move |_| mine.with_value(|mine| mine != "UTC" && zone.with(|zone| zone != mine)));
+    let row = move |fire: PreviewFire| {
+        let at = fire.at;
+        let local = fire.local.replace('T', " ");
+        view! {
+            <tr data-kind=(fire.kind != crate::model::FireKind::Normal).then_some("changed")>
+                <th scope="row" class="time-cell">
+                    {local}<span class="when-offset">{fire.offset}</span>
+                    <FireMark kind=fire.kind/>
+                </th>
+                <Show when=move || shows_utc.get()><td class="time-cell">{clock(at, "UTC")}</td></Show>
+                <Show when=move || shows_mine.get()>
+                    <td class="time-cell">{mine.with_value(|mine| clock(at, mine))}</td>
+                </Show>
+                <td class="number muted">{move || distance(at.since(now.get()))}</td>
+            </tr>
+        }
+    };
+    view! {
+        <div class="table-frame" tabindex="0" role="region" aria-label=caption>
+            <table class="table table-tight">
+                <caption class="visually-hidden">{caption}</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">{zone}</th>
+                        <Show when=move || shows_utc.get()><th scope="col">"UTC"</th></Show>
+                        <Show when=move || shows_mine.get()><th scope="col">"Mine"</th></Show>
+                        <th scope="col" class="number"><span class="visually-hidden">"From now"</span></th>
+                    </tr>
+                </thead>
+                <tbody>
+                    <For each=move || fires.get() key=|fire| fire.at.millis() as i64 children=row/>
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+fn clock(at: crate::time::Moment, zone: &str) -> String {
+    Wall::read(at, zone).map(|wall| format!("{} {}", wall.date, wall.time)).unwrap_or_default()
+}

@@ -1,0 +1,227 @@
+//! The fields of the form, as text.
+
+use leptos::prelude::*;
+
+use crate::{
+    model::{
+        Backoff, CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail, Target, Task,
+    },
+    time::Moment,
+};
+
+type Text = RwSignal<String>;
+
+/// Every field. Copying it copies handles, not text.
+#[derive(Clone, Copy)]
+pub(super) struct Draft {
+    pub(super) name: Text,
+    pub(super) note: Text,
+    /// Commas apart.
+    pub(super) tags: Text,
+    /// With a key each, so that removing one does not redraw the others.
+    pub(super) expressions: RwSignal<Vec<(u32, Text)>>,
+    pub(super) zone: Text,
+    pub(super) gap: Text,
+    pub(super) overlap_hour: Text,
+    pub(super) start: Text,
+    pub(super) end: Text,
+    pub(super) jitter: Text,
+    pub(super) catch_up: Text,
+    pub(super) grace: Text,
+    pub(super) max: Text,
+    pub(super) spacing: Text,
+    pub(super) window: Text,
+    pub(super) overlap: Text,
+    pub(super) deadline: Text,
+    pub(super) context: Text,
+    /// `command`, `script`, `http`, `noop` or `workflow`.
+    pub(super) kind: Text,
+    pub(super) workflow: Text,
+    pub(super) program: Text,
+    /// One a line.
+    pub(super) args: Text,
+    pub(super) script: Text,
+    /// `NAME=value`, one a line.
+    pub(super) environment: Text,
+    pub(super) directory: Text,
+    pub(super) user: Text,
+    pub(super) method: Text,
+    pub(super) url: Text,
+    /// `Name: value`, one a line.
+    pub(super) headers: Text,
+    pub(super) body: Text,
+    pub(super) expected: Text,
+    pub(super) secret: Text,
+    pub(super) idle_note: Text,
+    pub(super) task_name: Text,
+    pub(super) timeout: Text,
+    pub(super) kill_grace: Text,
+    pub(super) attempts: Text,
+    pub(super) backoff: Text,
+    pub(super) initial: Text,
+    pub(super) ceiling: Text,
+    pub(super) spread: Text,
+}
+
+impl Draft {
+    /// The schema's defaults.
+    pub(super) fn new() -> Self {
+        let text = |value: &str| RwSignal::new(value.to_owned());
+        Self {
+            name: text(""),
+            note: text(""),
+            tags: text(""),
+            expressions: RwSignal::new(vec![(0, text("*/5 * * * *"))]),
+            zone: text("UTC"),
+            gap: text("shift"),
+            overlap_hour: text("first"),
+            start: text(""),
+            end: text(""),
+            jitter: text("0"),
+            catch_up: text("latest"),
+            grace: text("300"),
+            max: text("100"),
+            spacing: text("0"),
+            window: text("86400"),
+            overlap: text("skip"),
+            deadline: text(""),
+            context: text("{}"),
+            kind: text("command"),
+            workflow: text(""),
+            program: text(""),
+            args: text(""),
+            script: text(""),
+            environment: text(""),
+            directory: text(""),
+            user: text(""),
+            method: text("POST"),
+            url: text(""),
+            headers: text(""),
+            body: text(""),
+            expected: text(""),
+            secret: text(""),
+            idle_note: text(""),
+            task_name: text("main"),
+            timeout: text("300"),
+            kill_grace: text("10"),
+            attempts: text("1"),
+            backoff: text("exponential"),
+            initial: text("1"),
+            ceiling: text("300"),
+            spread: text("0.2"),
+        }
+    }
+
+    /// A schedule as it is.
+    pub(super) fn of(schedule: &ScheduleDetail) -> Self {
+        let draft = Self::new();
+        let row = &schedule.row;
+        draft.name.set(row.name.clone());
+        draft.note.set(row.note.clone());
+        draft.tags.set(row.tags.join(", "));
+        let expressions = row.expressions.iter().cloned().map(RwSignal::new);
+        draft.expressions.set((0..).zip(expressions).collect());
+        draft.zone.set(row.zone.clone());
+        draft.gap.set(gap_name(schedule.policy.gap).to_owned());
+        draft.overlap_hour.set(overlap_hour_name(schedule.policy.overlap).to_owned());
+        draft.start.set(local(schedule.policy.start_at));
+        draft.end.set(local(schedule.policy.end_at));
+        draft.jitter.set(schedule.policy.jitter_seconds.to_string());
+        draft.catch_up.set(catch_up_name(schedule.misfire.catch_up).to_owned());
+        draft.grace.set(schedule.misfire.grace_seconds.to_string());
+        draft.max.set(schedule.misfire.max.to_string());
+        draft.spacing.set(schedule.misfire.spacing_seconds.to_string());
+        draft.window.set(schedule.misfire.window_seconds.to_string());
+        draft.overlap.set(overlap_name(schedule.overlap).to_owned());
+        draft
+            .deadline
+            .set(schedule.start_deadline_seconds.map(|s| s.to_string()).unwrap_or_default());
+        draft.context.set(serde_json::to_string_pretty(&schedule.context).unwrap_or_default());
+        draft.workflow.set(row.workflow.clone());
+        match schedule.tasks.as_slice() {
+            [task] => draft.set_task(task),
+            // Several tasks are a workflow of its own; the schedule only points at it.
+            _ => draft.kind.set("workflow".to_owned()),
+        }
+        draft
+    }
+
+    fn set_task(&self, task: &Task) {
+        self.task_name.set(task.name.clone());
+        self.timeout.set(task.timeout_seconds.to_string());
+        self.kill_grace.set(task.kill_grace_seconds.to_string());
+        self.attempts.set(task.retry.max_attempts.to_string());
+        self.backoff.set(backoff_name(task.retry.backoff).to_owned());
+        self.initial.set(task.retry.initial_seconds.to_string());
+        self.ceiling.set(task.retry.max_seconds.to_string());
+        self.spread.set(task.retry.jitter.to_string());
+        let kind = match &task.target {
+            Target::Http { method, url, headers, body, expected_status, signed: _ } => {
+                self.method.set(method.clone());
+                self.url.set(url.clone());
+                let lines: Vec<String> = headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
+                self.headers.set(lines.join("\n"));
+                self.body.set(body.clone().unwrap_or_default());
+                self.expected.set(expected_status.join(", "));
+                "http"
+            }
+            Target::Command { program, args, script, directory, user } => {
+                self.program.set(program.clone().unwrap_or_default());
+                self.args.set(args.join("\n"));
+                self.script.set(script.clone().unwrap_or_default());
+                self.directory.set(directory.clone().unwrap_or_default());
+                self.user.set(user.clone().unwrap_or_default());
+                if script.is_some() { "script" } else { "command" }
+            }
+            Target::Noop { note } => {
+                self.idle_note.set(note.clone());
+                "noop"
+            }
+        };
+        self.kind.set(kind.to_owned());
+    }
+}
+
+/// An instant as `datetime-local` wants it: on the browser's clock, without a zone.
+fn local(at: Option<Moment>) -> String {
+    let Some(at) = at else { return String::new() };
+    let wall = crate::time::Wall::read(at, &crate::time::browser_zone()).unwrap_or_default();
+    format!("{}T{}", wall.date, wall.time)
+}
+
+fn gap_name(gap: GapPolicy) -> &'static str {
+    match gap {
+        GapPolicy::Shift => "shift",
+        GapPolicy::Skip => "skip",
+    }
+}
+
+fn overlap_hour_name(overlap: OverlapHourPolicy) -> &'static str {
+    match overlap {
+        OverlapHourPolicy::First => "first",
+        OverlapHourPolicy::Last => "last",
+        OverlapHourPolicy::Both => "both",
+    }
+}
+
+fn catch_up_name(catch_up: CatchUp) -> &'static str {
+    match catch_up {
+        CatchUp::Skip => "skip",
+        CatchUp::Latest => "latest",
+        CatchUp::All => "all",
+    }
+}
+
+fn overlap_name(overlap: OverlapPolicy) -> &'static str {
+    match overlap {
+        OverlapPolicy::Skip => "skip",
+        OverlapPolicy::Allow => "allow",
+    }
+}
+
+fn backoff_name(backoff: Backoff) -> &'static str {
+    match backoff {
+        Backoff::Fixed => "fixed",
+        Backoff::Exponential => "exponential",
+    }
+}

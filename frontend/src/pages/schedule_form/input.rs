@@ -1,0 +1,142 @@
+//! The plan as inputs of the API. `graphql_client` makes the input types anew for each operation, with the same names, so
+//! the macro writes the conversions for each.
+
+use super::plan::{Action, Plan, TimingPlan, Work};
+use crate::api::{create_schedule, preview_input, update_schedule};
+
+macro_rules! timing_inputs {
+    ($($operation:ident),+) => {$(
+        impl From<TimingPlan> for $operation::TimingInput {
+            fn from(timing: TimingPlan) -> Self {
+                Self {
+                    expressions: timing.expressions,
+                    zone: timing.zone,
+                    gap: timing.policy.gap,
+                    overlap: timing.policy.overlap,
+                    start_at: timing.policy.start_at,
+                    end_at: timing.policy.end_at,
+                    jitter_seconds: timing.policy.jitter_seconds,
+                }
+            }
+        }
+    )+};
+}
+
+macro_rules! work_inputs {
+    ($($operation:ident),+) => {$(
+        impl From<Action> for $operation::TargetInput {
+            fn from(action: Action) -> Self {
+                use $operation::{CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput};
+                let headers = |pairs: Vec<(String, String)>| {
+                    pairs.into_iter().map(|(name, value)| HeaderInput { name, value }).collect()
+                };
+                match action {
+                    Action::Http { method, url, headers: lines, body, expected, secret } => {
+                        Self::Http(HttpTargetInput {
+                            method,
+                            url,
+                            headers: Some(headers(lines)),
+                            body,
+                            expected_status: expected,
+                            signing_secret: secret,
+                        })
+                    }
+                    Action::Command { program, args, script, environment, directory, user } => {
+                        Self::Command(CommandTargetInput {
+                            program,
+                            args,
+                            script,
+                            environment: environment.map(headers),
+                            directory,
+                            user,
+                        })
+                    }
+                    Action::Noop { note } => Self::Noop(NoopTargetInput { note }),
+                }
+            }
+        }
+
+        impl From<Work> for (Option<String>, Option<$operation::TaskInput>) {
+            fn from(work: Work) -> Self {
+                match work {
+                    Work::Workflow(name) => (Some(name), None),
+                    Work::Task { name, action, timeout, kill_grace, retry } => {
+                        let task = $operation::TaskInput {
+                            name,
+                            target: action.into(),
+                            timeout_seconds: timeout,
+                            kill_grace_seconds: kill_grace,
+                            retry: Some($operation::RetryInput {
+                                max_attempts: retry.max_attempts,
+                                backoff: retry.backoff,
+                                initial_seconds: retry.initial_seconds,
+                                max_seconds: retry.max_seconds,
+                                jitter: retry.jitter,
+                            }),
+                        };
+                        (None, Some(task))
+                    }
+                }
+            }
+        }
+
+        impl From<crate::model::Misfire> for $operation::MisfireInput {
+            fn from(misfire: crate::model::Misfire) -> Self {
+                Self {
+                    catch_up: misfire.catch_up,
+                    grace_seconds: misfire.grace_seconds,
+                    max: misfire.max,
+                    spacing_seconds: misfire.spacing_seconds,
+                    window_seconds: misfire.window_seconds,
+                }
+            }
+        }
+    )+};
+}
+
+timing_inputs!(preview_input, create_schedule, update_schedule);
+work_inputs!(create_schedule, update_schedule);
+
+/// A new schedule.
+pub(super) fn create(plan: Plan) -> create_schedule::CreateScheduleInput {
+    let (workflow, task) = plan.work.into();
+    create_schedule::CreateScheduleInput {
+        namespace: "default".to_owned(),
+        name: plan.name,
+        note: plan.note,
+        tags: Some(plan.tags),
+        timing: plan.timing.into(),
+        workflow,
+        task,
+        misfire: Some(plan.misfire.into()),
+        overlap: plan.overlap,
+        start_deadline_seconds: plan.start_deadline_seconds,
+        context: Some(plan.context),
+        paused: false,
+    }
+}
+
+/// A change to the version that was read. A target that was not touched is not sent: its secrets never came here.
+pub(super) fn update(
+    plan: Plan,
+    id: String,
+    version: i64,
+    keeps_target: bool,
+) -> update_schedule::UpdateScheduleInput {
+    let (workflow, task) = if keeps_target { (None, None) } else { plan.work.into() };
+    update_schedule::UpdateScheduleInput {
+        id,
+        expected_version: version,
+        name: Some(plan.name),
+        note: Some(plan.note),
+        tags: Some(plan.tags),
+        timing: Some(plan.timing.into()),
+        workflow,
+        task,
+        misfire: Some(plan.misfire.into()),
+        overlap: Some(plan.overlap),
+        start_deadline_seconds: plan.start_deadline_seconds,
+        context: Some(plan.context),
+        reason: None,
+    }
+}

@@ -1,0 +1,63 @@
+//! Sign-in. It stands in front of whatever page was asked for, so the way back is simply the page itself.
+
+use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
+
+use crate::{
+    api::{self, Failure},
+    components::{Glyph, Icon, TextField, ThemeSwitch},
+    state::{use_session, use_title},
+};
+
+/// Name and password.
+#[component]
+pub(crate) fn SignIn() -> impl IntoView {
+    use_title(|| "Sign in".to_owned());
+    let session = use_session();
+    let name = RwSignal::new(String::new());
+    let password = RwSignal::new(String::new());
+    let failure = RwSignal::new(None::<Failure>);
+    let busy = RwSignal::new(false);
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        busy.set(true);
+        failure.set(None);
+        spawn_local(async move {
+            let outcome =
+                api::sign_in(name.get_untracked().trim(), &password.get_untracked()).await;
+            busy.set(false);
+            match outcome {
+                Ok(()) => session.ask(),
+                Err(refused) => failure.set(Some(refused)),
+            }
+        });
+    };
+    view! {
+        <main id="main" class="sign-in">
+            <form class="sign-in-card panel" on:submit=submit>
+                <p class="sign-in-brand"><Icon glyph=Glyph::Bell/>"Carillon"</p>
+                <h1>"Sign in"</h1>
+                <TextField id="name" label="Name" value=name is_required=true autocomplete="username"/>
+                <TextField
+                    id="password"
+                    label="Password"
+                    value=password
+                    kind="password"
+                    is_required=true
+                    autocomplete="current-password"
+                />
+                <div role="alert">
+                    {move || failure.get().map(|failure| view! {
+                        <p class="form-error">{failure.message}</p>
+                    })}
+                </div>
+                <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>
+                    "Sign in"
+                </button>
+            </form>
+            <ThemeSwitch/>
+        </main>
+    }
+}

@@ -1,0 +1,21 @@
+//! The tick that "3 s ago" follows. It asks the server nothing.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use crate::time::Moment;
+
+#[derive(Clone, Copy)]
+struct Tick(ReadSignal<Moment>);
+
+pub(super) fn provide() {
+    let (now, set_now) = signal(Moment::now());
+    set_interval(move || set_now.set(Moment::now()), Duration::from_secs(1));
+    provide_context(Tick(now));
+}
+
+/// Now, to the second, in this browser's opinion.
+pub(crate) fn use_now() -> ReadSignal<Moment> {
+    expect_context::<Tick>().0
+}

@@ -1,0 +1,17 @@
+//! The browser's storage. It may be forbidden or full; then a choice simply lasts until the page is left.
+
+use leptos::prelude::window;
+
+fn storage() -> Option<web_sys::Storage> {
+    window().local_storage().ok().flatten()
+}
+
+pub(super) fn recall(key: &str) -> Option<String> {
+    storage()?.get_item(key).ok().flatten()
+}
+
+pub(super) fn remember(key: &str, value: &str) {
+    if let Some(storage) = storage() {
+        let _full = storage.set_item(key, value);
+    }
+}

@@ -1,0 +1,60 @@
+//! Light, dark, or the system's. Remembered; `boot.js` reads the same key before the first paint.
+
+use leptos::prelude::*;
+
+use super::memory;
+
+const KEY: &str = "carillon.theme";
+
+/// The theme switch's three positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Theme {
+    System,
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(crate) const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// The choice, to read and to set.
+#[derive(Clone, Copy)]
+pub(crate) struct ThemeChoice(RwSignal<Theme>);
+
+impl ThemeChoice {
+    pub(crate) fn get(self) -> Theme {
+        self.0.get()
+    }
+
+    pub(crate) fn choose(self, theme: Theme) {
+        memory::remember(KEY, theme.name());
+        self.0.set(theme);
+    }
+}
+
+pub(super) fn provide() {
+    let remembered = memory::recall(KEY);
+    let theme = Theme::ALL.into_iter().find(|t| remembered.as_deref() == Some(t.name()));
+    let choice = RwSignal::new(theme.unwrap_or(Theme::System));
+    Effect::new(move |_| {
+        let Some(root) = document().document_element() else { return };
+        let _unchanged = match choice.get() {
+            Theme::System => root.remove_attribute("data-theme"),
+            theme @ (Theme::Light | Theme::Dark) => root.set_attribute("data-theme", theme.name()),
+        };
+    });
+    provide_context(ThemeChoice(choice));
+}
+
+pub(crate) fn use_theme() -> ThemeChoice {
+    expect_context()
+}

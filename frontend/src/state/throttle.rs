@@ -1,0 +1,41 @@
+//! Many calls, one deed: at once for the first, and once more at the end of the window for all that came within it.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use crate::time::Moment;
+
+/// Lets a deed through at most once per window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Throttle {
+    window_ms: f64,
+    /// When the window that is open ends, and whether a deed waits for that.
+    open: StoredValue<(f64, bool)>,
+}
+
+impl Throttle {
+    pub(crate) fn new(window_ms: u32) -> Self {
+        Self { window_ms: f64::from(window_ms), open: StoredValue::new((0.0, false)) }
+    }
+
+    /// Does the deed now, or at the end of the window; not at all if the owner has gone by then.
+    pub(crate) fn run(self, deed: impl FnOnce() + 'static) {
+        let now = Moment::now().millis();
+        let Some((until, waits)) = self.open.try_get_value() else { return };
+        if now >= until {
+            self.open.set_value((now + self.window_ms, false));
+            deed();
+        } else if !waits {
+            self.open.set_value((until, true));
+            let later = move || {
+                if self.open.is_disposed() {
+                    return;
+                }
+                self.open.set_value((Moment::now().millis() + self.window_ms, false));
+                deed();
+            };
+            set_timeout(later, Duration::from_millis((until - now) as u64));
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Time as people read it. The server speaks instants in UTC; here they become wall clocks.
+//!
+//! The browser's own `Intl` does the zones: it knows their rules, and the console stays small. Nothing here decides
+//! when anything fires; that is the server's calculator alone, so a page never disagrees with it.
+//!
+//! - `moment`: an instant, as the API sends it
+//! - `wall`: an instant on the clock of a zone
+//! - `words`: durations and distances in words (pure)
+
+mod moment;
+mod wall;
+mod words;
+
+pub(crate) use moment::Moment;
+pub(crate) use wall::{Wall, browser_zone};
+pub(crate) use words::{distance, duration, seconds};
