@@ -26,6 +26,9 @@ pub enum EngineError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// The code is wrong.
+    #[error("go on: a defect of Carillon, logged above; please report it")]
+    Defect,
 }
 
 impl EngineError {
@@ -33,7 +36,7 @@ impl EngineError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
-            Self::NoDefinition { .. } | Self::BrokenDefinition { .. } => false,
+            Self::NoDefinition { .. } | Self::BrokenDefinition { .. } | Self::Defect => false,
         }
     }
 }

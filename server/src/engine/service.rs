@@ -1,8 +1,9 @@
 //! The one loop that all services share.
 
-use std::{fmt::Debug, future::Future, time::Duration};
+use std::{fmt::Debug, future::Future, panic::AssertUnwindSafe, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +49,7 @@ pub(super) async fn drive<S: Service>(
         let woken = wake.as_ref().notified();
         let round = tokio::select! {
             biased;
-            round = service.run_once(clock.now()) => round,
+            round = caught(service.run_once(clock.now())) => round,
             () = stopped_for_long(&stop, &clock) => return,
         };
         let next = match round {
@@ -77,6 +78,12 @@ pub(super) async fn drive<S: Service>(
             () = clock.sleep_until(next) => {}
         }
     }
+}
+
+/// A defect in one round must not end the service for good, unnoticed.
+async fn caught<R>(round: impl Future<Output = Result<R, EngineError>>) -> Result<R, EngineError> {
+    let round = AssertUnwindSafe(round).catch_unwind().await;
+    round.unwrap_or(Err(EngineError::Defect))
 }
 
 /// A round that is under way when the service stops may finish, but not for ever.

@@ -5,7 +5,9 @@
 //! batch, so the statement is prepared once; SQLite gets the same rows as `VALUES`. The rest of
 //! the statement reads `v` and is the same text on both.
 
-use sea_orm::{DbBackend, Statement, Value, sea_query::ArrayType};
+use std::fmt::Write;
+
+use sea_orm::{DbBackend, Statement, Value};
 use uuid::Uuid;
 
 use super::Dialect;
@@ -90,14 +92,14 @@ impl Bulk {
         let mut casts = Vec::with_capacity(self.columns.len());
         let mut bound = Vec::with_capacity(self.columns.len());
         for (index, column) in self.columns.into_iter().enumerate() {
-            let (array, cast) = match column.kind {
-                Kind::Uuid => (ArrayType::Uuid, "uuid[]"),
-                Kind::Int => (ArrayType::BigInt, "bigint[]"),
-                Kind::Text => (ArrayType::String, "text[]"),
-                Kind::Json => (ArrayType::String, "text[]::jsonb[]"),
+            let cast = match column.kind {
+                Kind::Uuid => "uuid[]",
+                Kind::Int => "bigint[]",
+                Kind::Text => "text[]",
+                Kind::Json => "jsonb[]",
             };
             casts.push(format!("${}::{cast}", index + 1));
-            bound.push(Value::Array(array, Some(Box::new(column.values))));
+            bound.push(Value::from(array_literal(&column.values)));
         }
         (format!("SELECT * FROM unnest({})", casts.join(", ")), bound)
     }
@@ -125,5 +127,69 @@ impl Bulk {
             bound.extend(columns.iter_mut().filter_map(Iterator::next));
         }
         (text, bound)
+    }
+}
+
+/// A column as PostgreSQL writes arrays. (The query builder's own arrays cannot hold a null.)
+fn array_literal(values: &[Value]) -> String {
+    let mut text = String::with_capacity(2 + values.len() * 16);
+    text.push('{');
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        match value {
+            Value::Uuid(Some(id)) => {
+                let _ = write!(text, "{id}");
+            }
+            Value::BigInt(Some(number)) => {
+                let _ = write!(text, "{number}");
+            }
+            Value::String(Some(word)) => {
+                text.push('"');
+                for character in word.chars() {
+                    if matches!(character, '"' | '\\') {
+                        text.push('\\');
+                    }
+                    text.push(character);
+                }
+                text.push('"');
+            }
+            _ => text.push_str("NULL"),
+        }
+    }
+    text.push('}');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bulk() -> Bulk {
+        Bulk::default()
+            .int("number", [Some(1), None].into_iter())
+            .text("word", ["a\"b".to_owned(), "c\\,{}".to_owned()].into_iter())
+    }
+
+    #[test]
+    fn postgres_gets_one_text_for_every_size_of_batch() {
+        let dialect = Dialect::new(DbBackend::Postgres);
+        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(7_i64)]);
+        assert_eq!(
+            statement.sql,
+            "WITH v(number, word) AS (SELECT * FROM unnest($1::bigint[], $2::text[])) SELECT $3"
+        );
+        let values = statement.values.unwrap().0;
+        assert_eq!(values[0], Value::from("{1,NULL}"));
+        assert_eq!(values[1], Value::from(r#"{"a\"b","c\\,{}"}"#));
+    }
+
+    #[test]
+    fn sqlite_gets_the_rows_one_by_one() {
+        let dialect = Dialect::new(DbBackend::Sqlite);
+        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(7_i64)]);
+        assert_eq!(statement.sql, "WITH v(number, word) AS (VALUES ($1,$2),($3,$4)) SELECT $5");
+        assert_eq!(statement.values.unwrap().0[2], Value::BigInt(None));
     }
 }

@@ -239,7 +239,7 @@ impl World {
                 changes.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), search)
+        tokio::time::timeout(Duration::from_secs(20), search)
             .await
             .unwrap_or_else(|_| panic!("waited in vain until {what}"))
     }
