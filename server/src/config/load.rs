@@ -8,8 +8,25 @@ use figment::{
 
 use super::{BadSetting, Config};
 
-/// Variables with our prefix that are no settings: the command line or the tests read them.
-const NOT_SETTINGS: [&str; 6] = ["config", "server", "token", "test_postgres", "binary", "dist"];
+/// Variables with our prefix that are no settings: the command line or the tests read them, or a
+/// `command` target was given them and calls the command line.
+const NOT_SETTINGS: [&str; 15] = [
+    "config",
+    "server",
+    "token",
+    "test_postgres",
+    "binary",
+    "dist",
+    "run_id",
+    "attempt",
+    "task",
+    "namespace",
+    "schedule",
+    "schedule_id",
+    "scheduled_at",
+    "idempotency_key",
+    "context",
+];
 
 /// Why there is no configuration. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
