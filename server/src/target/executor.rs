@@ -1,29 +1,48 @@
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Invocation, Line, Outcome, Policy, Target, TargetError};
+use super::{
+    Invocation, Line, Outcome, Policy, Target, TargetError, command::Runner, http::Sender, log::Log,
+};
 use crate::clock::Clock;
 
 /// Carries out targets on this node, within the node's policy.
 #[derive(Debug)]
 pub struct Executor {
-    policy: Policy,
+    sender: Sender,
+    /// Only where the policy allows commands.
+    runner: Option<Runner>,
     clock: Clock,
 }
 
 impl Executor {
-    /// An executor for `policy`.
+    /// An executor for `policy`. Fails where `policy.ca_pem` cannot be read, or where the system
+    /// gives no thread.
     pub fn new(policy: Policy, clock: Clock) -> Result<Self, TargetError> {
-        Ok(Self { policy, clock })
+        let runner = policy.commands.then(|| Runner::new(policy.output_limit_bytes, clock.clone()));
+        Ok(Self {
+            sender: Sender::new(&policy, clock.clone())?,
+            runner: runner.transpose()?,
+            clock,
+        })
     }
 
-    /// Whether `target` could be carried out here, as far as its definition tells.
+    /// Whether `target` may be carried out here, as far as its definition tells. The error names
+    /// the field. Asked when a target is saved; `execute` asks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
-        let _ = (target, &self.policy);
-        Ok(())
+        match target {
+            Target::Http(definition) => self.sender.check(definition),
+            Target::Command(definition) => self.runner()?.check(definition),
+            Target::Noop(_) => Ok(()),
+        }
     }
 
-    /// Carries `target` out, to the end that the outcome tells.
+    /// Carries `target` out. Lines are sent as they come; while `lines` is full the target waits,
+    /// and when its receiver is gone they are dropped.
+    ///
+    /// `stop` ends the attempt: a request is dropped, a program is ended within the invocation's
+    /// kill grace. Dropping the future ends it too, a program by SIGKILL.
     pub async fn execute(
         &self,
         target: &Target,
@@ -31,13 +50,28 @@ impl Executor {
         lines: mpsc::Sender<Line>,
         stop: CancellationToken,
     ) -> Outcome {
-        let _ = (invocation, lines, stop, &self.clock);
+        let log = Log::new(&self.clock, lines);
         match target {
-            Target::Noop(_) => Outcome::Succeeded { output: serde_json::json!({}) },
-            Target::Http(_) | Target::Command(_) => Outcome::Failed {
-                message: "this kind of target is not carried out yet".to_owned(),
-                output: serde_json::Value::Null,
+            Target::Http(definition) => {
+                let sending = self.sender.execute(definition, invocation, &log);
+                let sent = stop.run_until_cancelled(sending).await;
+                sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
+            }
+            Target::Command(definition) => match self.runner() {
+                Ok(runner) => runner.execute(definition, invocation, &log, &stop).await,
+                Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
             },
+            Target::Noop(_) => Outcome::Succeeded { output: json!({}) },
         }
+    }
+
+    fn runner(&self) -> Result<&Runner, TargetError> {
+        self.runner.as_ref().ok_or_else(|| {
+            TargetError::invalid(
+                "command",
+                "commands are off on this server",
+                "set `allow_commands = true`, or start it with --allow-commands",
+            )
+        })
     }
 }

@@ -1,13 +1,43 @@
 //! Targets: how a task acts on the world.
+//!
+//! One attempt at one task is one call of [`Executor::execute`]: it is handed the definition, what
+//! the attempt is about, where to write log lines, and a token that stops it; it answers how the
+//! attempt ended. It always ends: by itself, by the invocation's time limit, or by the token; and
+//! when the future is dropped, nothing of it goes on. The room knows no store, no schedule and no
+//! retry: what an outcome leads to is decided elsewhere.
+//!
+//! What a target may do is the node's policy, not the definition's: programs run only where they
+//! are allowed, requests go only where the egress guard lets them. [`Executor::check`] asks the
+//! same questions when a target is saved, and names the field that has to change.
+//!
+//! What came from outside is bounded: lines to 16 KiB, output to the policy's limit, redirects to
+//! five. Secrets of a definition are in no message, log line or debug print.
+//!
+//! - `definition`: [`Target`], the sum of the kinds
+//! - `http`: requests
+//! - `egress`: where requests may go
+//! - `signature`: Standard Webhooks
+//! - `command`: programs
+//! - `executor`: carries targets out
+//! - `invocation`: what an attempt is told, and how it ends
+//! - `policy`: what this node allows
+//! - `log`: where an attempt writes its lines
+//! - `text`: bytes from outside as text
+//! - `secret`: text that is not printed
+//! - `error`: why a target is refused
 
 mod command;
 mod definition;
+mod egress;
 mod error;
 mod executor;
 mod http;
 mod invocation;
+mod log;
 mod policy;
 mod secret;
+mod signature;
+mod text;
 
 pub use command::Command;
 pub use definition::{Noop, Target};

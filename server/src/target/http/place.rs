@@ -11,3 +11,9 @@ pub(crate) fn origin(url: &Url) -> String {
 pub(crate) fn origin_of(text: &str) -> String {
     Url::parse(text).map_or_else(|_| "(not a URL)".to_owned(), |url| origin(&url))
 }
+
+/// Host and port: where a connection goes.
+pub(crate) fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}

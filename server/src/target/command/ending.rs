@@ -1,0 +1,93 @@
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::capture::Capture;
+use crate::target::{
+    Invocation, Outcome,
+    text::{Seconds, millis},
+};
+
+/// How a program came to its end.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) status: ExitStatus,
+    pub(super) cause: Cause,
+    /// Whether it had to be killed, because it did not end when it was asked to.
+    pub(super) killed: bool,
+}
+
+/// Who ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The program itself, or somebody outside.
+    Own,
+    /// The time limit.
+    TimeLimit,
+    /// A stop from outside.
+    Stop,
+}
+
+/// How much of a program's last word is repeated.
+const MOST_SHOWN: usize = 200;
+
+impl Ending {
+    /// What it means for the attempt.
+    pub(super) fn outcome(
+        &self,
+        took: Duration,
+        capture: &Capture,
+        invocation: &Invocation,
+    ) -> Outcome {
+        let output = self.output(took, capture);
+        match self.cause {
+            Cause::Own if self.status.success() => Outcome::Succeeded { output },
+            Cause::Own => {
+                let said = capture.last_error_line().map(shortened);
+                let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                Outcome::Failed { message: format!("{}{said}", self.words()), output }
+            }
+            Cause::TimeLimit => {
+                let limit = Seconds(invocation.timeout);
+                let how = if self.killed {
+                    format!("ignored SIGTERM for {} and was killed", Seconds(invocation.kill_grace))
+                } else {
+                    "was stopped by SIGTERM".to_owned()
+                };
+                Outcome::TimedOut { message: format!("did not end within {limit}, {how}"), output }
+            }
+            Cause::Stop => Outcome::Cancelled { output },
+        }
+    }
+
+    fn words(&self) -> String {
+        match (self.status.code(), self.signal()) {
+            (Some(code), _) => format!("exited with code {code}"),
+            (None, Some(signal)) => format!("was killed by {signal}"),
+            (None, None) => "ended in an unknown way".to_owned(),
+        }
+    }
+
+    fn signal(&self) -> Option<String> {
+        let number = self.status.signal()?;
+        // Real-time signals have numbers only.
+        let name = Signal::try_from(number).map(Signal::as_str);
+        Some(name.map_or_else(|_| format!("signal {number}"), str::to_owned))
+    }
+
+    fn output(&self, took: Duration, capture: &Capture) -> Value {
+        json!({
+            "exit_code": self.status.code(),
+            "signal": self.signal(),
+            "duration_ms": millis(took),
+            "output_truncated": capture.truncated(),
+        })
+    }
+}
+
+fn shortened(line: &str) -> String {
+    let line = line.trim();
+    let end = line.floor_char_boundary(MOST_SHOWN);
+    if end < line.len() { format!("{}...", &line[..end]) } else { line.to_owned() }
+}

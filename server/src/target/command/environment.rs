@@ -1,0 +1,37 @@
+use chrono::SecondsFormat;
+
+use super::definition::Command;
+use crate::target::Invocation;
+
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A larger context is given on standard input only: the environment's space is small.
+const MOST_CONTEXT_BYTES: usize = 64 * 1024;
+
+/// The variables of one attempt, apart from those that tell of the user. Later ones win.
+pub(super) fn variables(
+    definition: &Command,
+    invocation: &Invocation,
+    context: &str,
+) -> Vec<(String, String)> {
+    let mut all = vec![("PATH".to_owned(), PATH.to_owned())];
+    for (name, value) in &definition.env {
+        all.push((name.clone(), value.expose().to_owned()));
+    }
+    let scheduled_at =
+        invocation.scheduled_at.map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+    let ours = [
+        ("TRACEPARENT", invocation.traceparent.clone()),
+        ("CARILLON_RUN_ID", Some(invocation.run_id.to_string())),
+        ("CARILLON_ATTEMPT", Some(invocation.attempt.to_string())),
+        ("CARILLON_TASK", Some(invocation.task.clone())),
+        ("CARILLON_NAMESPACE", Some(invocation.namespace.clone())),
+        ("CARILLON_SCHEDULE", invocation.schedule.clone()),
+        ("CARILLON_SCHEDULE_ID", invocation.schedule_id.map(|id| id.to_string())),
+        ("CARILLON_SCHEDULED_AT", scheduled_at),
+        ("CARILLON_IDEMPOTENCY_KEY", Some(invocation.idempotency_key.clone())),
+        ("CARILLON_CONTEXT", (context.len() <= MOST_CONTEXT_BYTES).then(|| context.to_owned())),
+    ];
+    all.extend(ours.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    all
+}

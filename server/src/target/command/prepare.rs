@@ -1,0 +1,186 @@
+use nix::unistd::Uid;
+
+use super::definition::Command;
+use crate::target::TargetError;
+
+/// What is started, read from a definition that was found good.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Invoked {
+    pub(super) program: String,
+    pub(super) args: Vec<String>,
+}
+
+/// The longest text that Linux hands to a program, with room for a name and the final NUL.
+const MOST_BYTES: usize = 120 * 1024;
+const MOST_ARGS: usize = 1024;
+const SHELL: &str = "/bin/sh";
+
+/// Reads a definition, or says which field is wrong.
+pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
+    check_texts(definition)?;
+    check_env(definition)?;
+    check_user(definition, Uid::effective())?;
+    match (&definition.program, &definition.script) {
+        (Some(program), None) if !program.is_empty() => {
+            Ok(Invoked { program: program.clone(), args: definition.args.clone() })
+        }
+        (None, Some(script)) if !script.is_empty() => {
+            if !definition.args.is_empty() {
+                let help = "write the arguments into the script, or use `program`";
+                return Err(TargetError::invalid("command.args", "a script has none", help));
+            }
+            Ok(Invoked { program: SHELL.to_owned(), args: vec!["-c".to_owned(), script.clone()] })
+        }
+        (Some(_), Some(_)) => {
+            Err(TargetError::invalid("command", "has both `program` and `script`", "write one"))
+        }
+        (None, None) | (Some(_), None) | (None, Some(_)) => Err(TargetError::invalid(
+            "command",
+            "says nothing to start",
+            "write `program` and `args`, or `script`",
+        )),
+    }
+}
+
+fn check_texts(definition: &Command) -> Result<(), TargetError> {
+    if definition.args.len() > MOST_ARGS {
+        let problem = format!("{} arguments are given", definition.args.len());
+        let help = format!("at most {MOST_ARGS} are handed over");
+        return Err(TargetError::invalid("command.args", problem, help));
+    }
+    for (name, text) in [
+        ("program", &definition.program),
+        ("script", &definition.script),
+        ("directory", &definition.directory),
+        ("user", &definition.user),
+    ] {
+        if let Some(text) = text {
+            check_text(&format!("command.{name}"), text)?;
+        }
+    }
+    for (index, text) in definition.args.iter().enumerate() {
+        check_text(&format!("command.args[{index}]"), text)?;
+    }
+    Ok(())
+}
+
+fn check_text(field: &str, text: &str) -> Result<(), TargetError> {
+    if text.contains('\0') {
+        return Err(TargetError::invalid(field, "has a NUL character", "leave it out"));
+    }
+    if text.len() > MOST_BYTES {
+        let problem = format!("has {} bytes", text.len());
+        let help = format!("at most {MOST_BYTES} fit; put the rest into a file");
+        return Err(TargetError::invalid(field, problem, help));
+    }
+    Ok(())
+}
+
+fn check_env(definition: &Command) -> Result<(), TargetError> {
+    for (name, value) in &definition.env {
+        let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty()
+            || name.starts_with(|c: char| c.is_ascii_digit())
+            || !name.chars().all(letters)
+        {
+            let shown: String = name.chars().take(64).collect();
+            let problem = format!("{shown:?} is not a variable name");
+            let help = "use letters, digits and underscores";
+            return Err(TargetError::invalid("command.env", problem, help));
+        }
+        let field = format!("command.env.{name}");
+        if name.starts_with("CARILLON_") {
+            return Err(TargetError::invalid(field, "is set by Carillon", "use another name"));
+        }
+        check_text(&field, value.expose())?;
+    }
+    Ok(())
+}
+
+fn check_user(definition: &Command, own: Uid) -> Result<(), TargetError> {
+    if definition.user.is_some() && !own.is_root() {
+        return Err(TargetError::invalid(
+            "command.user",
+            format!("the server runs as user {own} and cannot change to another"),
+            "leave it out, or run the server as root",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(definition: serde_json::Value) -> Command {
+        serde_json::from_value(definition).unwrap()
+    }
+
+    #[test]
+    fn a_script_is_given_to_the_shell_and_a_program_is_not() {
+        let program = prepare(&read(json!({"program": "echo", "args": ["$HOME; ls"]}))).unwrap();
+        assert_eq!(program.program, "echo");
+        assert_eq!(program.args, ["$HOME; ls"]);
+        let script = prepare(&read(json!({"script": "echo hi | wc"}))).unwrap();
+        assert_eq!(script.program, "/bin/sh");
+        assert_eq!(script.args, ["-c", "echo hi | wc"]);
+    }
+
+    #[test]
+    fn a_wrong_field_is_named_with_what_to_do() {
+        for (definition, message) in [
+            (json!({}), "command: says nothing to start; write `program` and `args`, or `script`"),
+            (
+                json!({"program": ""}),
+                "command: says nothing to start; write `program` and `args`, or `script`",
+            ),
+            (
+                json!({"program": "a", "script": "b"}),
+                "command: has both `program` and `script`; write one",
+            ),
+            (
+                json!({"script": "a", "args": ["b"]}),
+                "command.args: a script has none; write the arguments into the script, or use \
+                 `program`",
+            ),
+            (
+                json!({"program": "a", "args": ["", "b\0"]}),
+                "command.args[1]: has a NUL character; leave it out",
+            ),
+            (
+                json!({"script": "x".repeat(122_881)}),
+                "command.script: has 122881 bytes; at most 122880 fit; put the rest into a file",
+            ),
+            (
+                json!({"program": "a", "env": {"A=B": "c"}}),
+                "command.env: \"A=B\" is not a variable name; use letters, digits and underscores",
+            ),
+            (
+                json!({"program": "a", "env": {"CARILLON_RUN_ID": "c"}}),
+                "command.env.CARILLON_RUN_ID: is set by Carillon; use another name",
+            ),
+        ] {
+            assert_eq!(prepare(&read(definition)).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn only_root_may_change_the_user() {
+        let definition = read(json!({"program": "id", "user": "nobody"}));
+        let error = check_user(&definition, Uid::from_raw(1000)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "command.user: the server runs as user 1000 and cannot change to another; leave it \
+             out, or run the server as root"
+        );
+        assert!(check_user(&definition, Uid::from_raw(0)).is_ok());
+    }
+
+    #[test]
+    fn the_values_of_the_environment_are_not_printed() {
+        let definition = read(json!({"program": "a", "env": {"TOKEN": "hush"}}));
+        assert!(!format!("{definition:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,176 @@
+use std::{io, pin::pin, time::Duration};
+
+use serde_json::Value;
+use tokio::{
+    io::AsyncWriteExt,
+    join,
+    process::{Child, ChildStdin},
+    select,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    capture::Capture,
+    definition::Command,
+    ending::{Cause, Ending},
+    environment::variables,
+    group::Group,
+    launch::Launch,
+    prepare::prepare,
+    spawner::Spawner,
+};
+use crate::{
+    clock::Clock,
+    target::{Invocation, Outcome, TargetError, log::Log, text::Seconds},
+};
+
+/// How long the output may stay open after the group is gone: only a process that left the group
+/// can hold it.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Runs programs.
+#[derive(Debug)]
+pub(in crate::target) struct Runner {
+    spawner: Spawner,
+    output_limit: usize,
+    clock: Clock,
+}
+
+impl Runner {
+    pub(in crate::target) fn new(output_limit: usize, clock: Clock) -> Result<Self, TargetError> {
+        Ok(Self { spawner: Spawner::new()?, output_limit, clock })
+    }
+
+    /// Whether `definition` could be run.
+    pub(in crate::target) fn check(&self, definition: &Command) -> Result<(), TargetError> {
+        prepare(definition).map(drop)
+    }
+
+    /// Runs the program to its end, or ends it when the time limit passes or `stop` is given.
+    pub(in crate::target) async fn execute(
+        &self,
+        definition: &Command,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        stop: &CancellationToken,
+    ) -> Outcome {
+        let started = self.clock.instant();
+        let failed = |message| Outcome::Failed { message, output: Value::Null };
+        let invoked = match prepare(definition) {
+            Ok(invoked) => invoked,
+            Err(error) => return failed(error.to_string()),
+        };
+        let context = invocation.context.to_string();
+        let launch = Launch {
+            invoked,
+            variables: variables(definition, invocation, &context),
+            directory: definition.directory.as_ref().map(Into::into),
+            user: definition.user.clone(),
+        };
+        let child = match self.spawner.start(launch).await {
+            Ok(child) => child,
+            Err(reason) => return failed(reason),
+        };
+        let mut capture = Capture::new(self.output_limit);
+        match self.accompany(child, context, &mut capture, invocation, log, stop).await {
+            Ok(ending) => {
+                let took = self.clock.instant().saturating_duration_since(started);
+                ending.outcome(took, &capture, invocation)
+            }
+            Err(error) => failed(format!("the program was lost sight of: {error}")),
+        }
+    }
+
+    /// Feeds the program, reads its output, and waits for its end, all at the same time.
+    async fn accompany(
+        &self,
+        mut child: Child,
+        context: String,
+        capture: &mut Capture,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        stop: &CancellationToken,
+    ) -> io::Result<Ending> {
+        let group = Group::of(&child);
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        let mut piping =
+            pin!(async { join!(feed(stdin, context), capture.read(stdout, stderr, log)) });
+        let mut ending = pin!(self.end(&mut child, group, invocation, log, stop));
+        let (ending, piped) = select! {
+            // The time limit runs from before the first line is read.
+            biased;
+            ending = &mut ending => (ending, false),
+            // It closed its output and goes on.
+            _ = &mut piping => (ending.await, true),
+        };
+        if !piped && self.clock.timeout(DRAIN, piping).await.is_err() {
+            log.system("a process that left the group holds the output open; not waiting for it")
+                .await;
+        }
+        ending
+    }
+
+    /// Waits for the program's end and takes care that nothing of its group outlives it.
+    async fn end(
+        &self,
+        child: &mut Child,
+        group: Group,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        stop: &CancellationToken,
+    ) -> io::Result<Ending> {
+        let ending = self.wait(child, &group, invocation, log, stop).await;
+        group.close();
+        ending
+    }
+
+    /// Waits for the program's end and brings it about where it has to be.
+    async fn wait(
+        &self,
+        child: &mut Child,
+        group: &Group,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        stop: &CancellationToken,
+    ) -> io::Result<Ending> {
+        let (cause, reason) = select! {
+            status = child.wait() => {
+                return Ok(Ending { status: status?, cause: Cause::Own, killed: false });
+            }
+            () = stop.cancelled() => (Cause::Stop, "stop requested".to_owned()),
+            () = self.clock.sleep(invocation.timeout) => {
+                let limit = Seconds(invocation.timeout);
+                (Cause::TimeLimit, format!("time limit of {limit} passed"))
+            }
+        };
+        group.ask();
+        // The log may be behind; that must not hold back the kill.
+        let (ending, ()) = join!(
+            async {
+                let asked = self.clock.timeout(invocation.kill_grace, child.wait()).await;
+                let killed = asked.is_err();
+                let status = match asked {
+                    Ok(status) => status?,
+                    Err(_) => {
+                        group.kill();
+                        child.wait().await?
+                    }
+                };
+                Ok(Ending { status, cause, killed })
+            },
+            log.system(format!("{reason}: SIGTERM sent to the process group")),
+        );
+        ending
+    }
+}
+
+/// Gives the program the context on its standard input and closes it.
+async fn feed(mut stdin: ChildStdin, context: String) {
+    // A program that does not read it is free to.
+    let _ = stdin.write_all(context.as_bytes()).await;
+    let _ = stdin.shutdown().await;
+}

@@ -1,0 +1,151 @@
+use std::{fmt, net::IpAddr};
+
+use url::{Host, Url};
+
+use super::address::{Reach, reach};
+
+/// Judges where a request may go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Egress {
+    private_addresses: bool,
+}
+
+/// Why a place is not reached. Reads after a colon.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// Neither `http` nor `https`.
+    #[error("its scheme is `{0}`")]
+    Scheme(String),
+    /// A user name or password in the URL.
+    #[error("it holds a user name or a password")]
+    Credentials,
+    /// Nowhere to go to.
+    #[error("it has no host")]
+    NoHost,
+    /// An address that is never reached.
+    #[error("{address} is {what}, which is never reached")]
+    Forbidden {
+        /// The address.
+        address: IpAddr,
+        /// Its class.
+        what: &'static str,
+    },
+    /// An address that is reached only where the configuration says so.
+    #[error("{address} is {what}, and the configuration does not allow private addresses")]
+    Private {
+        /// The address.
+        address: IpAddr,
+        /// Its class.
+        what: &'static str,
+    },
+}
+
+impl Refused {
+    /// What to do about it.
+    pub(crate) fn help(&self) -> &'static str {
+        match self {
+            Self::Scheme(_) | Self::NoHost => "write http://host/... or https://host/...",
+            Self::Credentials => "put them into the header `authorization`",
+            Self::Forbidden { .. } => "name a host that can be reached",
+            Self::Private { .. } => {
+                "set `egress.private_addresses = true` if that network may be reached"
+            }
+        }
+    }
+}
+
+impl Egress {
+    /// Private addresses are reached only if `private_addresses`.
+    pub(crate) fn new(private_addresses: bool) -> Self {
+        Self { private_addresses }
+    }
+
+    /// Whether a request may be sent to `url`, as far as the URL tells: a host that is a name is
+    /// judged again by its addresses when it is connected to.
+    pub(crate) fn admit(&self, url: &Url) -> Result<(), Refused> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refused::Scheme(url.scheme().to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refused::Credentials);
+        }
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.admit_address(address.into()),
+            Some(Host::Ipv6(address)) => self.admit_address(address.into()),
+            Some(Host::Domain(name)) if !name.is_empty() => Ok(()),
+            Some(Host::Domain(_)) | None => Err(Refused::NoHost),
+        }
+    }
+
+    /// Whether a connection may be opened to `address`.
+    pub(crate) fn admit_address(&self, address: IpAddr) -> Result<(), Refused> {
+        match reach(address) {
+            Reach::Public => Ok(()),
+            Reach::Private(_) if self.private_addresses => Ok(()),
+            Reach::Private(what) => Err(Refused::Private { address, what }),
+            Reach::Forbidden(what) => Err(Refused::Forbidden { address, what }),
+        }
+    }
+}
+
+/// A name whose addresses are all refused: the reason of the first of them.
+#[derive(Debug)]
+pub(crate) struct NameRefused {
+    pub(super) name: String,
+    pub(super) reason: Refused,
+}
+
+impl fmt::Display for NameRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} leads to where requests may not go: {}", self.name, self.reason)
+    }
+}
+
+impl std::error::Error for NameRefused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admit(private: bool, url: &str) -> Result<(), Refused> {
+        Egress::new(private).admit(&Url::parse(url).unwrap())
+    }
+
+    #[test]
+    fn an_address_is_recognised_however_it_is_written() {
+        for host in [
+            "169.254.169.254",
+            "169.254.169.254.",
+            "0xa9fea9fe",
+            "2852039166",
+            "0251.0376.0251.0376",
+            "169.254.43518",
+            "[::ffff:169.254.169.254]",
+            "[0:0:0:0:0:ffff:a9fe:a9fe]",
+            "169。254。169。254",
+            "%31%36%39.254.169.254",
+            "[fe80::1]",
+        ] {
+            let refused = admit(true, &format!("http://{host}/latest/meta-data")).unwrap_err();
+            assert!(matches!(refused, Refused::Forbidden { .. }), "{host}: {refused}");
+        }
+    }
+
+    #[test]
+    fn private_addresses_are_admitted_by_configuration_alone() {
+        for host in ["127.1", "0x7f.1", "2130706433", "[::1]", "[::ffff:10.0.0.1]", "10.1"] {
+            let url = format!("https://{host}:8443/");
+            assert!(matches!(admit(false, &url).unwrap_err(), Refused::Private { .. }), "{host}");
+            assert_eq!(admit(true, &url), Ok(()), "{host}");
+        }
+    }
+
+    #[test]
+    fn only_http_without_credentials_is_admitted() {
+        assert_eq!(admit(true, "file:///etc/passwd"), Err(Refused::Scheme("file".to_owned())));
+        assert_eq!(admit(true, "gopher://example.com/"), Err(Refused::Scheme("gopher".to_owned())));
+        assert_eq!(admit(true, "http://user@example.com/"), Err(Refused::Credentials));
+        assert_eq!(admit(true, "http://:secret@example.com/"), Err(Refused::Credentials));
+        assert_eq!(admit(false, "https://example.com/"), Ok(()));
+    }
+}

@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use reqwest::{
+    Response, StatusCode,
+    header::{CONTENT_TYPE, HeaderMap},
+};
+use serde_json::{Map, Value, json};
+
+use super::definition::Http;
+use crate::target::text::{millis, storable};
+
+/// What came back, as far as it is kept.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    truncated: bool,
+    redirects: u8,
+}
+
+/// The headers that help an operator or a later task. Cookies are not among them.
+const KEPT: [&str; 6] =
+    ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
+
+impl Answer {
+    /// Reads an answer, its body up to `limit` bytes.
+    pub(super) async fn read(
+        mut response: Response,
+        limit: usize,
+        redirects: u8,
+    ) -> Result<Self, reqwest::Error> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let mut answer = Self { status, headers, body: Vec::new(), truncated: false, redirects };
+        while let Some(chunk) = response.chunk().await? {
+            let room = limit - answer.body.len();
+            answer.body.extend(chunk.iter().take(room));
+            if chunk.len() > room {
+                // Whoever sends more than we keep is not listened to: the connection is dropped.
+                answer.truncated = true;
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Whether the answer is what the definition expects; otherwise in what it differs.
+    pub(super) fn judge(&self, definition: &Http) -> Result<(), String> {
+        if !definition.expected_status.contains(self.status.as_u16()) {
+            let expected = &definition.expected_status;
+            return Err(format!("answered {}, expected {expected}", self.status));
+        }
+        let Some(expected) = &definition.expected_body else { return Ok(()) };
+        if memmem(&self.body, expected.as_bytes()) {
+            return Ok(());
+        }
+        let part = if self.truncated {
+            format!("the first {} bytes of its answer do", self.body.len())
+        } else {
+            "its answer does".to_owned()
+        };
+        Err(format!("answered {}, but {part} not contain the expected text", self.status))
+    }
+
+    /// One line for the log, after the name of who answered.
+    pub(super) fn line(&self) -> String {
+        let more = if self.truncated { "; output truncated: more than" } else { "," };
+        format!("answered {}{more} {} bytes", self.status, self.body.len())
+    }
+
+    /// What is stored of the answer.
+    pub(super) fn output(&self, took: Duration) -> Value {
+        let headers: Map<_, _> = KEPT
+            .iter()
+            .filter_map(|name| Some((*name, self.headers.get(*name)?)))
+            .map(|(name, value)| (name.to_owned(), storable(value.as_bytes()).into()))
+            .collect();
+        json!({
+            "status": self.status.as_u16(),
+            "headers": headers,
+            "body": self.body(),
+            "body_truncated": self.truncated,
+            "redirects": self.redirects,
+            "duration_ms": millis(took),
+        })
+    }
+
+    /// The body as JSON where it is, otherwise as text.
+    fn body(&self) -> Value {
+        // An escaped NUL cannot be stored as JSON everywhere; as text it can.
+        let plain = !self.truncated && !memmem(&self.body, br"\u0000");
+        if plain
+            && self.is_json()
+            && let Ok(value) = serde_json::from_slice(&self.body)
+        {
+            return value;
+        }
+        Value::String(storable(&self.body))
+    }
+
+    fn is_json(&self) -> bool {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let essence = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        essence == "application/json" || essence.ends_with("+json")
+    }
+}
+
+fn memmem(hay: &[u8], needle: &[u8]) -> bool {
+    needle.is_empty() || hay.windows(needle.len()).any(|window| window == needle)
+}

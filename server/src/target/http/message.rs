@@ -1,0 +1,82 @@
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use super::{definition::Method, prepare::Prepared};
+use crate::{clock::Clock, target::Invocation};
+
+/// What one attempt sends, apart from where to.
+#[derive(Clone)]
+pub(super) struct Message {
+    pub(super) method: reqwest::Method,
+    /// Headers of our own, good for any receiver.
+    pub(super) headers: HeaderMap,
+    /// Headers that only the receiver in the definition may see.
+    pub(super) private_headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// Composes what this attempt sends. Fails on an idempotency key that no header can hold.
+pub(super) fn compose(
+    request: &Prepared<'_>,
+    invocation: &Invocation,
+    clock: &Clock,
+) -> Result<Message, String> {
+    let key = HeaderValue::from_bytes(invocation.idempotency_key.as_bytes())
+        .map_err(|_| "the idempotency key has a control character".to_owned())?;
+    let mut headers = HeaderMap::new();
+    let mut private_headers = HeaderMap::new();
+
+    let (body, content_type) = body(request, invocation);
+    if let Some(content_type) = content_type {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    }
+    if let Some(signer) = &request.signer {
+        let at = clock.now();
+        let signature = signer.sign(&invocation.idempotency_key, at, &body);
+        private_headers.insert(WEBHOOK_ID, key.clone());
+        private_headers.insert(WEBHOOK_TIMESTAMP, HeaderValue::from(at.timestamp()));
+        if let Ok(signature) = HeaderValue::try_from(signature) {
+            private_headers.insert(WEBHOOK_SIGNATURE, signature);
+        }
+    }
+    headers.insert(IDEMPOTENCY_KEY, key);
+    // A malformed trace context is ours, not the user's: the request is sent without it.
+    if let Some(Ok(parent)) = invocation.traceparent.as_deref().map(HeaderValue::try_from) {
+        headers.insert(TRACEPARENT, parent);
+    }
+    for (name, value) in &request.headers {
+        private_headers.insert(name.clone(), value.clone());
+    }
+    Ok(Message { method: request.method.clone(), headers, private_headers, body })
+}
+
+fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'static str>) {
+    let json = |value: &Value| (value.to_string().into_bytes(), Some("application/json"));
+    match (&request.definition.body, request.definition.method) {
+        (Some(Value::String(text)), _) if text.is_empty() => (Vec::new(), None),
+        (Some(Value::String(text)), _) => {
+            (text.clone().into_bytes(), Some("text/plain; charset=utf-8"))
+        }
+        (Some(value), _) => json(value),
+        (None, Method::Post | Method::Put | Method::Patch) => json(&announcement(invocation)),
+        (None, Method::Get | Method::Head | Method::Delete | Method::Options) => (Vec::new(), None),
+    }
+}
+
+/// The body of a request whose definition has none: which fire this is.
+fn announcement(invocation: &Invocation) -> Value {
+    json!({
+        "id": invocation.idempotency_key,
+        "schedule": invocation.schedule,
+        "scheduled_at": invocation.scheduled_at,
+        "run_id": invocation.run_id,
+        "attempt": invocation.attempt,
+        "context": invocation.context,
+    })
+}

@@ -1,0 +1,179 @@
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{
+    answer::Answer,
+    client,
+    definition::Http,
+    failure::{Failure, explain},
+    message::{Message, compose},
+    place::{authority, origin},
+    prepare::prepare,
+    redirect,
+};
+use crate::{
+    clock::Clock,
+    target::{
+        Invocation, Outcome, Policy, TargetError,
+        egress::Egress,
+        log::Log,
+        text::{Seconds, millis},
+    },
+};
+
+/// Sends requests.
+#[derive(Debug)]
+pub(in crate::target) struct Sender {
+    client: Client,
+    egress: Egress,
+    output_limit: usize,
+    clock: Clock,
+}
+
+impl Sender {
+    pub(in crate::target) fn new(policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
+        let egress = Egress::new(policy.private_addresses);
+        let client = client::client(egress, policy.ca_pem.as_deref())?;
+        Ok(Self { client, egress, output_limit: policy.output_limit_bytes, clock })
+    }
+
+    /// Whether `definition` could be sent.
+    pub(in crate::target) fn check(&self, definition: &Http) -> Result<(), TargetError> {
+        prepare(definition, &self.egress).map(drop)
+    }
+
+    /// Sends the request and judges the answer.
+    pub(in crate::target) async fn execute(
+        &self,
+        definition: &Http,
+        invocation: &Invocation,
+        log: &Log<'_>,
+    ) -> Outcome {
+        let limit =
+            Limit { clock: &self.clock, started: self.clock.instant(), limit: invocation.timeout };
+        let (ended, output) = match self.exchange(definition, invocation, log, &limit).await {
+            Ok((answer, judged)) => (judged.map_err(Failure::Step), answer.output(limit.elapsed())),
+            Err(failure) => (Err(failure), limit.output()),
+        };
+        match ended {
+            Ok(()) => Outcome::Succeeded { output },
+            Err(Failure::Step(message)) => Outcome::Failed { message, output },
+            Err(Failure::TimeLimit(message)) => Outcome::TimedOut { message, output },
+        }
+    }
+
+    async fn exchange(
+        &self,
+        definition: &Http,
+        invocation: &Invocation,
+        log: &Log<'_>,
+        limit: &Limit<'_>,
+    ) -> Result<(Answer, Result<(), String>), Failure> {
+        let request =
+            prepare(definition, &self.egress).map_err(|error| Failure::Step(error.to_string()))?;
+        let message = compose(&request, invocation, &self.clock).map_err(Failure::Step)?;
+        log.system(format!("{} {}", message.method, origin(&request.url))).await;
+
+        let most = definition.max_redirects;
+        let (response, url, redirects) =
+            self.follow(request.url, message, most, log, limit).await?;
+        let place = authority(&url);
+        let answer = limit
+            .keep(Answer::read(response, self.output_limit, redirects))
+            .await
+            .map_err(|limit| {
+                Failure::TimeLimit(format!("the answer of {place} did not end {limit}"))
+            })?
+            .map_err(|error| Failure::Step(explain(&error, &url)))?;
+        log.system(format!("{place} {} in {}", answer.line(), Seconds(limit.elapsed()))).await;
+        let judged = answer.judge(definition).map_err(|problem| format!("{place} {problem}"));
+        Ok((answer, judged))
+    }
+
+    /// Sends `message` and follows redirects; each hop is judged before it is taken.
+    async fn follow(
+        &self,
+        mut url: Url,
+        mut message: Message,
+        most: u8,
+        log: &Log<'_>,
+        limit: &Limit<'_>,
+    ) -> Result<(Response, Url, u8), Failure> {
+        let mut redirects = 0;
+        loop {
+            let response = self.send(&url, &message, limit).await?;
+            let status = response.status();
+            let place = authority(&url);
+            let step = |problem| Failure::Step(format!("{place} {problem}"));
+            if most == 0 {
+                return Ok((response, url, redirects));
+            }
+            let next = redirect::location(&url, status, response.headers()).map_err(step)?;
+            let Some(next) = next else { return Ok((response, url, redirects)) };
+            if redirects == most {
+                return Err(Failure::Step(format!("more than {most} redirects, last by {place}")));
+            }
+            self.egress.admit(&next).map_err(|refused| {
+                Failure::Step(format!("{place} redirected to where requests may not go: {refused}"))
+            })?;
+            log.system(format!("{place} answered {status}, redirected to {}", origin(&next))).await;
+            message = redirect::forward(message, status, &url, &next);
+            url = next;
+            redirects += 1;
+        }
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        message: &Message,
+        limit: &Limit<'_>,
+    ) -> Result<Response, Failure> {
+        // A header of the definition replaces one of ours of the same name.
+        let sending = self
+            .client
+            .request(message.method.clone(), url.clone())
+            .headers(message.headers.clone())
+            .headers(message.private_headers.clone())
+            .body(message.body.clone())
+            .send();
+        limit
+            .keep(sending)
+            .await
+            .map_err(|limit| {
+                Failure::TimeLimit(format!("{} did not answer {limit}", authority(url)))
+            })?
+            .map_err(|error| Failure::Step(explain(&error, url)))
+    }
+}
+
+/// The time limit of one attempt over all of its steps.
+struct Limit<'a> {
+    clock: &'a Clock,
+    started: Instant,
+    limit: Duration,
+}
+
+impl Limit<'_> {
+    fn elapsed(&self) -> Duration {
+        self.clock.instant().saturating_duration_since(self.started)
+    }
+
+    /// Waits for `future` within what is left; otherwise says in words what the limit was.
+    async fn keep<F: Future>(&self, future: F) -> Result<F::Output, String> {
+        let left = self.limit.saturating_sub(self.elapsed());
+        let kept = self.clock.timeout(left, future).await;
+        kept.map_err(|_| format!("within {}", Seconds(self.limit)))
+    }
+
+    /// What is stored when there was no answer.
+    fn output(&self) -> Value {
+        json!({ "duration_ms": millis(self.elapsed()) })
+    }
+}

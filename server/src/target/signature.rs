@@ -1,0 +1,74 @@
+//! Signatures by the Standard Webhooks specification: HMAC-SHA256 over id, time and body.
+//!
+//! `ring` computes them: it is the provider of our TLS, so there is one set of cryptography.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use chrono::{DateTime, Utc};
+use ring::hmac;
+
+use super::Secret;
+
+const PREFIX: &str = "whsec_";
+
+/// The specification asks for keys of 24 to 64 bytes.
+const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// Signs messages with one secret.
+pub(crate) struct Signer(hmac::Key);
+
+/// Why a text is not a signing secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadSecret {
+    #[error("it does not begin with `whsec_`")]
+    Prefix,
+    #[error("what follows `whsec_` is not base64")]
+    Base64,
+    #[error("its key has {0} bytes")]
+    Length(usize),
+}
+
+impl Signer {
+    /// Reads a secret: `whsec_` and the key in base64.
+    pub(crate) fn new(secret: &Secret) -> Result<Self, BadSecret> {
+        let text = secret.expose().strip_prefix(PREFIX).ok_or(BadSecret::Prefix)?;
+        let key = STANDARD.decode(text).map_err(|_| BadSecret::Base64)?;
+        if !KEY_BYTES.contains(&key.len()) {
+            return Err(BadSecret::Length(key.len()));
+        }
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key)))
+    }
+
+    /// The value of the header `webhook-signature`.
+    pub(crate) fn sign(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(format!("{id}.{}.", at.timestamp()).as_bytes());
+        context.update(body);
+        format!("v1,{}", STANDARD.encode(context.sign()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vector_of_the_reference_libraries_is_met() {
+        let signer = Signer::new(&"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into()).unwrap();
+        let at = DateTime::from_timestamp(1_614_265_330, 0).unwrap();
+        assert_eq!(
+            signer.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", at, br#"{"test": 2432232314}"#),
+            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_no_secret_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", BadSecret::Prefix),
+            ("whsec_not base64", BadSecret::Base64),
+            ("whsec_c2hvcnQ=", BadSecret::Length(5)),
+        ] {
+            assert_eq!(Signer::new(&text.into()).err(), Some(reason), "{text}");
+        }
+    }
+}
