@@ -10,3 +10,4 @@ mod engine;
 mod rooms;
 mod store;
 mod support;
+mod target;

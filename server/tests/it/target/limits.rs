@@ -1,0 +1,70 @@
+use std::{convert::Infallible, time::Duration};
+
+use axum::{Router, body::Body, routing::post};
+use carillon::target::{Invocation, Outcome, Policy, Stream};
+use futures::stream;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::support::{executor, invocation, open, run, run_with, serve, succeeded, target, texts};
+
+fn brief() -> Invocation {
+    Invocation { timeout: Duration::from_millis(100), ..invocation() }
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_read_up_to_the_limit() {
+    let endless =
+        async || Body::from_stream(stream::repeat_with(|| Ok::<_, Infallible>(vec![b'x'; 1000])));
+    let address = serve(Router::new().route("/", post(endless))).await;
+    let policy = Policy { output_limit_bytes: 2500, ..open() };
+    let (outcome, lines) =
+        run(policy, json!({"http": {"url": format!("http://{address}/")}})).await;
+    let output = succeeded(outcome);
+    assert_eq!(output["body_truncated"], true);
+    assert_eq!(output["body"], "x".repeat(2500));
+    let last = *texts(&lines, Stream::System).last().unwrap();
+    assert!(last.contains("output truncated: more than 2500 bytes"), "{last}");
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_is_a_timeout() {
+    let address = serve(Router::new().route("/", post(std::future::pending::<()>))).await;
+    let definition = json!({"http": {"url": format!("http://{address}/")}});
+    let (outcome, _) = run_with(open(), definition, &brief()).await;
+    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(message, format!("{address} did not answer within 0.1 s"));
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_a_timeout() {
+    let stuck = async || Body::from_stream(stream::pending::<Result<Vec<u8>, Infallible>>());
+    let address = serve(Router::new().route("/", post(stuck))).await;
+    let definition = json!({"http": {"url": format!("http://{address}/")}});
+    let (outcome, _) = run_with(open(), definition, &brief()).await;
+    let Outcome::TimedOut { message, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(message, format!("the answer of {address} did not end within 0.1 s"));
+}
+
+#[tokio::test]
+async fn a_stop_ends_a_request_that_is_under_way() {
+    let stop = CancellationToken::new();
+    let arrived = stop.clone();
+    let never = async move || {
+        arrived.cancel();
+        std::future::pending::<()>().await;
+    };
+    let address = serve(Router::new().route("/", post(never))).await;
+    let (lines, _received) = mpsc::channel(10);
+    let target = target(json!({"http": {"url": format!("http://{address}/")}}));
+    let outcome = executor(open()).execute(&target, &invocation(), lines, stop).await;
+    assert!(matches!(outcome, Outcome::Cancelled { .. }), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn noop_succeeds_at_once() {
+    let (outcome, lines) = run(Policy::default(), json!({"noop": {}})).await;
+    assert_eq!(succeeded(outcome), json!({}));
+    assert!(lines.is_empty());
+}

@@ -1,0 +1,10 @@
+//! Targets against real servers, real names, real processes.
+
+mod command;
+mod egress;
+mod http;
+mod limits;
+mod processes;
+mod redirects;
+mod support;
+mod tls;

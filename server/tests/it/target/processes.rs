@@ -1,0 +1,185 @@
+//! A program's life: nothing of it may outlive its attempt.
+//!
+//! The clock is moved by hand, so no limit passes unless a test lets it pass. That a process is
+//! gone is seen by the end of a named pipe that it held open: a read that waits, no polling.
+
+use std::{path::PathBuf, time::Duration};
+
+use carillon::{
+    clock::ManualClock,
+    target::{Executor, Invocation, Line, Outcome, Stream, Target},
+};
+use chrono::DateTime;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::{fs, sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::support::{fifo, invocation, open, succeeded, target};
+
+/// An attempt under way.
+struct Attempt {
+    clock: ManualClock,
+    lines: mpsc::Receiver<Line>,
+    stop: CancellationToken,
+    task: JoinHandle<Outcome>,
+    folder: TempDir,
+}
+
+impl Attempt {
+    /// Starts a script; `$1` is a folder with the named pipes `gate` and `life`.
+    fn start(script: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        fifo(&folder.path().join("gate"));
+        fifo(&folder.path().join("life"));
+        let args = json!(["-c", script, "sh", folder.path()]);
+        let target = target(json!({"command": {"program": "/bin/sh", "args": args}}));
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        let (sender, lines) = mpsc::channel(100);
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(execute(target, clock.clone(), sender, stop.clone()));
+        Self { clock, lines, stop, task, folder }
+    }
+
+    fn pipe(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn line(&mut self) -> (Stream, String) {
+        let line = self.lines.recv().await.unwrap();
+        (line.stream, line.text)
+    }
+
+    async fn stdout(&mut self) -> String {
+        let (stream, text) = self.line().await;
+        assert_eq!(stream, Stream::Stdout, "{text}");
+        text
+    }
+
+    async fn system(&mut self) -> String {
+        let (stream, text) = self.line().await;
+        assert_eq!(stream, Stream::System, "{text}");
+        text
+    }
+}
+
+async fn execute(
+    target: Target,
+    clock: ManualClock,
+    lines: mpsc::Sender<Line>,
+    stop: CancellationToken,
+) -> Outcome {
+    let executor = Executor::new(open(), clock.clock()).unwrap();
+    executor.execute(&target, &patient(), lines, stop).await
+}
+
+fn patient() -> Invocation {
+    Invocation {
+        timeout: Duration::from_secs(1_000_000),
+        kill_grace: Duration::from_secs(1000),
+        ..invocation()
+    }
+}
+
+/// A process that never ends by itself. It says so when it holds `life` open, not before: killed
+/// earlier, it would leave the pipe's reader waiting for a first writer.
+const HOLD_LIFE: &str = "(exec 3> \"$1/life\"; echo ready; exec tail -f /dev/null)";
+
+#[tokio::test]
+async fn a_line_arrives_while_the_program_still_waits() {
+    let mut attempt = Attempt::start("echo first; read line < \"$1/gate\"; echo \"got $line\"");
+    assert_eq!(attempt.stdout().await, "first");
+    fs::write(attempt.pipe("gate"), "word\n").await.unwrap();
+    assert_eq!(attempt.stdout().await, "got word");
+    succeeded(attempt.task.await.unwrap());
+}
+
+#[tokio::test]
+async fn the_time_limit_asks_the_whole_group_to_end() {
+    let mut attempt = Attempt::start(&format!("{HOLD_LIFE} & wait"));
+    let life = tokio::spawn(fs::read(attempt.pipe("life")));
+    assert_eq!(attempt.stdout().await, "ready");
+    attempt.clock.advance(patient().timeout);
+    assert_eq!(
+        attempt.system().await,
+        "time limit of 1000000 s passed: SIGTERM sent to the process group"
+    );
+    let outcome = attempt.task.await.unwrap();
+    let Outcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(message, "did not end within 1000000 s, was stopped by SIGTERM");
+    assert_eq!(output["signal"], "SIGTERM");
+    life.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_group_that_ignores_the_request_is_killed_after_the_grace_time() {
+    let mut attempt = Attempt::start(&format!("trap '' TERM; {HOLD_LIFE} & wait"));
+    let life = tokio::spawn(fs::read(attempt.pipe("life")));
+    assert_eq!(attempt.stdout().await, "ready");
+    attempt.clock.advance(patient().timeout);
+    attempt.system().await;
+    attempt.clock.advance(patient().kill_grace);
+    let outcome = attempt.task.await.unwrap();
+    let Outcome::TimedOut { message, output } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(message, "did not end within 1000000 s, ignored SIGTERM for 1000 s and was killed");
+    assert_eq!(output["signal"], "SIGKILL");
+    life.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_lets_the_program_clean_up() {
+    let script = "trap 'echo cleaning up; exit 0' TERM; tail -f /dev/null & echo ready; wait";
+    let mut attempt = Attempt::start(script);
+    assert_eq!(attempt.stdout().await, "ready");
+    attempt.stop.cancel();
+    let mut said = vec![attempt.line().await.1, attempt.line().await.1];
+    said.sort();
+    assert_eq!(said, ["cleaning up", "stop requested: SIGTERM sent to the process group"]);
+    let outcome = attempt.task.await.unwrap();
+    let Outcome::Cancelled { output } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(output["exit_code"], 0);
+}
+
+#[tokio::test]
+async fn what_the_leader_leaves_behind_is_killed_with_its_end() {
+    let mut attempt = Attempt::start(&format!("{HOLD_LIFE} & read line < \"$1/gate\""));
+    let life = tokio::spawn(fs::read(attempt.pipe("life")));
+    assert_eq!(attempt.stdout().await, "ready");
+    fs::write(attempt.pipe("gate"), "end\n").await.unwrap();
+    succeeded(attempt.task.await.unwrap());
+    life.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_dropped_attempt_takes_its_group_with_it() {
+    let mut attempt = Attempt::start(&format!("{HOLD_LIFE} & wait"));
+    let life = tokio::spawn(fs::read(attempt.pipe("life")));
+    assert_eq!(attempt.stdout().await, "ready");
+    attempt.task.abort();
+    life.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_does_not_hold_up_the_attempt() {
+    let script = "setsid sh -c 'echo $$; exec tail -f /dev/null' & read line < \"$1/gate\"";
+    let mut attempt = Attempt::start(script);
+    let runaway = attempt.stdout().await.parse().unwrap();
+    fs::write(attempt.pipe("gate"), "end\n").await.unwrap();
+    // Only now does the time pass that the attempt grants it.
+    let clock = attempt.clock.clone();
+    let passing = tokio::spawn(async move {
+        loop {
+            clock.advance(Duration::from_secs(1));
+            tokio::task::yield_now().await;
+        }
+    });
+    let said = attempt.system().await;
+    succeeded(attempt.task.await.unwrap());
+    passing.abort();
+    kill(Pid::from_raw(runaway), Signal::SIGKILL).unwrap();
+    assert_eq!(said, "a process that left the group holds the output open; not waiting for it");
+}
