@@ -243,6 +243,15 @@ impl Store {
         Ok(())
     }
 
+    /// One run.
+    pub async fn run(
+        &self,
+        connection: &impl ConnectionTrait,
+        id: Uuid,
+    ) -> Result<Option<run::Model>, StoreError> {
+        Ok(run::Entity::find_by_id(id).one(connection).await?)
+    }
+
     /// Writes a run that somebody asked for, into the queue.
     pub async fn insert_queued_run(
         &self,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use entity::{run, schedule};
-use sea_orm::{ActiveEnum, DatabaseTransaction, EntityTrait, IntoActiveModel};
+use sea_orm::{ActiveEnum, DatabaseTransaction, IntoActiveModel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -90,7 +90,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let old = existing(&tx, id).await?;
+        let old = self.existing_run(&tx, id).await?;
         if old.state.is_live() {
             let problem = format!("run {id} is still {}", old.state.to_value());
             return Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"));
@@ -132,7 +132,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
-        let run = existing(&tx, id).await?;
+        let run = self.existing_run(&tx, id).await?;
         let now = self.clock.now().into();
         if !self.store.cancel_if_live(&tx, id, &who.name, reason, now).await? {
             let problem = format!("run {id} has {} already", run.state.to_value());
@@ -190,8 +190,9 @@ impl Commands {
         workflow_id: Uuid,
     ) -> Result<(i32, i32), CommandError> {
         let missing = || CommandError::not_found("workflow", workflow_id);
-        let workflow = workflows::by_id(tx, workflow_id)
+        let workflow = workflows::by_ids(tx, &[workflow_id])
             .await?
+            .pop()
             .filter(|workflow| workflow.deleted_at.is_none())
             .ok_or_else(missing)?;
         let version = workflow.version;
@@ -200,6 +201,14 @@ impl Commands {
             CommandError::Unreadable { what: format!("workflow {}", workflow.name), source }
         })?;
         Ok((version, definition.first_task().map_or(1, |task| task.retry.max_attempts)))
+    }
+
+    async fn existing_run(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+    ) -> Result<run::Model, CommandError> {
+        self.store.run(tx, id).await?.ok_or_else(|| CommandError::not_found("run", id))
     }
 
     /// What the audit log calls a run: by its schedule, if it has one.
@@ -214,11 +223,6 @@ impl Commands {
         };
         Ok(schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name))
     }
-}
-
-async fn existing(tx: &DatabaseTransaction, id: Uuid) -> Result<run::Model, CommandError> {
-    let run = run::Entity::find_by_id(id).one(tx).await?;
-    run.ok_or_else(|| CommandError::not_found("run", id))
 }
 
 /// A run that waits from `now` on; who and what it is for is left to the caller.
