@@ -27,7 +27,8 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that keeps at most `capacity` patterns, of about a kilobyte each.
+    /// A cache that keeps at most `capacity` patterns (two for a capacity below two), of at most about
+    /// a kilobyte each.
     pub fn new(capacity: usize) -> Cache {
         Cache { half: (capacity / 2).max(1), patterns: Mutex::default() }
     }

@@ -49,18 +49,34 @@ impl Pattern {
 
 /// croner's answers for every day of every shape of month.
 fn shapes(parsed: &CronPattern) -> Result<Shapes, Fault> {
-    let mut shapes = Shapes::default();
-    for (shape, (year, month, length)) in shapes.iter_mut().zip(MONTHS) {
-        for (first, days) in (0..).zip(shape) {
-            for day in 1..=length {
-                let weekday = Weekday::from_days_from_sunday(first + day - 1);
-                if parsed.day_match(year, month, day, weekday).map_err(refused)? {
-                    *days |= 1 << day;
-                }
-            }
+    let longest = month(parsed, MONTHS[3])?;
+    let mut shapes = [longest; 4];
+    // Only `L`, `W` and `#` look at the end of the month. Without them a shorter month is the
+    // beginning of a longer one, and three quarters of the questions need not be asked.
+    let by_length = parsed.days.has_modifiers() || parsed.days_of_week.has_modifiers();
+    for (shape, of_length) in shapes.iter_mut().zip(MONTHS).take(3) {
+        if by_length {
+            *shape = month(parsed, of_length)?;
+        } else {
+            let (_, _, length) = of_length;
+            shape.iter_mut().for_each(|days| *days &= (1 << (length + 1)) - 1);
         }
     }
     Ok(shapes)
+}
+
+/// croner's answers for a month of one length, by the weekday of its 1st.
+fn month(parsed: &CronPattern, (year, month, length): (i32, u32, u32)) -> Result<[u32; 7], Fault> {
+    let mut shape = [0; 7];
+    for (first, days) in (0..).zip(&mut shape) {
+        for day in 1..=length {
+            let weekday = Weekday::from_days_from_sunday(first + day - 1);
+            if parsed.day_match(year, month, day, weekday).map_err(refused)? {
+                *days |= 1 << day;
+            }
+        }
+    }
+    Ok(shape)
 }
 
 /// croner's answers for the years that the expression can name at all.

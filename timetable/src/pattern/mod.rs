@@ -9,7 +9,7 @@
 //! - nothing is slow, because no search visits a day that does not match: a year without a match
 //!   costs one table look-up, and there are 14 shapes of year;
 //! - "this date never occurs" is decided, not given up on;
-//! - 300 bytes stay in memory instead of croner's 5 kB.
+//! - four hundred bytes stay in memory instead of croner's 5 kB.
 //!
 //! Times here are civil: seconds since 1970-01-01 00:00 on the wall clock, as if every day had
 //! 86,400 seconds. Zones and clock changes are the business of [`crate::lane`].

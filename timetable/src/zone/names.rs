@@ -29,7 +29,7 @@ pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
         Some(known) => format!("did you mean {known}?"),
         None => "name an IANA zone by a city, such as Europe/Berlin, or UTC".to_owned(),
     };
-    Err(Fault::new(format!("there is no zone named {:?}", cut(name)), help).at(0..name.len()))
+    Err(Fault::new(format!("there is no zone named {:?}", cut(name)), help))
 }
 
 /// The known name that is nearest to what was typed.
@@ -114,6 +114,11 @@ mod tests {
         ] {
             assert!(canonical(typed).is_err(), "{typed:?}");
         }
+    }
+
+    #[test]
+    fn names_are_in_alphabetical_order() {
+        assert!(zone_names().is_sorted());
     }
 
     #[test]

@@ -107,3 +107,38 @@ fn timestamp(instant: i64) -> Timestamp {
     let instant = instant.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Timestamp::from_second(instant).unwrap_or(Timestamp::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zone::{Zone, zone_names};
+
+    /// The rule for all years says the same as the table, so the end of the table is no seam.
+    #[test]
+    fn spans_beyond_the_table_are_what_the_table_would_hold() {
+        for name in zone_names() {
+            let zone = Zone::named(name).expect(name);
+            // 2045: every zone is ruled by its rule for all years.
+            for span in zone.spans.iter().filter(|span| span.start > 2_366_841_600) {
+                for instant in [span.start, span.start / 2 + span.end / 2, span.end - 1] {
+                    assert_eq!(beyond(&zone.rules, instant), *span, "{name} at {instant}");
+                }
+            }
+            let seam = zone.span_at(TABULATED + 86_400 * 3_660);
+            assert!(seam.is_last() || seam.end - seam.start < 366 * 86_400, "{name}: {seam:?}");
+        }
+    }
+
+    #[test]
+    fn spans_follow_each_other_without_gaps() {
+        for name in zone_names() {
+            let zone = Zone::named(name).expect(name);
+            assert!(zone.spans[0].is_first());
+            for pair in zone.spans.windows(2) {
+                assert_eq!(pair[0].end, pair[1].start, "{name}");
+                assert_eq!(pair[0].jump_out, pair[1].jump_in, "{name}");
+                assert_eq!(pair[0].offset + pair[0].jump_out, pair[1].offset, "{name}");
+            }
+        }
+    }
+}

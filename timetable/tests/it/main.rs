@@ -9,3 +9,4 @@ mod oracle;
 mod support;
 mod vectors;
 mod words;
+mod zones;

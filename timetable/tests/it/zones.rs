@@ -1,0 +1,79 @@
+//! Zones: a second opinion on their clocks, and the changes that are corrections.
+
+use chrono::{Offset, TimeZone};
+use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, zone_names};
+
+use crate::support::{definition, instant, timetable};
+
+/// chrono-tz carries older data, so it is asked about years that were past when it was made.
+#[test]
+fn chrono_tz_reads_the_same_clocks() {
+    let (from, until) = (instant("2000-01-01T00:00:00Z"), instant("2024-01-01T00:00:00Z"));
+    let mut differing = Vec::new();
+    for name in zone_names() {
+        let zone: chrono_tz::Tz = name.parse().expect("a name of its own list");
+        let same =
+            |fire: Fire| zone.offset_from_utc_datetime(&fire.at.naive_utc()).fix() == fire.offset;
+        if !timetable("@every 23h", name).fires(from, until).all(same) {
+            differing.push(name);
+        }
+    }
+    assert_eq!(differing, [""; 0]);
+}
+
+fn fires(
+    expression: &str,
+    zone: &str,
+    dst: DstPolicy,
+    from: &str,
+    until: &str,
+) -> Vec<(String, FireKind)> {
+    let asked = Definition { dst, ..definition(expression, zone) };
+    let timetable = Timetable::new(&asked).expect("valid");
+    timetable
+        .fires(instant(from), instant(until))
+        .map(|fire| (fire.local.to_string(), fire.kind))
+        .collect()
+}
+
+const POLICIES: [DstPolicy; 3] = [
+    DstPolicy { gap: Gap::Shift, overlap: Overlap::First },
+    DstPolicy { gap: Gap::Shift, overlap: Overlap::Last },
+    DstPolicy { gap: Gap::Skip, overlap: Overlap::Both },
+];
+
+#[test]
+fn a_day_that_a_zone_leaves_out_is_not_made_up() {
+    for dst in POLICIES {
+        let fires = fires(
+            "0 12 * * *",
+            "Pacific/Apia",
+            dst,
+            "2011-12-29T00:00:00Z",
+            "2011-12-31T12:00:00Z",
+        );
+        let expected = ["2011-12-29 12:00:00", "2011-12-31 12:00:00"]
+            .map(|local| (local.to_owned(), FireKind::Normal));
+        assert_eq!(fires, expected, "{dst:?}");
+    }
+}
+
+#[test]
+fn a_day_that_a_zone_repeats_fires_again_whatever_the_policy() {
+    for dst in POLICIES {
+        let fires = fires(
+            "0 12 * * *",
+            "America/Juneau",
+            dst,
+            "1867-10-17T12:00:00Z",
+            "1867-10-20T00:00:00Z",
+        );
+        let on = |local: &str, kind| (local.to_owned(), kind);
+        let expected = [
+            on("1867-10-18 12:00:00", FireKind::Normal),
+            on("1867-10-19 12:00:00", FireKind::FirstOfTwo),
+            on("1867-10-19 12:00:00", FireKind::SecondOfTwo),
+        ];
+        assert_eq!(fires, expected, "{dst:?}");
+    }
+}
