@@ -1,6 +1,4 @@
-use std::ops::RangeInclusive;
-
-use super::Unit;
+use super::{Unit, unit::FIRST_STEPPED_YEAR};
 
 /// One item of a field's list, with names and `H` already turned into numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +24,23 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The values of the field between which the item lies. The special days say nothing that
-    /// lies between two values, and answer the whole field.
-    pub(crate) fn extent(self, unit: Unit) -> RangeInclusive<u16> {
-        match self {
-            Item::Value(value) => value..=value,
-            Item::Range { low, high, .. } => low..=high,
-            Item::From { low, .. } => low..=unit.last(),
-            Item::Any { .. }
-            | Item::LastDay
+    /// The years that an item of the year field names.
+    pub(crate) fn years(self) -> impl Iterator<Item = u16> {
+        let last = Unit::Year.last();
+        let (low, high, step) = match self {
+            Item::Value(year) => (year, year, 1),
+            Item::Range { low, high, step } => (low, high, step.unwrap_or(1)),
+            Item::From { low, step } => (low, last, step),
+            Item::Any { step: Some(step) } => (FIRST_STEPPED_YEAR, last, step),
+            Item::Any { step: None } => (1, last, 1),
+            // Only the day fields have these; they name no year.
+            Item::LastDay
             | Item::LastWorkday
             | Item::NearestWorkday(_)
             | Item::Nth { .. }
-            | Item::LastOf { .. } => unit.values(),
-        }
+            | Item::LastOf { .. } => (last, 0, 1),
+        };
+        (low..=high).step_by(usize::from(step))
     }
 
     /// The item as croner's strict parser reads it.
@@ -51,7 +52,7 @@ impl Item {
         match self {
             Item::Any { step: None } => "*".to_owned(),
             Item::Any { step: Some(step) } if unit == Unit::Year => {
-                format!("{}-{}/{step}", super::unit::FIRST_STEPPED_YEAR, unit.last())
+                format!("{}-{}/{step}", FIRST_STEPPED_YEAR, unit.last())
             }
             Item::Any { step: Some(step) } => format!("*/{step}"),
             Item::Value(value) => value.to_string(),

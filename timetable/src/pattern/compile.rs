@@ -20,22 +20,18 @@ impl Pattern {
 
     /// Compiles a checked expression, and refuses one that no date ever matches.
     pub(crate) fn compile(cron: &Cron) -> Result<Pattern, Fault> {
-        let every_year = cron.field(Unit::Year).any();
-        // croner fills a table of five thousand years for `*`, which is most of the cost of
-        // parsing. Every year needs no table, so croner is shown a single one.
-        let year = if every_year { "2000".to_owned() } else { cron.field(Unit::Year).canonical() };
-        let text = format!("{} {year}", cron.canonical());
+        // croner keeps years in a table of five thousand bytes, and filling and reading it is most
+        // of the cost of a pattern. A set of years needs no matcher, so croner is shown one year.
+        let text = format!("{} 2000", cron.canonical());
         let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
         let parsed = parser.parse(&text).map_err(refused)?.pattern;
-
-        let years = if every_year { None } else { Some(years(cron, &parsed)?) };
         let mask = |values: Vec<u16>| {
             let mut mask = [0];
             set(&mut mask, &values);
             mask[0]
         };
         let pattern = Pattern {
-            days: Days::new(mask(parsed.months.values()), shapes(&parsed)?, years),
+            days: Days::new(mask(parsed.months.values()), shapes(&parsed)?, years(cron)),
             clock: Clock {
                 hours: mask(parsed.hours.values()),
                 minutes: mask(parsed.minutes.values()),
@@ -79,17 +75,17 @@ fn month(parsed: &CronPattern, (year, month, length): (i32, u32, u32)) -> Result
     Ok(shape)
 }
 
-/// croner's answers for the years that the expression can name at all.
-fn years(cron: &Cron, parsed: &CronPattern) -> Result<Box<[u64]>, Fault> {
-    let mut years = vec![0; usize::from(LAST_YEAR) / 64 + 1];
-    for item in &cron.field(Unit::Year).items {
-        for year in item.extent(Unit::Year) {
-            if parsed.year_match(i32::from(year)).map_err(refused)? {
-                set(&mut years, &[year]);
-            }
-        }
+/// A bit for every year that the expression names, or nothing for all of them.
+fn years(cron: &Cron) -> Option<Box<[u64]>> {
+    let field = cron.field(Unit::Year);
+    if field.any() {
+        return None;
     }
-    Ok(years.into_boxed_slice())
+    let mut years = vec![0; usize::from(LAST_YEAR) / 64 + 1];
+    for year in field.items.iter().flat_map(|item| item.years()) {
+        set(&mut years, &[year]);
+    }
+    Some(years.into_boxed_slice())
 }
 
 fn set(mask: &mut [u64], values: &[u16]) {

@@ -1,9 +1,14 @@
+use std::sync::OnceLock;
+
 use chrono_tz::TZ_VARIANTS;
 
 use crate::error::{Fault, cut};
 
-/// The longest zone name that is worth comparing.
+/// The longest text that is worth comparing.
 const LONGEST: usize = 40;
+
+/// How many wrong letters a slip of the hand may have.
+const SLIPS: usize = 2;
 
 /// The canonical IANA names that a zone may have, in alphabetical order.
 pub fn zone_names() -> impl Iterator<Item = &'static str> {
@@ -35,29 +40,39 @@ pub(super) fn canonical(name: &str) -> Result<&'static str, Fault> {
 /// The known name that is nearest to what was typed.
 fn meant(name: &str) -> Option<&'static str> {
     let name = name.trim();
-    if !name.is_ascii() || name.len() > LONGEST || name.len() < 3 {
+    if !name.is_ascii() || !(3..=LONGEST).contains(&name.len()) {
         return None;
     }
     let typed = name.to_ascii_lowercase().replace([' ', '-'], "_");
-    let known = || zone_names().map(|known| (known, known.to_ascii_lowercase()));
+    let known = folded();
     // The same letters; then the city alone; then a slip or two.
-    known()
-        .find(|(_, lower)| lower.replace('-', "_") == typed)
-        .or_else(|| known().find(|(_, lower)| lower.rsplit('/').next() == Some(typed.as_str())))
-        .or_else(|| {
-            known()
-                .filter(|(_, lower)| lower.len().abs_diff(typed.len()) <= 2)
-                .map(|known| (distance(known.1.as_bytes(), typed.as_bytes()), known))
-                .filter(|(distance, _)| *distance <= 2)
-                .min_by_key(|(distance, _)| *distance)
-                .map(|(_, known)| known)
-        })
-        .map(|(known, _)| known)
+    let same = || known.iter().find(|(folded, _)| *folded == typed);
+    let city = || known.iter().find(|(folded, _)| folded.rsplit('/').next() == Some(&typed));
+    let near = || {
+        known
+            .iter()
+            .filter(|(folded, _)| folded.len().abs_diff(typed.len()) <= SLIPS)
+            .map(|known| (distance(known.0.as_bytes(), typed.as_bytes()), known))
+            .filter(|(distance, _)| *distance <= SLIPS)
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, known)| known)
+    };
+    same().or_else(city).or_else(near).map(|(_, name)| *name)
+}
+
+/// All names in small letters with one separator, beside the names themselves.
+fn folded() -> &'static [(String, &'static str)] {
+    static FOLDED: OnceLock<Vec<(String, &'static str)>> = OnceLock::new();
+    FOLDED.get_or_init(|| {
+        zone_names().map(|name| (name.to_ascii_lowercase().replace('-', "_"), name)).collect()
+    })
 }
 
 /// How many letters must be added, removed or replaced to turn one word into the other.
 fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    // No text that is compared is longer.
+    let mut row = [0_usize; LONGEST + 1];
+    row.iter_mut().enumerate().for_each(|(length, cell)| *cell = length);
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = i;
         row[0] = i + 1;

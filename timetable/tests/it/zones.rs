@@ -14,7 +14,7 @@ fn chrono_tz_reads_the_same_clocks() {
         let zone: chrono_tz::Tz = name.parse().expect("a name of its own list");
         let same =
             |fire: Fire| zone.offset_from_utc_datetime(&fire.at.naive_utc()).fix() == fire.offset;
-        if !timetable("@every 23h", name).fires(from, until).all(same) {
+        if !timetable("@every 47h", name).fires(from, until).all(same) {
             differing.push(name);
         }
     }
