@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     /// One to sixteen expressions, in union: cron with 5, 6 or 7 fields, a nickname, `@every` or
-    /// `@at`. An instant that several of them name is one fire.
+    /// `@at`, as the [crate's page](crate#what-may-be-written) tells. An instant that several of
+    /// them name is one fire.
     pub expressions: Vec<String>,
     /// The canonical IANA name of the zone on whose wall clock cron fields are read.
     pub zone: String,

@@ -29,7 +29,7 @@
 //! # Ok::<(), timetable::TimingError>(())
 //! ```
 //!
-//! The rule, in full:
+//! # The rule
 //!
 //! 1. Cron fields are read on the wall clock of the definition's zone. A **fixed** expression is
 //!    one whose second, minute and hour do not begin with `*`; any other is a **wildcard**.
@@ -42,7 +42,29 @@
 //! 5. `@every` and `@at` are elapsed and absolute time and know no zone.
 //! 6. An instant that several expressions name is one fire. Fires are strictly increasing.
 //!
-//! The rooms, from the text to the answer:
+//! # What may be written
+//!
+//! At most 256 bytes of ASCII, words separated by spaces or tabs.
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `30 2 * * 1-5` | minute, hour, day of month, month, day of week (0 and 7 are Sunday) |
+//! | `15 30 2 * * *` | a second in front |
+//! | `15 30 2 * * * 2027` | and a year at the end, 1 to 4999 |
+//! | `*`, `1,15`, `9-17`, `*/10`, `0-30/10`, `5/15` | every value, list, range, steps; `x/n` goes to the end of the field; `*/n` of the year counts from 1970 |
+//! | `JAN`..`DEC`, `SUN`..`SAT` | whole values of month and day of week, in any case |
+//! | `?` | `*`, in the day fields |
+//! | `L`, `LW`, `15W` | last day, last Monday to Friday, Monday to Friday nearest to the 15th |
+//! | `5L`, `5#3` | last Friday, third Friday of the month |
+//! | `13 * 5` | both day fields: either will do; if one begins with `*`, or day of week with `+` (`13 * +5`), both must match |
+//! | `H`, `H/15`, `H(0-29)`, `H(0-29)/10` | a value chosen by the seed and the field, always the same for them: one of the field (days to 28), a start for steps, one of a range, both |
+//! | `@yearly @annually @monthly @weekly @daily @midnight @hourly` | nicknames |
+//! | `@every 1h30m` | an interval: h, m, s and d (24 h), whole seconds from 1s to 36525d, counted from the anchor |
+//! | `@at 1800000000`, `@at 2027-01-15T08:00:00Z` | one instant: unix seconds or RFC 3339, to the millisecond |
+//!
+//! # The rooms
+//!
+//! From the text to the answer:
 //!
 //! - `expression`: the strict grammar and its errors.
 //! - `pattern`: cron compiled through croner into sets: which civil times match.

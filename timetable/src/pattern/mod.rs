@@ -1,10 +1,11 @@
 //! A cron expression compiled for search: which civil times match it?
 //!
-//! croner parses the expression and says what matches; it is the only matcher. What a day of the
-//! month means (`L`, `15W`, `5#3`, the rule that joins the two day fields) depends on nothing but
-//! the length of the month and the weekday on which it begins, so a month has 28 shapes, and all
-//! of croner's answers fit in 28 masks of 32 bits. [`compile`] asks croner those questions once and keeps the
-//! answers. From then on search, backward search and counting walk bits:
+//! croner parses the expression and says what matches; there is no second matcher. What a day
+//! field means (`L`, `15W`, `5#3`, the rule that joins the two) depends on nothing but the length
+//! of the month and the weekday on which it begins, so a month has 28 shapes, and all of croner's
+//! answers fit in 28 masks of 32 bits. [`compile`] asks croner once and keeps the answers. (Years
+//! alone croner is not asked about: they are a set of numbers, and its table of five thousand
+//! years is most of what it costs.) From then on search, backward search and counting walk bits:
 //!
 //! - nothing is slow, because no search visits a day that does not match: a year without a match
 //!   costs one table look-up, and there are 14 shapes of year;
