@@ -18,7 +18,6 @@ pub(crate) fn App() -> impl IntoView {
         <Router>
             <a class="skip-link" href="#main">"Skip to content"</a>
             <Door/>
-            <NoticeList/>
         </Router>
     }
 }
@@ -42,6 +41,7 @@ fn Door() -> impl IntoView {
         Inside::Yes => view! {
             <TopBar/>
             <main id="main" class="page" tabindex="-1"><Pages/></main>
+            <NoticeList/>
         }
         .into_any(),
         Inside::Unknown => view! {

@@ -20,7 +20,8 @@
 //! - sign-in: heading `Sign in`, fields `Name` and `Password`, button `Sign in`
 //! - navigation: links `Overview`, `Schedules`, `Runs`; `New schedule`; buttons `Sign out`, `Keyboard shortcuts`
 //! - groups of radios `Time zone of all times` (`UTC`, `Schedule's`, `Mine`) and `Theme` (`System`, `Light`, `Dark`)
-//! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Program`, `Arguments`, `Script`, `URL`, ...; button
+//! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Script`, `URL`, ..., radios `Command`, `HTTP request`,
+//!   `Nothing, a rehearsal`, `A workflow that exists`; the error of field `x` is in `#x-error`; button
 //!   `Create schedule` or `Save changes`
 //! - schedule: buttons `Run now`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs `Pause schedule`, `Resume schedule`,
 //!   `Delete schedule`, each with a button of the action's name

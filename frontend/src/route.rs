@@ -3,9 +3,11 @@
 use leptos::prelude::*;
 use leptos_router::{
     components::{FlatRoutes, Route as Leaf},
-    hooks::use_params_map,
+    hooks::{use_location, use_params_map},
     path,
 };
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use crate::pages;
 
@@ -46,9 +48,21 @@ pub(crate) fn use_id() -> Signal<String> {
     Signal::derive(move || params.with(|params| params.get("id").unwrap_or_default()))
 }
 
-/// The page for the address.
+/// The page for the address. A new address moves the focus to the page, as loading one would; what narrows a list is in
+/// the query and moves nothing.
 #[component]
 pub(crate) fn Pages() -> impl IntoView {
+    let path = use_location().pathname;
+    Effect::new(move |previous: Option<String>| {
+        let path = path.get();
+        if previous.is_some_and(|previous| previous != path) {
+            let main = document().get_element_by_id("main");
+            if let Some(main) = main.and_then(|main| main.dyn_into::<HtmlElement>().ok()) {
+                let _gone = main.focus();
+            }
+        }
+        path
+    });
     view! {
         <FlatRoutes fallback=pages::NotFound>
             <Leaf path=path!("/") view=pages::Overview/>

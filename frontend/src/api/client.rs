@@ -95,7 +95,7 @@ pub(crate) async fn sign_in(name: &str, password: &str) -> Result<(), Failure> {
         Ok(refusal) => refusal.error,
         Err(_) => format!("The server refused the sign-in with status {}.", response.status()),
     };
-    Err(Failure::new(code, words))
+    Err(Failure::new(code, super::sentence(&words)))
 }
 
 /// Ends the session.

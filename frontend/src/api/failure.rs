@@ -101,8 +101,16 @@ impl From<WireError> for Failure {
             WirePosition::Start(start) => (start, start + 1),
         });
         let field = error.extensions.field.map(|field| field_name(&field).to_owned());
-        Self { code, message: error.message, field, position }
+        Self { code, message: sentence(&error.message), field, position }
     }
+}
+
+/// The server speaks in fragments; a page speaks in sentences.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }
 
 /// The form's name for an input's path: `input.timing.zone` is `zone`, `input.task.target.http.url` is `target.http.url`.
@@ -128,7 +136,7 @@ mod tests {
             read,
             Some(Failure {
                 code: Code::BadUserInput,
-                message: "no such hour".into(),
+                message: "No such hour.".into(),
                 field: Some("expressions[0]".into()),
                 position: Some((2, 4)),
             })
@@ -136,7 +144,14 @@ mod tests {
     }
 
     #[test]
+    fn a_fragment_becomes_a_sentence() {
+        assert_eq!(sentence("no such hour"), "No such hour.");
+        assert_eq!(sentence("Did you mean 5?"), "Did you mean 5?");
+        assert_eq!(sentence(""), "");
+    }
+
+    #[test]
     fn an_error_without_extensions_is_internal() {
-        assert_eq!(failure(r#"{"message":"x"}"#), Some(Failure::new(Code::Internal, "x")));
+        assert_eq!(failure(r#"{"message":"x"}"#), Some(Failure::new(Code::Internal, "X.")));
     }
 }

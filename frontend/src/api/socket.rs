@@ -1,6 +1,6 @@
 //! One WebSocket for all subscriptions, by the graphql-transport-ws protocol.
 //!
-//! It opens with the first subscription and comes back by itself: each subscription remembers the cursor of its last
+//! It is open while somebody is signed in and comes back by itself: each subscription remembers the cursor of its last
 //! event and is sent again with `since`, so a dropped socket loses nothing and repeats nothing. Where there is no cursor
 //! yet, or the server no longer knows it, the subscriber is told of a gap and loads afresh.
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// How the connection stands, for the mark in the corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Nothing has been subscribed to yet.
+    /// Nobody is signed in.
     Idle,
     Connecting,
     Live,
@@ -52,6 +52,9 @@ struct Inner {
     outbox: RefCell<Option<UnboundedSender<Value>>>,
     link: RwSignal<Link>,
     next_id: Cell<u64>,
+    /// Whether it should be connected.
+    wanted: Cell<bool>,
+    /// Whether the task that keeps it connected runs.
     running: Cell<bool>,
 }
 
@@ -66,8 +69,24 @@ impl Socket {
             outbox: RefCell::default(),
             link: RwSignal::new(Link::Idle),
             next_id: Cell::new(1),
+            wanted: Cell::new(false),
             running: Cell::new(false),
         }))
+    }
+
+    /// Connects, and keeps it so.
+    pub(crate) fn connect(&self) {
+        self.0.wanted.set(true);
+        if !self.0.running.replace(true) {
+            let socket = self.clone();
+            spawn_local(async move { session::run(&socket).await });
+        }
+    }
+
+    /// Ends the connection: whoever signs in next has a session of their own.
+    pub(crate) fn disconnect(&self) {
+        self.0.wanted.set(false);
+        self.close(Link::Idle);
     }
 
     pub(crate) fn link(&self) -> Signal<Link> {
@@ -81,10 +100,6 @@ impl Socket {
         let subscription = Subscription { payload, deliver, since: None };
         self.0.subscriptions.borrow_mut().insert(id, subscription);
         self.send(message);
-        if !self.0.running.replace(true) {
-            let socket = self.clone();
-            spawn_local(async move { session::run(&socket).await });
-        }
         id
     }
 
@@ -103,6 +118,10 @@ impl Socket {
 
     /// The connection is acknowledged: everything that is subscribed to is sent, from its last cursor on.
     fn open(&self, outbox: UnboundedSender<Value>, is_return: bool) {
+        if !self.0.wanted.get() {
+            // Dropping the outbox ends the connection.
+            return;
+        }
         *self.0.outbox.borrow_mut() = Some(outbox);
         self.0.link.set(Link::Live);
         let mut blind = Vec::new();

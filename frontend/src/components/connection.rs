@@ -2,12 +2,19 @@
 
 use leptos::prelude::*;
 
-use crate::{api::Link, state::use_socket};
+use crate::{
+    api::{Link, Socket},
+    state::use_socket,
+};
 
-/// The state of the live connection.
+/// The state of the live connection, which lives as long as this mark.
 #[component]
 pub(crate) fn Connection() -> impl IntoView {
-    let link = use_socket().link();
+    let socket = use_socket();
+    socket.connect();
+    let link = socket.link();
+    let socket = StoredValue::new_local(socket);
+    on_cleanup(move || socket.with_value(Socket::disconnect));
     let state_and_word = move || match link.get() {
         Link::Idle => ("idle", "Idle"),
         Link::Connecting => ("connecting", "Connecting"),

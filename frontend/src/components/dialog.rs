@@ -25,12 +25,12 @@ pub(crate) fn Dialog(
     let id = format!("dialog-{}", title.to_lowercase().replace(' ', "-"));
     view! {
         <dialog class="dialog" node_ref=node aria-labelledby=id.clone() on:close=move |_| open.set(false)>
-            <header class="dialog-head">
+            <div class="dialog-head">
                 <h2 id=id.clone()>{title}</h2>
                 <button type="button" class="icon-button" aria-label="Close" on:click=move |_| open.set(false)>
                     <Icon glyph=Glyph::Close/>
                 </button>
-            </header>
+            </div>
             {move || open.get().then(|| children())}
         </dialog>
     }

@@ -19,7 +19,7 @@ pub(crate) fn RunTable(
 ) -> impl IntoView {
     let first = move |id: &str| rows.all().into_iter().find(|row| row.id == id);
     view! {
-        <div class="table-frame" tabindex="0" role="region" aria-label=caption>
+        <div class="table-frame" tabindex="0" role="group" aria-label=caption>
             <table class="table">
                 <caption class="visually-hidden">{caption}</caption>
                 <thead>

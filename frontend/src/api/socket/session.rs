@@ -9,20 +9,24 @@ use super::{Link, Socket};
 
 const PROTOCOL: &str = "graphql-transport-ws";
 
-/// Keeps the socket connected for as long as the page lives.
+/// Keeps the socket connected for as long as that is wanted.
 pub(super) async fn run(socket: &Socket) {
     let mut failures = 0_u32;
     let mut is_return = false;
-    loop {
+    while socket.0.wanted.get() {
         if failures == 0 {
             socket.0.link.set(Link::Connecting);
         }
         let was_live = converse(socket, is_return).await;
+        if !socket.0.wanted.get() {
+            break;
+        }
         socket.close(Link::Waiting);
         is_return |= was_live;
         failures = if was_live { 1 } else { failures.saturating_add(1) };
         pause(backoff(failures, js_sys::Math::random())).await;
     }
+    socket.0.running.set(false);
 }
 
 /// One connection from handshake to end. Answers whether it ever was acknowledged.

@@ -40,7 +40,7 @@ pub(super) fn Attempts(run: Signal<RunDetail>) -> impl IntoView {
             when=move || attempts.with(|attempts| !attempts.is_empty())
             fallback=|| view! { <p class="empty">"Not started yet."</p> }
         >
-            <div class="table-frame" tabindex="0" role="region" aria-label="Attempts">
+            <div class="table-frame" tabindex="0" role="group" aria-label="Attempts">
                 <table class="table">
                     <caption class="visually-hidden">"Attempts"</caption>
                     <thead>

@@ -17,7 +17,11 @@ const KEPT: usize = 5_000;
 
 /// The panel with the log and its switch.
 #[component]
-pub(super) fn LogPanel(run: String, is_live: Signal<bool>) -> impl IntoView {
+pub(super) fn LogPanel(
+    run: String,
+    is_live: Signal<bool>,
+    zone: Signal<Option<String>>,
+) -> impl IntoView {
     let lines = RwSignal::new(Vec::<Line>::new());
     let dropped = RwSignal::new(0_usize);
     let follow = RwSignal::new(true);
@@ -67,7 +71,9 @@ pub(super) fn LogPanel(run: String, is_live: Signal<bool>) -> impl IntoView {
                         <p class="log-empty">{move || if is_live.get() { "Waiting for the first line …" } else { "It wrote nothing." }}</p>
                     }
                 >
-                    <For each=move || lines.get() key=|line| line.cursor.clone() let:line><LogLine line=line/></For>
+                    <For each=move || lines.get() key=|line| line.cursor.clone() let:line>
+                        <LogLine line=line zone=zone/>
+                    </For>
                 </Show>
             </div>
         </Panel>
@@ -75,15 +81,16 @@ pub(super) fn LogPanel(run: String, is_live: Signal<bool>) -> impl IntoView {
 }
 
 #[component]
-fn LogLine(line: Line) -> impl IntoView {
-    let zone = use_zone();
+fn LogLine(line: Line, zone: Signal<Option<String>>) -> impl IntoView {
+    let choice = use_zone();
     let stream = match line.stream {
         LogStream::Stdout => "stdout",
         LogStream::Stderr => "stderr",
         LogStream::System => "system",
     };
     let at = line.at;
-    let time = move || Wall::read(at, &zone.get().zone(None)).map(|wall| wall.time);
+    let time =
+        move || Wall::read(at, &choice.get().zone(zone.get().as_deref())).map(|wall| wall.time);
     let title = format!("{} {}, attempt {}, {}", at.to_rfc3339(), line.task, line.attempt, stream);
     view! {
         <div class="log-line" data-stream=stream data-testid="log-line" title=title>

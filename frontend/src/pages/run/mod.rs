@@ -44,7 +44,10 @@ fn Page(id: String) -> impl IntoView {
                     <Panel title="Attempts">
                         <attempts::Attempts run=run/>
                     </Panel>
-                    <log::LogPanel run=key.get_value() is_live=Signal::derive(move || run.with(|run| run.row.state.is_live()))/>
+                    <log::LogPanel run=key.get_value()
+                        is_live=Signal::derive(move || run.with(|run| run.row.state.is_live()))
+                        zone=Signal::derive(move || run.with(|run| run.row.zone()))
+                    />
                 </div>
                 <div class="run-side">
                     <Panel title="Facts"><facts::Facts run=run/></Panel>

@@ -79,7 +79,7 @@ pub(super) fn Table(ledger: Ledger, zone: Signal<Option<String>>) -> impl IntoVi
             }
             let:page
         >
-            <div class="table-frame" tabindex="0" role="region" aria-label="Fire ledger">
+            <div class="table-frame" tabindex="0" role="group" aria-label="Fire ledger">
                 <table class="table">
                     <caption class="visually-hidden">"Fire ledger"</caption>
                     <thead>

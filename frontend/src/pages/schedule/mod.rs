@@ -61,8 +61,8 @@ fn Page(id: String) -> impl IntoView {
             <WarningList warnings=part(schedule, |schedule| schedule.row.warnings.clone())/>
             <div class="schedule-grid">
                 <div class="schedule-main">
-                    <ledger::Pulse ledger=ledger/>
                     <Panel title="Fire ledger">
+                        <ledger::Pulse ledger=ledger/>
                         <ledger::Table ledger=ledger zone=part(schedule, |schedule| Some(schedule.row.zone.clone()))/>
                     </Panel>
                     <Panel title="Run history">

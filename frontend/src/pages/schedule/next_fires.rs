@@ -7,7 +7,7 @@ use crate::{
     components::FireMark,
     model::{PreviewFire, ScheduleDetail, ScheduleState},
     state::use_now,
-    time::{Wall, browser_zone, distance},
+    time::{Moment, Wall, browser_zone, distance},
 };
 
 /// The next fires, or why there are none.
@@ -49,22 +49,25 @@ pub(in crate::pages) fn FireTable(
     let row = move |fire: PreviewFire| {
         let at = fire.at;
         let local = fire.local.replace('T', " ");
+        let day = StoredValue::new(fire.local.get(..10).unwrap_or_default().to_owned());
         view! {
             <tr data-kind=(fire.kind != crate::model::FireKind::Normal).then_some("changed")>
                 <th scope="row" class="time-cell">
                     {local}<span class="when-offset">{fire.offset}</span>
                     <FireMark kind=fire.kind/>
                 </th>
-                <Show when=move || shows_utc.get()><td class="time-cell">{clock(at, "UTC")}</td></Show>
+                <Show when=move || shows_utc.get()>
+                    <td class="time-cell">{clock(at, "UTC", day.get_value())}</td>
+                </Show>
                 <Show when=move || shows_mine.get()>
-                    <td class="time-cell">{mine.with_value(|mine| clock(at, mine))}</td>
+                    <td class="time-cell">{clock(at, &mine.get_value(), day.get_value())}</td>
                 </Show>
                 <td class="number muted">{move || distance(at.since(now.get()))}</td>
             </tr>
         }
     };
     view! {
-        <div class="table-frame" tabindex="0" role="region" aria-label=caption>
+        <div class="table-frame" tabindex="0" role="group" aria-label=caption>
             <table class="table table-tight">
                 <caption class="visually-hidden">{caption}</caption>
                 <thead>
@@ -83,6 +86,12 @@ pub(in crate::pages) fn FireTable(
     }
 }
 
-fn clock(at: crate::time::Moment, zone: &str) -> String {
-    Wall::read(at, zone).map(|wall| format!("{} {}", wall.date, wall.time)).unwrap_or_default()
+/// The time there, with month and day where they are not those of the schedule's zone.
+fn clock(at: Moment, zone: &str, day: String) -> impl IntoView + use<> {
+    let wall = Wall::read(at, zone).unwrap_or_default();
+    let other_day = (wall.date != day).then(|| wall.date.get(5..).unwrap_or_default().to_owned());
+    view! {
+        {other_day.map(|day| view! { <span class="when-date">{day}" "</span> })}
+        {wall.time}
+    }
 }

@@ -18,7 +18,7 @@ pub(super) fn Versions(versions: Signal<Vec<Version>>) -> impl IntoView {
         }
     };
     view! {
-        <div class="table-frame" tabindex="0" role="region" aria-label="Versions">
+        <div class="table-frame" tabindex="0" role="group" aria-label="Versions">
             <table class="table table-tight">
                 <caption class="visually-hidden">"Versions"</caption>
                 <thead>

@@ -34,7 +34,7 @@ pub(super) struct Draft {
     pub(super) overlap: Text,
     pub(super) deadline: Text,
     pub(super) context: Text,
-    /// `command`, `script`, `http`, `noop` or `workflow`.
+    /// `command`, `http`, `noop` or `workflow`.
     pub(super) kind: Text,
     pub(super) workflow: Text,
     pub(super) program: Text,
@@ -71,7 +71,7 @@ impl Draft {
             name: text(""),
             note: text(""),
             tags: text(""),
-            expressions: RwSignal::new(vec![(0, text("*/5 * * * *"))]),
+            expressions: RwSignal::new(vec![(1, text("*/5 * * * *"))]),
             zone: text("UTC"),
             gap: text("shift"),
             overlap_hour: text("first"),
@@ -120,7 +120,7 @@ impl Draft {
         draft.note.set(row.note.clone());
         draft.tags.set(row.tags.join(", "));
         let expressions = row.expressions.iter().cloned().map(RwSignal::new);
-        draft.expressions.set((0..).zip(expressions).collect());
+        draft.expressions.set((1..).zip(expressions).collect());
         draft.zone.set(row.zone.clone());
         draft.gap.set(gap_name(schedule.policy.gap).to_owned());
         draft.overlap_hour.set(overlap_hour_name(schedule.policy.overlap).to_owned());
@@ -171,7 +171,7 @@ impl Draft {
                 self.script.set(script.clone().unwrap_or_default());
                 self.directory.set(directory.clone().unwrap_or_default());
                 self.user.set(user.clone().unwrap_or_default());
-                if script.is_some() { "script" } else { "command" }
+                "command"
             }
             Target::Noop { note } => {
                 self.idle_note.set(note.clone());

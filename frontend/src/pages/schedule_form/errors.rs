@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{Code, Failure, Load},
+    api::{Code, Failure, Load, sentence},
     model::Preview,
 };
 
@@ -64,25 +64,5 @@ impl Errors {
             let sent = || self.sent.get().filter(|sent| sent.field.as_deref().is_some_and(&is_it));
             typed.or_else(sent)
         })
-    }
-}
-
-/// A fragment as a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sentence;
-
-    #[test]
-    fn a_fragment_becomes_a_sentence() {
-        assert_eq!(sentence("no such hour"), "No such hour.");
-        assert_eq!(sentence("Did you mean 5?"), "Did you mean 5?");
-        assert_eq!(sentence(""), "");
     }
 }

@@ -170,14 +170,13 @@ impl Draft {
                 secret: given(self.secret),
             },
             "noop" => Action::Noop { note: text(self.idle_note) },
-            kind => {
-                let is_script = kind == "script";
+            _ => {
                 let environment =
                     pairs("target.command.environment", &text(self.environment), '=')?;
                 Action::Command {
-                    program: given(self.program).filter(|_| !is_script),
-                    args: given(self.args).filter(|_| !is_script).map(|text| split(&text, '\n')),
-                    script: given(self.script).filter(|_| is_script),
+                    program: given(self.program),
+                    args: given(self.args).map(|text| split(&text, '\n')),
+                    script: given(self.script),
                     environment: (!environment.is_empty()).then_some(environment),
                     directory: given(self.directory),
                     user: given(self.user),

@@ -8,9 +8,19 @@ use crate::{
     components::{AreaField, ChoiceField, TextField},
 };
 
+/// The kinds of target, and their words.
+const KINDS: [(&str, &str); 4] = [
+    ("command", "Command"),
+    ("http", "HTTP request"),
+    ("noop", "Nothing, a rehearsal"),
+    ("workflow", "A workflow that exists"),
+];
+
 /// The section.
 #[component]
 pub(super) fn TargetSection(draft: Draft, errors: Errors) -> impl IntoView {
+    // Some refusals mean the target as a whole: commands may be switched off on the server.
+    let whole = errors.of(&["target", "task", "target.command", "target.http", "target.noop"]);
     let fields = move || {
         match draft.kind.get().as_str() {
         "workflow" => view! { <WorkflowFields draft=draft errors=errors/> }.into_any(),
@@ -19,19 +29,26 @@ pub(super) fn TargetSection(draft: Draft, errors: Errors) -> impl IntoView {
             <TextField id="idle-note" label="Note for the log" value=draft.idle_note error=errors.of(&["target.noop.note"])/>
         }
         .into_any(),
-        kind => view! { <CommandFields draft=draft errors=errors is_script=kind == "script"/> }.into_any(),
+        _ => view! { <CommandFields draft=draft errors=errors/> }.into_any(),
     }
     };
     view! {
         <fieldset class="panel form-section">
             <legend>"What"</legend>
-            <ChoiceField id="kind" label="Target" value=draft.kind choices=vec![
-                ("command", "Command: a program with arguments"),
-                ("script", "Script: run by a shell"),
-                ("http", "HTTP request"),
-                ("noop", "Nothing: a rehearsal"),
-                ("workflow", "A workflow that exists"),
-            ] error=errors.of(&["target", "task", "target.command"])/>
+            <fieldset class="radios">
+                <legend>"Target"</legend>
+                {KINDS.map(|(kind, words)| view! {
+                    <label>
+                        <input type="radio" name="kind" value=kind
+                            prop:checked=move || draft.kind.with(|chosen| chosen == kind)
+                            on:change=move |_| draft.kind.set(kind.to_owned())/>
+                        {words}
+                    </label>
+                })}
+            </fieldset>
+            <div class="field-error" aria-live="polite">
+                {move || whole.get().map(|failure| view! { <p>{failure.message}</p> })}
+            </div>
             {fields}
             <Show when=move || draft.kind.with(|kind| kind != "workflow")>
                 <Limits draft=draft errors=errors/>
@@ -41,24 +58,20 @@ pub(super) fn TargetSection(draft: Draft, errors: Errors) -> impl IntoView {
 }
 
 #[component]
-fn CommandFields(draft: Draft, errors: Errors, is_script: bool) -> impl IntoView {
-    let what = if is_script {
-        view! {
-            <AreaField id="script" label="Script" value=draft.script rows=5 is_code=true is_required=true
-                error=errors.of(&["target.command.script"])/>
-        }
-        .into_any()
-    } else {
-        view! {
-            <TextField id="program" label="Program" value=draft.program is_code=true is_required=true
-                error=errors.of(&["target.command.program"]) hint="Found on the server's path, or a path. No shell."/>
-            <AreaField id="args" label="Arguments" value=draft.args rows=2 is_code=true
-                error=errors.of(&["target.command.args"]) hint="One a line."/>
-        }
-        .into_any()
-    };
+fn CommandFields(draft: Draft, errors: Errors) -> impl IntoView {
+    let has_program = draft.program.with_untracked(|program| !program.is_empty());
     view! {
-        {what}
+        <AreaField id="script" label="Script" value=draft.script rows=4 is_code=true
+            error=errors.of(&["target.command.script"]) hint="Run by a shell."/>
+        <details class="more" open=has_program>
+            <summary>"Or a program, without a shell"</summary>
+            <div class="field-grid">
+                <TextField id="program" label="Program" value=draft.program is_code=true
+                    error=errors.of(&["target.command.program"]) hint="A path, or found on the server's."/>
+                <AreaField id="args" label="Arguments" value=draft.args rows=2 is_code=true
+                    error=errors.of(&["target.command.args"]) hint="One a line."/>
+            </div>
+        </details>
         <details class="more">
             <summary>"Environment, directory and user"</summary>
             <AreaField id="environment" label="Environment" value=draft.environment rows=2 is_code=true

@@ -47,7 +47,7 @@ pub(super) fn Timing(draft: Draft, errors: Errors) -> impl IntoView {
 #[component]
 fn ExpressionList(draft: Draft, errors: Errors) -> impl IntoView {
     let all = draft.expressions;
-    let next_key = StoredValue::new(all.with_untracked(Vec::len) as u32);
+    let next_key = StoredValue::new(all.with_untracked(Vec::len) as u32 + 1);
     let add = move |_| {
         let key = next_key.get_value();
         next_key.set_value(key + 1);

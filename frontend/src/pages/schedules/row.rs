@@ -18,7 +18,7 @@ pub(super) fn Table(rows: Rows<ScheduleRow>, load: Load<Page<ScheduleRow>>) -> i
     let open = RwSignal::new(false);
     let first = move |id: &str| untrack(|| rows.all()).into_iter().find(|row| row.key() == id);
     view! {
-        <div class="table-frame" tabindex="0" role="region" aria-label="Schedules">
+        <div class="table-frame" tabindex="0" role="group" aria-label="Schedules">
             <table class="table">
                 <caption class="visually-hidden">"Schedules"</caption>
                 <thead>
