@@ -14,8 +14,9 @@ schedules:
 const ledger = (page: Page) =>
   page
     .getByTestId("ledger-row")
-    .locator("time")
-    .evaluateAll((times) => times.map((time) => time.getAttribute("datetime") ?? ""));
+    .evaluateAll((rows) =>
+      rows.map((row) => row.querySelector("time")?.getAttribute("datetime") ?? ""),
+    );
 
 test("a schedule that is paused with a reason does not fire again", async ({
   page,

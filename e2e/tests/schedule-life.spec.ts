@@ -13,11 +13,12 @@ test("a schedule goes from the form to runs that are watched while they work", a
 
   // The preview follows the typing: a bad expression is explained, a good one shows its fires.
   const expression = page.getByLabel("Expression 1");
-  const preview = page.getByTestId("preview").getByRole("row");
+  const preview = page.getByTestId("preview").locator("tbody tr");
   const description = page.getByTestId("preview-description");
   await expression.fill("0 25 * * *");
   await expect(expression).toHaveAttribute("aria-invalid", "true");
-  await expect(page.locator("#expression-1-error")).toContainText("25");
+  await expect(description).toContainText("cannot be read");
+  await expect(page.locator("#expression-0-error")).toContainText("25");
 
   await expression.fill("0 9 * * *");
   await expect(expression).not.toHaveAttribute("aria-invalid", "true");
@@ -31,7 +32,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   // The command waits for a file: the first run works until this test says so.
   const gate = join(server.folder, "gate");
   await page.getByLabel("Name", { exact: true }).fill("every-second");
-  await page.getByLabel("Command").check();
+  await page.getByLabel("Target").selectOption("script");
   await page
     .getByLabel("Script")
     .fill(`echo waiting for the gate; until [ -e ${gate} ]; do sleep 0.1; done; echo the gate is open`);
