@@ -16,6 +16,8 @@ pub struct TimingError {
     pub problem: String,
     /// What to do about it.
     pub help: String,
+    /// Whether the text is well formed and refused because no date can ever match it.
+    pub never_fires: bool,
 }
 
 impl TimingError {
@@ -26,6 +28,7 @@ impl TimingError {
             value: cut(value),
             problem: fault.problem,
             help: fault.help,
+            never_fires: fault.never_fires,
         }
     }
 }
@@ -49,11 +52,17 @@ pub(crate) struct Fault {
     pub(crate) position: Option<Range<usize>>,
     pub(crate) problem: String,
     pub(crate) help: String,
+    pub(crate) never_fires: bool,
 }
 
 impl Fault {
     pub(crate) fn new(problem: impl Into<String>, help: impl Into<String>) -> Fault {
-        Fault { position: None, problem: problem.into(), help: help.into() }
+        Fault { position: None, problem: problem.into(), help: help.into(), never_fires: false }
+    }
+
+    /// The fault of a well-formed text that no date can ever match.
+    pub(crate) fn never_fires(problem: impl Into<String>, help: impl Into<String>) -> Fault {
+        Fault { never_fires: true, ..Fault::new(problem, help) }
     }
 
     pub(crate) fn at(mut self, position: Range<usize>) -> Fault {

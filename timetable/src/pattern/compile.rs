@@ -111,5 +111,5 @@ fn never(cron: &Cron) -> Fault {
     } else {
         "choose a day that the month has; the last day of a month is `L`"
     };
-    Fault::new("it can never fire: no such date exists in any year that it names", help)
+    Fault::never_fires("it can never fire: no such date exists in any year that it names", help)
 }
