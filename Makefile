@@ -138,10 +138,10 @@ schema-check: dev-binary ## Check that server/schema.graphql is the schema that 
 ##@ Measure and clean
 
 .PHONY: bench
-bench: rust ## Measure the storm on both databases, beside the limits of this machine
+bench: rust ## Measure the storm on both databases, beside the limits of this machine; BENCH=options
 	@scripts/packages cc postgres
 	@cargo build --release --bin carillon-bench $(LOCKED)
-	@scripts/bench $(TARGET)/release/carillon-bench
+	@scripts/bench $(TARGET)/release/carillon-bench storm $(BENCH)
 
 .PHONY: rust
 rust:

@@ -1,0 +1,128 @@
+//! A fresh database for each round, gone after it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use carillon::store::{Options, Store};
+use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// Which database is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// A file in the system's folder for temporary files.
+    Sqlite,
+    /// A database of the server that was given.
+    Postgres,
+}
+
+impl Kind {
+    /// As people write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+}
+
+/// A migrated, empty database.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    /// What opens it.
+    pub(crate) url: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Folder(TempDir),
+    Server { admin: String, name: String },
+}
+
+impl Fresh {
+    /// Makes one; on PostgreSQL through `admin`, a connection that may create databases.
+    pub(crate) async fn create(kind: Kind, admin: Option<&str>) -> Result<Self> {
+        let fresh = match kind {
+            Kind::Sqlite => {
+                let folder = tempfile::tempdir().context("make a folder for SQLite")?;
+                let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
+                Self { url, place: Place::Folder(folder) }
+            }
+            Kind::Postgres => {
+                let admin = admin.context(
+                    "no PostgreSQL given: run `make bench`, or name one with --postgres",
+                )?;
+                let name = format!("bench_{}", Uuid::now_v7().simple());
+                on_server(admin, &format!("CREATE DATABASE {name}")).await?;
+                let url = with_database(admin, &name);
+                Self { url, place: Place::Server { admin: admin.to_owned(), name } }
+            }
+        };
+        // Migrated here, so that whoever opens it next finds it ready.
+        Store::open(&Options::new(&fresh.url)).await?.close().await?;
+        Ok(fresh)
+    }
+
+    /// Removes it.
+    pub(crate) async fn drop(self) -> Result<()> {
+        match self.place {
+            Place::Folder(folder) => folder.close().context("remove SQLite's folder"),
+            Place::Server { admin, name } => {
+                on_server(&admin, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await
+            }
+        }
+    }
+}
+
+async fn on_server(admin: &str, statement: &str) -> Result<()> {
+    let mut options = ConnectOptions::new(admin);
+    options.max_connections(1).sqlx_logging(false);
+    let connection: DatabaseConnection = Database::connect(options).await?;
+    connection.execute_unprepared(statement).await.with_context(|| statement.to_owned())?;
+    Ok(connection.close().await?)
+}
+
+/// The same server, another database.
+fn with_database(admin: &str, name: &str) -> String {
+    let (address, query) = admin.split_once('?').unwrap_or((admin, ""));
+    let server = address.rsplit_once('/').map_or(address, |(server, _)| server);
+    let separator = if query.is_empty() { "" } else { "?" };
+    format!("{server}/{name}{separator}{query}")
+}
+
+/// The program of this name of the newest PostgreSQL in Debian's folder; by name alone, where that
+/// has none.
+pub(crate) fn program(folder: Option<&Path>, name: &str) -> std::path::PathBuf {
+    if let Some(folder) = folder {
+        return folder.join(name);
+    }
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions
+        .filter_map(|entry| {
+            let version: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let program = entry.path().join("bin").join(name);
+            program.exists().then_some((version, program))
+        })
+        .max();
+    newest.map_or_else(|| name.into(), |(_, program)| program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_database_keeps_the_rest_of_the_address() {
+        let cases = [
+            ("postgres://a@b:1/postgres", "postgres://a@b:1/x"),
+            ("postgres://a@b/postgres?host=/tmp", "postgres://a@b/x?host=/tmp"),
+        ];
+        for (admin, expected) in cases {
+            assert_eq!(with_database(admin, "x"), expected);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the database can do at the best, taken beside each round: the measure of our own figures.
+//!
+//! All write rows of the ledger, into the table `fire` of a fresh database with its indexes.
+//!
+//! - `postgres`: R1, one row a commit from 16 clients; RB, 500 rows a commit from 4 (pgbench)
+//! - `sqlite`: SB, 500 rows a commit from the one writer (SQLx, as the product uses it)
+
+mod postgres;
+mod sqlite;
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::database::{Fresh, Kind};
+
+/// So many rows go into a batched commit: as many as the engine puts into one.
+const BATCH: u32 = 500;
+
+/// The limits at one moment.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Limits {
+    /// PostgreSQL: commits a second of a single row, 16 clients.
+    pub(crate) r1: Option<f64>,
+    /// PostgreSQL: rows a second, 500 a commit, 4 clients.
+    pub(crate) rb: Option<f64>,
+    /// SQLite, WAL with synchronous FULL: rows a second, 500 a commit.
+    pub(crate) sb: Option<f64>,
+}
+
+impl Limits {
+    /// Measures those of `kinds`, each for `time`.
+    pub(crate) async fn measure(
+        kinds: &[Kind],
+        admin: Option<&str>,
+        programs: Option<&Path>,
+        time: Duration,
+    ) -> Result<Self> {
+        let mut limits = Self::default();
+        for kind in kinds {
+            let fresh = Fresh::create(*kind, admin).await?;
+            match kind {
+                Kind::Postgres => {
+                    limits.r1 = Some(postgres::rows(&fresh.url, programs, 16, 1, time).await?);
+                    limits.rb = Some(postgres::rows(&fresh.url, programs, 4, BATCH, time).await?);
+                }
+                Kind::Sqlite => limits.sb = Some(sqlite::rows(&fresh.url, BATCH, time).await?),
+            }
+            fresh.drop().await?;
+        }
+        Ok(limits)
+    }
+
+    /// Half way between two moments: the limits of what happened in between.
+    pub(crate) fn between(before: Self, after: Self) -> Self {
+        let middle = |a: Option<f64>, b: Option<f64>| Some(f64::midpoint(a?, b?));
+        Self {
+            r1: middle(before.r1, after.r1),
+            rb: middle(before.rb, after.rb),
+            sb: middle(before.sb, after.sb),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What processes cost, from `/proc`.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+
+/// Ticks a second in `/proc/PID/stat`: Linux shows it so on every architecture that we run on.
+const TICKS: f64 = 100.0;
+
+/// Adds up the CPU time of this process and of its database's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meter {
+    postmaster: Option<u32>,
+}
+
+impl Meter {
+    /// For this process and the server behind `connection`, which must be on this machine.
+    pub(crate) async fn of(connection: &DatabaseConnection) -> Result<Self> {
+        if connection.get_database_backend() != DbBackend::Postgres {
+            return Ok(Self { postmaster: None });
+        }
+        let ask = Statement::from_string(DbBackend::Postgres, "SELECT pg_backend_pid()");
+        let row = connection.query_one_raw(ask).await?.context("ask for the backend's process")?;
+        let backend: i32 = row.try_get_by_index(0)?;
+        let stat = Stat::of(backend.unsigned_abs())
+            .context("find the PostgreSQL server among this machine's processes")?;
+        Ok(Self { postmaster: Some(stat.parent) })
+    }
+
+    /// CPU seconds until now, of users and of the kernel for them.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        let own = Stat::of(std::process::id())?.own_ticks;
+        let Some(postmaster) = self.postmaster else { return ticks(own) };
+        let server = Stat::of(postmaster)?;
+        // Backends that have ended are in the postmaster's account of its children.
+        let mut total = own + server.own_ticks + server.ended_children_ticks;
+        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"))
+            .context("list the server's processes")?;
+        for child in children.split_ascii_whitespace() {
+            // One that ends just now is counted with its parent next time.
+            total += Stat::of(child.parse()?).map_or(0, |stat| stat.own_ticks);
+        }
+        ticks(total)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of hundredths of a second")]
+fn ticks(ticks: u64) -> Result<f64> {
+    Ok(ticks as f64 / TICKS)
+}
+
+struct Stat {
+    parent: u32,
+    own_ticks: u64,
+    ended_children_ticks: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Result<Self> {
+        let path = format!("/proc/{pid}/stat");
+        let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        Self::parse(&text).with_context(|| format!("understand {path}"))
+    }
+
+    /// The second field is the command's name in brackets and may hold anything; the fields after
+    /// it are numbers but for the first.
+    fn parse(text: &str) -> Option<Self> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            own_ticks: number(11)? + number(12)?,
+            ended_children_ticks: number(13)? + number(14)?,
+        })
+    }
+}
+
+/// Lets the peak of this process's memory begin anew.
+pub(crate) fn forget_peak_memory() -> Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("reset the peak of memory")
+}
+
+/// The most memory that this process had, in megabytes.
+pub(crate) fn peak_memory_mb() -> Result<f64> {
+    let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<f64>().ok());
+    Ok(kilobytes.context("find VmHWM in /proc/self/status")? / 1024.0)
+}
+
+/// The machine's load over the last minute.
+pub(crate) fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// The machine, as its kernel names it.
+pub(crate) fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    format!("{cores} x {}", model.map_or("unknown", |(_, name)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_does_not_shift_the_fields() {
+        let text = "7 (a) b (c)) S 3 1 1 0 -1 0 1 2 3 4 250 50 10 5 20 0";
+        let stat = Stat::parse(text).unwrap();
+        assert_eq!((stat.parent, stat.own_ticks, stat.ended_children_ticks), (3, 300, 15));
+    }
+}

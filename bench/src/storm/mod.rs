@@ -1,0 +1,145 @@
+//! The storm: many schedules due at one instant.
+//!
+//! Each round has a fresh database and a process of its own. The schedules are written straight
+//! into the tables, all due at one instant a few seconds ahead, with a task that does nothing; the
+//! engine runs in that process, as in a server. Measured is the time from the due instant until
+//! the commit that records the last completion, and what it costs. A round that lost or doubled
+//! anything fails the whole measurement. Rounds of all sizes and databases are interleaved, and
+//! between any two of them the limits are taken anew, so that figure and limit met the same noise.
+//!
+//! - `seed`: the schedules.
+//! - `round`: one storm.
+//! - `watch`: when it is over.
+//! - `tally`: how late everything was, and that it is all there.
+
+mod round;
+mod seed;
+mod tally;
+mod watch;
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use tokio::process::Command;
+
+pub(crate) use self::round::{Arguments as RoundArguments, Round, run as run_round};
+use crate::{
+    database::{Fresh, Kind},
+    limits::Limits,
+    process,
+};
+
+/// How to measure the storm.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// How many schedules are due at one instant; may be given several times.
+    #[arg(long, default_values_t = [1_000, 10_000])]
+    pub(crate) schedules: Vec<usize>,
+    /// How often.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: usize,
+    /// On which database.
+    #[arg(long, value_enum, default_value_t = Databases::Both)]
+    pub(crate) database: Databases,
+    /// A PostgreSQL on this machine: a connection that may create databases.
+    #[arg(long, env = "CARILLON_TEST_POSTGRES", hide_env_values = true)]
+    pub(crate) postgres: Option<String>,
+    /// The folder of pgbench, if it is not where Debian puts it.
+    #[arg(long, env = "PG_BIN")]
+    pub(crate) postgres_programs: Option<PathBuf>,
+    /// For how long each limit is measured each time; 0 measures none.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) limit_seconds: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The choice of databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Databases {
+    Sqlite,
+    Postgres,
+    Both,
+}
+
+impl Databases {
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Sqlite => &[Kind::Sqlite],
+            Self::Postgres => &[Kind::Postgres],
+            Self::Both => &[Kind::Postgres, Kind::Sqlite],
+        }
+    }
+}
+
+/// One round beside the limits of its time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) database: Kind,
+    pub(crate) schedules: usize,
+    #[serde(flatten)]
+    pub(crate) round: Round,
+    pub(crate) limits: Limits,
+    /// The machine's load when it was over: what others did counts in.
+    pub(crate) load: f64,
+}
+
+/// Measures all rounds.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
+    let kinds = arguments.database.kinds();
+    let mut all: Vec<Measured> = Vec::new();
+    let mut before = limits(arguments, kinds).await?;
+    for number in 1..=arguments.rounds {
+        let mut rounds = Vec::new();
+        for (kind, schedules) in
+            kinds.iter().flat_map(|kind| arguments.schedules.iter().map(|count| (*kind, *count)))
+        {
+            let round = one(arguments, kind, schedules).await?;
+            eprintln!(
+                "round {number}/{}: {} {schedules}: {:.2} s",
+                arguments.rounds,
+                kind.name(),
+                round.seconds
+            );
+            rounds.push((kind, schedules, round, process::load()));
+        }
+        let after = limits(arguments, kinds).await?;
+        let limits = Limits::between(before, after);
+        all.extend(rounds.into_iter().map(|(database, schedules, round, load)| Measured {
+            database,
+            schedules,
+            round,
+            limits,
+            load,
+        }));
+        before = after;
+    }
+    Ok(all)
+}
+
+async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
+    if arguments.limit_seconds == 0 {
+        return Ok(Limits::default());
+    }
+    let time = Duration::from_secs(arguments.limit_seconds);
+    let programs = arguments.postgres_programs.as_deref();
+    Limits::measure(kinds, arguments.postgres.as_deref(), programs, time).await
+}
+
+/// One round, by this same program.
+async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
+    let fresh = Fresh::create(kind, arguments.postgres.as_deref()).await?;
+    let program = std::env::current_exe().context("find this program")?;
+    let child = Command::new(program)
+        .args(["round", "--url", &fresh.url, "--schedules", &schedules.to_string()])
+        .kill_on_drop(true)
+        .output()
+        .await
+        .context("start a round")?;
+    let errors = String::from_utf8_lossy(&child.stderr);
+    ensure!(child.status.success(), "{} {schedules}: {}", kind.name(), errors.trim());
+    fresh.drop().await?;
+    serde_json::from_slice(&child.stdout).context("read what the round printed")
+}

@@ -1,0 +1,114 @@
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    engine::{Engine, Settings, Signals},
+    store::{Options, Store},
+    target::{Executor, Policy},
+    telemetry::Metrics,
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{seed, tally, watch};
+use crate::{
+    process::{self, Meter},
+    spread::percentile,
+};
+
+/// One storm, in a process of its own: so that its memory is its own, too.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// An empty, migrated database.
+    #[arg(long)]
+    url: String,
+    /// How many schedules are due at one instant.
+    #[arg(long)]
+    schedules: usize,
+}
+
+/// What a storm showed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Round {
+    /// From the due instant to the commit that recorded the last completion.
+    pub(crate) seconds: f64,
+    /// In that time: this process and the database's.
+    pub(crate) cpu_seconds: f64,
+    /// Peak memory of this process in that time.
+    pub(crate) memory_mb: f64,
+    /// Commits in that time.
+    pub(crate) commits: u64,
+    /// Milliseconds from the due instant to the start as the tables have it.
+    pub(crate) first_ms: i64,
+    pub(crate) p50_ms: i64,
+    pub(crate) p99_ms: i64,
+    /// Milliseconds from the due instant to the end of the first handler.
+    pub(crate) first_handled_ms: i64,
+}
+
+/// The storm breaks so long after the engine stands ready, at the least.
+const CALM: Duration = Duration::from_millis(1500);
+
+/// Goes through one storm.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
+    let count = arguments.schedules;
+    let clock = Clock::system();
+    let store = Store::open(&Options::new(&arguments.url)).await?;
+    let due = due_instant(clock.now(), count);
+    seed::schedules(&store, count, due, clock.now()).await?;
+
+    let engine = start(&store, &clock).await?;
+    let mut planner = engine.planner_reports();
+    // Its first round has filled the agenda: from now on it waits for the instant.
+    planner.wait_for(|(rounds, _)| *rounds > 0).await?;
+    let meter = Meter::of(store.read()).await?;
+    let left = (due - clock.now()).to_std().unwrap_or_default();
+    ensure!(left >= CALM, "{count} schedules took too long to write: the machine is too busy");
+
+    clock.sleep_until(due - TimeDelta::milliseconds(5)).await;
+    process::forget_peak_memory()?;
+    clock.sleep_until(due).await;
+    let began = watch::moment(&clock, &meter, *store.changes().follow().borrow())?;
+    let ended = watch::until_recorded(&store, &clock, &meter, due.into()).await?;
+    let memory_mb = process::peak_memory_mb()?;
+
+    tally::check(&store, count).await?;
+    let lateness = tally::lateness(&store).await?;
+    engine.shutdown(Duration::from_secs(10)).await?;
+    store.close().await?;
+    let of_started =
+        |percent| percentile(&lateness.started, percent).context("a storm of no schedules");
+    Ok(Round {
+        seconds: (ended.at - began.at).as_secs_f64(),
+        cpu_seconds: ended.cpu_seconds - began.cpu_seconds,
+        memory_mb,
+        commits: ended.commits - began.commits,
+        first_ms: of_started(0)?,
+        p50_ms: of_started(50)?,
+        p99_ms: of_started(99)?,
+        first_handled_ms: percentile(&lateness.handled, 0).unwrap_or_default(),
+    })
+}
+
+/// A whole second that leaves time to write `count` schedules first.
+fn due_instant(now: DateTime<Utc>, count: usize) -> DateTime<Utc> {
+    let writing = Duration::from_millis(count as u64);
+    let ready = now + TimeDelta::from_std(writing + 2 * CALM).unwrap_or_default();
+    ready.trunc_subsecs(0) + TimeDelta::seconds(1)
+}
+
+/// The engine as a server starts it, with its default settings.
+async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
+    let executor = Executor::new(Policy::default(), clock.clone())?;
+    Ok(Engine::start(
+        Settings::default(),
+        store.clone(),
+        clock.clone(),
+        Arc::new(executor),
+        Arc::new(timetable::Cache::new(10_000)),
+        Signals::default(),
+        Metrics::unread(clock.clone()),
+    )
+    .await?)
+}

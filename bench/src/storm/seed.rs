@@ -1,0 +1,127 @@
+use anyhow::Result;
+use carillon::{
+    engine::{Definition, Task},
+    store::Store,
+    target::{Noop, Target},
+};
+use chrono::{DateTime, Timelike, Utc};
+use entity::{Strings, Timestamp, namespace, schedule, workflow, workflow_version};
+use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
+use timetable::retry;
+use uuid::Uuid;
+
+/// So many rows go into one statement.
+const BATCH: usize = 400;
+
+/// Writes `count` schedules that are all due at `due`, and daily from then on: the claim has a
+/// next fire to compute, as it would outside a measurement.
+pub(super) async fn schedules(
+    store: &Store,
+    count: usize,
+    due: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let (namespace_id, workflow_id) = (Uuid::now_v7(), Uuid::now_v7());
+    let tx = store.begin().await?;
+    let row =
+        namespace::Model { id: namespace_id, name: "bench".to_owned(), created_at: now.into() };
+    namespace::Entity::insert(row.into_active_model()).exec(&tx).await?;
+    let row = workflow(workflow_id, namespace_id, now.into());
+    workflow::Entity::insert(row.into_active_model()).exec(&tx).await?;
+    let row = workflow_version::Model {
+        workflow_id,
+        version: 1,
+        definition: serde_json::to_value(definition())?,
+        created_by: "bench".to_owned(),
+        created_at: now.into(),
+    };
+    workflow_version::Entity::insert(row.into_active_model()).exec(&tx).await?;
+    let numbers: Vec<usize> = (0..count).collect();
+    for numbers in numbers.chunks(BATCH) {
+        let rows = numbers.iter().map(|number| {
+            let name = format!("storm-{number}");
+            schedule(name, namespace_id, workflow_id, due, now.into()).into_active_model()
+        });
+        schedule::Entity::insert_many(rows).exec(&tx).await?;
+    }
+    store.commit(tx).await?;
+    if store.dialect().is_postgres() {
+        // What autovacuum does within its first minute: without it the planner of PostgreSQL
+        // guesses at a table that it has never looked at.
+        store.read().execute_unprepared("ANALYZE schedule").await?;
+    }
+    Ok(())
+}
+
+/// One task that does nothing.
+fn definition() -> Definition {
+    Definition::single(Task {
+        name: "noop".to_owned(),
+        target: Target::Noop(Noop {}),
+        timeout_ms: 60_000,
+        kill_grace_ms: 1_000,
+        retry: retry::Policy::default(),
+    })
+}
+
+fn workflow(id: Uuid, namespace_id: Uuid, now: Timestamp) -> workflow::Model {
+    workflow::Model {
+        id,
+        namespace_id,
+        name: "noop".to_owned(),
+        version: 1,
+        module: None,
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+    }
+}
+
+fn schedule(
+    name: String,
+    namespace_id: Uuid,
+    workflow_id: Uuid,
+    due: DateTime<Utc>,
+    now: Timestamp,
+) -> schedule::Model {
+    let expression = format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
+    schedule::Model {
+        id: Uuid::now_v7(),
+        namespace_id,
+        name,
+        note: String::new(),
+        tags: Strings::default(),
+        workflow_id,
+        version: 1,
+        expressions: Strings(vec![expression]),
+        zone: "UTC".to_owned(),
+        dst_gap: schedule::DstGap::Shift,
+        dst_overlap: schedule::DstOverlap::First,
+        anchor_at: now,
+        start_at: None,
+        end_at: None,
+        jitter_ms: 0,
+        catch_up: schedule::CatchUp::Latest,
+        grace_ms: 300_000,
+        catch_up_max: 100,
+        catch_up_spacing_ms: 0,
+        catch_up_window_ms: 86_400_000,
+        overlap: schedule::Overlap::Skip,
+        start_deadline_ms: None,
+        context: serde_json::json!({}),
+        shard: 0,
+        enabled: true,
+        paused_reason: None,
+        paused_by: None,
+        paused_at: None,
+        paused_until: None,
+        next_scheduled_at: Some(due.into()),
+        next_fire_at: Some(due.into()),
+        last_fire_at: None,
+        module: None,
+        created_at: now,
+        updated_at: now,
+        deleted_at: None,
+        changed: 0,
+    }
+}

@@ -1,0 +1,63 @@
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use carillon::{clock::Clock, store::Store};
+use entity::Timestamp;
+use sea_orm::ConnectionTrait;
+
+use crate::process::Meter;
+
+/// The moment of a commit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) at: std::time::Instant,
+    pub(super) cpu_seconds: f64,
+    /// Commits of this process so far.
+    pub(super) commits: u64,
+}
+
+/// No storm that we would report takes longer.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Without a commit to look after, look at least so often.
+const POLL: Duration = Duration::from_millis(250);
+
+/// Waits until nothing that is due at `due` is without a recorded end; gives the moment of the
+/// commit that recorded the last.
+pub(super) async fn until_recorded(
+    store: &Store,
+    clock: &Clock,
+    meter: &Meter,
+    due: Timestamp,
+) -> Result<Moment> {
+    let start = clock.instant();
+    // Each commit that may have ended a run is seen here, after it is durable.
+    let mut commits = store.changes().follow();
+    let mut last = moment(clock, meter, *commits.borrow_and_update())?;
+    while is_outstanding(store, due).await? {
+        ensure!(start.elapsed() < LIMIT, "the storm is not over after {LIMIT:?}");
+        if matches!(clock.timeout(POLL, commits.changed()).await, Ok(Ok(()))) {
+            last = moment(clock, meter, *commits.borrow_and_update())?;
+        }
+    }
+    Ok(last)
+}
+
+pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Moment> {
+    Ok(Moment { at: clock.instant(), cpu_seconds: meter.cpu_seconds()?, commits })
+}
+
+/// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each becomes
+/// the next in one transaction, so one snapshot misses none; each has an index of its own, so the
+/// question costs little while the storm goes on.
+async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
+    let statement = store.dialect().statement(
+        "SELECT EXISTS (SELECT 1 FROM schedule \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1) \
+           OR EXISTS (SELECT 1 FROM fire WHERE verdict = 'pending') \
+           OR EXISTS (SELECT 1 FROM run WHERE state IN ('queued', 'running', 'retrying'))",
+        [due.0.into()],
+    );
+    let row = store.read().query_one_raw(statement).await?;
+    Ok(row.map(|row| row.try_get_by_index::<bool>(0)).transpose()?.unwrap_or(true))
+}
