@@ -11,7 +11,7 @@ pub struct TimingError {
     /// The bytes within the field's value that are wrong, where one place can be named.
     pub position: Option<Range<usize>>,
     /// The refused value, cut to 64 characters.
-    pub value: String,
+    pub value: Box<str>,
     /// What is wrong, as a fragment that reads after a colon.
     pub problem: String,
     /// What to do about it.
@@ -25,7 +25,7 @@ impl TimingError {
         TimingError {
             field: field.into(),
             position: fault.position,
-            value: cut(value),
+            value: cut(value).into(),
             problem: fault.problem,
             help: fault.help,
             never_fires: fault.never_fires,
