@@ -5,7 +5,10 @@ use graphql_client::GraphQLQuery;
 use serde::Deserialize;
 use web_sys::AbortController;
 
-use super::{Code, Failure, failure::WireError};
+use super::{
+    Code, Failure,
+    failure::{WireError, sentence},
+};
 
 #[derive(Deserialize)]
 struct Response<T> {
@@ -95,7 +98,7 @@ pub(crate) async fn sign_in(name: &str, password: &str) -> Result<(), Failure> {
         Ok(refusal) => refusal.error,
         Err(_) => format!("The server refused the sign-in with status {}.", response.status()),
     };
-    Err(Failure::new(code, super::sentence(&words)))
+    Err(Failure::new(code, sentence(&words)))
 }
 
 /// Ends the session.

@@ -43,15 +43,13 @@ struct Extensions {
     #[serde(default)]
     field: Option<String>,
     #[serde(default)]
-    position: Option<WirePosition>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WirePosition {
-    Range { start: usize, end: usize },
-    Pair(usize, usize),
-    Start(usize),
+    problem: Option<String>,
+    #[serde(default)]
+    help: Option<String>,
+    #[serde(default)]
+    start: Option<usize>,
+    #[serde(default)]
+    end: Option<usize>,
 }
 
 impl Failure {
@@ -87,7 +85,8 @@ impl Failure {
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {
-        let code = match error.extensions.code.as_deref() {
+        let Extensions { code, field, problem, help, start, end } = error.extensions;
+        let code = match code.as_deref() {
             Some("BAD_USER_INPUT") => Code::BadUserInput,
             Some("NOT_FOUND") => Code::NotFound,
             Some("CONFLICT") => Code::Conflict,
@@ -96,17 +95,30 @@ impl From<WireError> for Failure {
             Some("RATE_LIMITED") => Code::RateLimited,
             _ => Code::Internal,
         };
-        let position = error.extensions.position.map(|position| match position {
-            WirePosition::Range { start, end } | WirePosition::Pair(start, end) => (start, end),
-            WirePosition::Start(start) => (start, start + 1),
-        });
-        let field = error.extensions.field.map(|field| field_name(&field).to_owned());
-        Self { code, message: sentence(&error.message), field, position }
+        // Under a field its name and value need not be said again.
+        let message = match (&field, problem, help) {
+            (Some(_), Some(problem), Some(help)) => explain(&problem, &help),
+            _ => sentence(&error.message),
+        };
+        Self {
+            code,
+            message,
+            field: field.map(|field| field_name(&field).to_owned()),
+            position: start.map(|start| (start, end.unwrap_or(start + 1))),
+        }
     }
 }
 
+/// What is wrong with a field and what would be right, as the server says both, in two sentences.
+pub(crate) fn explain(problem: &str, help: &str) -> String {
+    let lacks_subject =
+        ["is ", "are ", "has ", "does "].iter().any(|verb| problem.starts_with(verb));
+    let subject = if lacks_subject { "it " } else { "" };
+    format!("{} {}", sentence(&format!("{subject}{problem}")), sentence(help))
+}
+
 /// The server speaks in fragments; a page speaks in sentences.
-pub(crate) fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
@@ -130,17 +142,22 @@ mod tests {
     #[test]
     fn an_error_finds_its_field_and_position() {
         let read = failure(
-            r#"{"message":"no such hour","extensions":{"code":"BAD_USER_INPUT","field":"input.timing.expressions[0]","position":{"start":2,"end":4}}}"#,
+            r#"{"message":"timing.expressions[0] \"0 25\": no such hour; 0 to 23","extensions":{"code":"BAD_USER_INPUT","field":"timing.expressions[0]","problem":"no such hour","help":"it takes 0 to 23","start":2,"end":4}}"#,
         );
         assert_eq!(
             read,
             Some(Failure {
                 code: Code::BadUserInput,
-                message: "No such hour.".into(),
+                message: "No such hour. It takes 0 to 23.".into(),
                 field: Some("expressions[0]".into()),
                 position: Some((2, 4)),
             })
         );
+    }
+
+    #[test]
+    fn a_problem_without_a_subject_gets_one() {
+        assert_eq!(explain("is empty", "type a name"), "It is empty. Type a name.");
     }
 
     #[test]

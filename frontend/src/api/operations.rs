@@ -10,7 +10,9 @@ use crate::model::{
 /// An instant in RFC 3339.
 type DateTime = crate::time::Moment;
 /// Opaque to the console.
+#[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type UUID = String;
+#[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type JSON = serde_json::Value;
 
 macro_rules! operations {

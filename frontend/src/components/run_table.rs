@@ -27,11 +27,11 @@ pub(crate) fn RunTable(
                         <th scope="col">"State"</th>
                         {(!hides_schedule).then(|| view! { <th scope="col">"Schedule"</th> })}
                         <th scope="col">"Scheduled"</th>
-                        <th scope="col">"Trigger"</th>
-                        <th scope="col" class="number">"Late"</th>
+                        <th scope="col" class="wide">"Trigger"</th>
+                        <th scope="col" class="number wide">"Late"</th>
                         <th scope="col" class="number">"Took"</th>
-                        <th scope="col" class="number">"Attempt"</th>
-                        <th scope="col">"Error"</th>
+                        <th scope="col" class="number wide">"Attempt"</th>
+                        <th scope="col" class="wide">"Error"</th>
                     </tr>
                 </thead>
                 <tbody>
@@ -85,11 +85,11 @@ fn Row(row: Memo<RunRow>, hides_schedule: bool) -> impl IntoView {
                 zone=Signal::derive(move || row.with(RunRow::zone))
                 is_relative=true
             /></td>
-            <td>{move || row.with(|row| trigger_words(row.trigger, row.is_recovery))}</td>
-            <td class="number">{late}</td>
+            <td class="wide">{move || row.with(|row| trigger_words(row.trigger, row.is_recovery))}</td>
+            <td class="number wide">{late}</td>
             <td class="number">{took}</td>
-            <td class="number">{move || row.with(|row| format!("{}/{}", row.attempt, row.max_attempts))}</td>
-            <td class="error-cell" title=move || row.with(|row| row.error.clone())>
+            <td class="number wide">{move || row.with(|row| format!("{}/{}", row.attempt, row.max_attempts))}</td>
+            <td class="error-cell wide" title=move || row.with(|row| row.error.clone())>
                 {move || row.with(|row| row.error.clone())}
             </td>
         </tr>

@@ -74,10 +74,11 @@ fn dispatch(socket: &Socket, mut message: Value) {
     let id = message["id"].as_str().and_then(|id| id.parse().ok());
     let Some(id) = id else { return };
     match message["type"].as_str() {
-        Some("next") => match message["payload"]["data"].take() {
-            Value::Null => socket.refused(id),
-            data => socket.event(id, data),
-        },
+        Some("next") => {
+            let data = message["payload"]["data"].take();
+            // An event without data is an error of its resolver.
+            if data.is_null() { socket.refused(id) } else { socket.event(id, data) }
+        }
         Some("error") => socket.refused(id),
         Some("complete") => socket.completed(id),
         _ => {}

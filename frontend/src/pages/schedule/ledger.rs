@@ -88,8 +88,8 @@ pub(super) fn Table(ledger: Ledger, zone: Signal<Option<String>>) -> impl IntoVi
                             <th scope="col">"Verdict"</th>
                             <th scope="col">"Why"</th>
                             <th scope="col">"Run"</th>
-                            <th scope="col" class="number">"Late"</th>
-                            <th scope="col" class="number">"Took"</th>
+                            <th scope="col" class="number wide">"Late"</th>
+                            <th scope="col" class="number wide">"Took"</th>
                         </tr>
                     </thead>
                     <tbody>
@@ -142,8 +142,8 @@ fn Row(fire: Memo<Fire>, zone: Signal<Option<String>>) -> impl IntoView {
                     <Badge mark=Mark::Run(run.state)/>
                 </a>
             })}</td>
-            <td class="number">{move || fire.with(|fire| time(fire.run.as_ref().and_then(|run| run.lateness_ms)))}</td>
-            <td class="number">{move || fire.with(|fire| time(fire.run.as_ref().and_then(|run| run.duration_ms)))}</td>
+            <td class="number wide">{move || fire.with(|fire| time(fire.run.as_ref().and_then(|run| run.lateness_ms)))}</td>
+            <td class="number wide">{move || fire.with(|fire| time(fire.run.as_ref().and_then(|run| run.duration_ms)))}</td>
         </tr>
     }
 }

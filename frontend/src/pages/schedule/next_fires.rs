@@ -48,7 +48,11 @@ pub(in crate::pages) fn FireTable(
         Memo::new(move |_| mine.with_value(|mine| mine != "UTC" && zone.with(|zone| zone != mine)));
     let row = move |fire: PreviewFire| {
         let at = fire.at;
-        let local = fire.local.replace('T', " ");
+        // The year is worth its room only where it is another one.
+        let year = Wall::read(now.get_untracked(), "UTC").unwrap_or_default().date;
+        let is_this_year = year.get(..5).is_some_and(|year| fire.local.starts_with(year));
+        let local = fire.local.get(if is_this_year { 5 } else { 0 }..).unwrap_or_default();
+        let local = local.replace('T', " ");
         let day = StoredValue::new(fire.local.get(..10).unwrap_or_default().to_owned());
         view! {
             <tr data-kind=(fire.kind != crate::model::FireKind::Normal).then_some("changed")>

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{Code, Failure, Load, sentence},
+    api::{Code, Failure, Load, explain},
     model::Preview,
 };
 
@@ -56,7 +56,7 @@ impl Errors {
                 let problem = preview.as_ref()?.problem.as_ref()?;
                 is_it(&problem.field).then(|| Failure {
                     code: Code::BadUserInput,
-                    message: format!("{} {}", sentence(&problem.problem), sentence(&problem.help)),
+                    message: explain(&problem.problem, &problem.help),
                     field: Some(problem.field.clone()),
                     position: problem.position,
                 })

@@ -25,11 +25,11 @@ pub(super) fn Table(rows: Rows<ScheduleRow>, load: Load<Page<ScheduleRow>>) -> i
                     <tr>
                         <th scope="col">"Name"</th>
                         <th scope="col">"State"</th>
-                        <th scope="col">"When"</th>
+                        <th scope="col" class="wide">"When"</th>
                         <th scope="col">"Next fire"</th>
-                        <th scope="col">"Last fire"</th>
-                        <th scope="col">"Last run"</th>
-                        <th scope="col">"24 h"</th>
+                        <th scope="col" class="wide">"Last fire"</th>
+                        <th scope="col" class="wide">"Last run"</th>
+                        <th scope="col" class="wide">"24 h"</th>
                         <th scope="col"><span class="visually-hidden">"Actions"</span></th>
                     </tr>
                 </thead>
@@ -79,18 +79,18 @@ fn Row(
                     <span class="cell-note" title=format!("{} by {}", pause.reason, pause.by)>{pause.reason.clone()}</span>
                 })}
             </td>
-            <td class="timing-cell" title=move || row.with(|row| row.description.clone())>
+            <td class="timing-cell wide" title=move || row.with(|row| row.description.clone())>
                 <Expressions expressions=Signal::derive(move || row.with(|row| row.expressions.clone()))/>
                 <span class="cell-note">{move || row.with(|row| row.zone.clone())}</span>
             </td>
             <td>{time(Signal::derive(move || row.with(|row| row.next_fire_at)))}</td>
-            <td>{time(Signal::derive(move || row.with(|row| row.last_fire_at)))}</td>
-            <td>{move || row.with(|row| row.last_run.clone()).map(|(id, state)| view! {
+            <td class="wide">{time(Signal::derive(move || row.with(|row| row.last_fire_at)))}</td>
+            <td class="wide">{move || row.with(|row| row.last_run.clone()).map(|(id, state)| view! {
                 <a class="cell-link" href=Route::Run(id).path() aria-label=format!("Last run, {}", Mark::Run(state).word())>
                     <Badge mark=Mark::Run(state)/>
                 </a>
             })}</td>
-            <td><TallyBar tally=Signal::derive(move || row.with(|row| row.tally))/></td>
+            <td class="wide"><TallyBar tally=Signal::derive(move || row.with(|row| row.tally))/></td>
             <td class="actions-cell"><Actions row=row pause=pause/></td>
         </tr>
     }
