@@ -13,12 +13,13 @@
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`: the nouns
-//! - `overview`, `health`, `viewer`: the rest
+//! - `overview`, `health`, `viewer`, `deploy`: the rest
 //! - `schedule_input`, `task_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
 mod context;
+mod deploy;
 mod error;
 mod filters;
 mod fire;

@@ -4,15 +4,17 @@ use uuid::Uuid;
 
 use super::{
     context::Ask,
+    deploy::DeployPayload,
     error::Result,
+    run::Run,
     scalar::Instant,
     schedule::{CatchUp, Schedule},
     schedule_input::{CreateScheduleInput, UpdateScheduleInput},
     timing::TimingWarning,
 };
 use crate::{
-    engine::commands::{Call, CommandError, Saved},
-    store::schedules,
+    engine::commands::{ByHand, Call, CommandError, Ordered, Saved},
+    store::{reads, schedules},
 };
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
@@ -93,6 +95,72 @@ impl Mutation {
         let id = cx.commands().delete_schedule(&right, id, reason, &call).await?;
         Ok(DeletePayload { id })
     }
+
+    /// Runs it once, beside its timing: now, or as of an instant. `context` is laid over the
+    /// schedule's, key by key.
+    #[expect(clippy::too_many_arguments, reason = "they are the mutation's")]
+    async fn trigger_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        context: Option<serde_json::Value>,
+        as_of: Option<Instant>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let as_of = as_of.map(|at| at.0);
+        let arguments = json!([id, context, as_of, reason]).to_string();
+        let call = Call::new("triggerSchedule", &arguments, idempotency_key)?;
+        let order = ByHand { context, as_of, reason };
+        let ordered = cx.commands().trigger(&right, id, &order, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Stops a run: one that waits at once, one that is at work through its node.
+    async fn cancel_run(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("cancelRun", &json!([id, reason]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().cancel(&right, id, reason.as_deref(), &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Does a settled run again, for the same instant and with the same idempotency key for the
+    /// receiver.
+    async fn retry_run(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("retryRun", &json!([id]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().retry(&right, id, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What
+    /// the module declared before and no longer does is deleted, unless `prune` is false.
+    async fn deploy_module(
+        &self,
+        cx: &Context<'_>,
+        source: String,
+        #[graphql(default = false)] dry_run: bool,
+        #[graphql(default = true)] prune: bool,
+        idempotency_key: Option<String>,
+    ) -> Result<DeployPayload> {
+        let right = cx.editor()?;
+        let arguments = json!([source, dry_run, prune]).to_string();
+        let call = Call::new("deployModule", &arguments, idempotency_key)?;
+        let deployed = cx.commands().deploy(&right, &source, dry_run, prune, &call).await?;
+        Ok(deployed.into())
+    }
 }
 
 /// An input in a form that is the same for the same values, defaults filled in.
@@ -121,4 +189,18 @@ impl SchedulePayload {
 #[derive(SimpleObject)]
 pub(crate) struct DeletePayload {
     id: Uuid,
+}
+
+/// A run that was ordered or stopped.
+#[derive(SimpleObject)]
+pub(crate) struct RunPayload {
+    run: Run,
+}
+
+impl RunPayload {
+    async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
+        let row = reads::runs::by_id(cx.store(), ordered.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;
+        Ok(Self { run: Run(row) })
+    }
 }

@@ -6,7 +6,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Commands, Viewer};
-use crate::store::{StoreError, audit};
+use crate::{
+    engine::core::new_id,
+    store::{StoreError, audit},
+};
 
 /// What was done to what, and why. Secrets are masked before they come here.
 #[derive(Debug, Default)]
@@ -28,10 +31,11 @@ impl Commands {
         who: &Viewer,
         entry: Entry<'_>,
     ) -> Result<(), StoreError> {
+        let now = self.clock.now();
         let row = audit_event::ActiveModel {
-            id: Set(Uuid::now_v7()),
+            id: Set(new_id(now)),
             namespace_id: Set(entry.namespace),
-            at: Set(Timestamp::from(self.clock.now())),
+            at: Set(Timestamp::from(now)),
             actor: Set(who.name.clone()),
             source: Set(who.source.clone()),
             action: Set(entry.action.to_owned()),

@@ -79,7 +79,7 @@ impl From<sea_orm::DbErr> for CommandError {
 
 /// A value that cannot be accepted: which, why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} {value:?}: {problem}; {help}")]
+#[error("{field}{}: {problem}; {help}", quoted(value))]
 pub struct BadInput {
     /// Path of the field in the input: `timing.expressions[0]`.
     pub field: String,
@@ -116,6 +116,22 @@ impl BadInput {
         self
     }
 
+    /// What the executor says about the target of the task `field`.
+    pub(crate) fn target(field: &str, error: TargetError) -> Self {
+        match error {
+            TargetError::Invalid { field: inner, problem, help } => {
+                // The executor does not repeat values: some of them are secrets.
+                Self::new(format!("{field}.target.{inner}"), "", problem, help)
+            }
+            other @ TargetError::Setup { .. } => Self::new(
+                format!("{field}.target"),
+                "",
+                other.to_string(),
+                "mend the server's configuration, or use another target",
+            ),
+        }
+    }
+
     /// What the calculator of time says about a timing.
     pub(crate) fn timing(error: timetable::TimingError) -> Self {
         Self {
@@ -138,22 +154,9 @@ fn api_name(field: &str) -> &str {
     }
 }
 
-/// What the executor says about a target.
-impl From<TargetError> for BadInput {
-    fn from(error: TargetError) -> Self {
-        match error {
-            TargetError::Invalid { field, problem, help } => {
-                // The executor does not repeat values: some of them are secrets.
-                Self::new(format!("task.target.{field}"), "", problem, help)
-            }
-            other @ TargetError::Setup { .. } => Self::new(
-                "task.target",
-                "",
-                other.to_string(),
-                "mend the server's configuration, or use another target",
-            ),
-        }
-    }
+/// The value as an error repeats it: not at all where there is none, or none that may be shown.
+fn quoted(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" {value:?}") }
 }
 
 /// At most 64 characters, with a mark where more was.

@@ -17,6 +17,8 @@
 //! - `pause`: pause, resume
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
+//! - `runs`: trigger, retry, cancel
+//! - `modules`: what a file declares, deployed
 //! - `cursor`: where a schedule stands after an edit
 //! - `change`: what an edit changed, in words
 //! - `audit`: who did what
@@ -28,8 +30,10 @@ pub(crate) mod check;
 mod cursor;
 mod error;
 mod idempotency;
+mod modules;
 mod pause;
 mod rights;
+mod runs;
 mod schedules;
 pub(crate) mod secrets;
 mod spec;
@@ -39,7 +43,9 @@ use std::sync::Arc;
 
 pub use error::{BadInput, CommandError};
 pub use idempotency::Call;
+pub use modules::{Action, Change, Deployment};
 pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
+pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use spec::{Misfire, Spec, Timing};
 pub use workflows::Work;

@@ -18,7 +18,7 @@ use super::{
     workflows::{Resolved, Work, reference},
 };
 use crate::{
-    engine::accounting,
+    engine::{accounting, core::new_id},
     store::{Constraint, StoreError, namespaces, schedules},
 };
 
@@ -142,7 +142,8 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         let NewSchedule { spec, work, paused, .. } = new;
         spec.check()?;
-        let (id, now) = (Uuid::now_v7(), self.clock.now());
+        let now = self.clock.now();
+        let id = new_id(now);
         let anchor = now.trunc_subsecs(0);
         let timetable = self.timetable(&spec, id, anchor)?;
         let resolved = self.resolve(tx, who, namespace, (&spec.name, None), work).await?;

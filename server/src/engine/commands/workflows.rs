@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{BadInput, CommandError, Commands, Viewer, check, secrets};
 use crate::{
-    engine::{Definition, Problem, Task},
+    engine::{Definition, Problem, Task, core::new_id},
     store::{Constraint, StoreError, workflows},
 };
 
@@ -86,7 +86,8 @@ impl Commands {
             let same = |other: &&Task| other.name == task.name;
             let kept = old.and_then(|old| old.tasks.iter().find(same).or(old.tasks.first()));
             secrets::retain(&mut task.target, kept.map(|task| &task.target))?;
-            self.executor.check(&task.target).map_err(BadInput::from)?;
+            let checked = self.executor.check(&task.target);
+            checked.map_err(|error| BadInput::target(field, error))?;
         }
         definition.validate().map_err(|problem| bad_definition(field, problem))?;
         Ok(())
@@ -117,7 +118,8 @@ impl Commands {
         module: Option<&str>,
     ) -> Result<Resolved, CommandError> {
         check::name("name", name)?;
-        let (id, now) = (Uuid::now_v7(), Timestamp::from(self.clock.now()));
+        let now = self.clock.now();
+        let (id, now) = (new_id(now), Timestamp::from(now));
         let row = workflow::ActiveModel {
             id: Set(id),
             namespace_id: Set(namespace),
