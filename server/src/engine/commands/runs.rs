@@ -74,7 +74,7 @@ impl Commands {
             retry_of: None,
             ..queued(now)
         };
-        let what = ("schedule.trigger", order.reason.as_deref(), &schedule.name);
+        let what = ("schedule.trigger", order.reason.as_deref(), &*schedule.name);
         self.queue(tx, right.who(), run, what, call).await
     }
 
@@ -136,7 +136,10 @@ impl Commands {
         let now = self.clock.now().into();
         if !self.store.cancel_if_live(&tx, id, &who.name, reason, now).await? {
             let problem = format!("run {id} has {} already", run.state.to_value());
-            return Err(CommandError::conflict(problem, "only a run that is alive can be cancelled"));
+            return Err(CommandError::conflict(
+                problem,
+                "only a run that is alive can be cancelled",
+            ));
         }
         let name = self.subject(&tx, &run).await?;
         let entry = Entry {

@@ -1,0 +1,206 @@
+use async_graphql::{Context, InputType, Object, SimpleObject};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    deploy::DeployPayload,
+    error::Result,
+    run::Run,
+    scalar::Instant,
+    schedule::{CatchUp, Schedule},
+    schedule_input::{CreateScheduleInput, UpdateScheduleInput},
+    timing::TimingWarning,
+};
+use crate::{
+    engine::commands::{ByHand, Call, CommandError, Ordered, Saved},
+    store::{reads, schedules},
+};
+
+/// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
+/// same arguments, it answers and does nothing.
+pub struct Mutation;
+
+/// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
+/// same arguments, it answers and does nothing.
+#[Object]
+impl Mutation {
+    async fn create_schedule(
+        &self,
+        cx: &Context<'_>,
+        input: CreateScheduleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("createSchedule", &text(&input), idempotency_key)?;
+        let saved = cx.commands().create_schedule(&right, input.try_into()?, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    async fn update_schedule(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateScheduleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("updateSchedule", &text(&input), idempotency_key)?;
+        let saved = cx.commands().update_schedule(&right, input.try_into()?, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Stops it from firing. Runs in flight are not touched.
+    async fn pause_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: String,
+        until: Option<Instant>,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.operator()?;
+        let until = until.map(|until| until.0);
+        let arguments = json!([id, reason, until]).to_string();
+        let call = Call::new("pauseSchedule", &arguments, idempotency_key)?;
+        let saved = cx.commands().pause(&right, id, &reason, until, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Lets it fire again. `missed` says what becomes of the fires that fell into the pause.
+    async fn resume_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(default_with = "CatchUp::Skip")] missed: CatchUp,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.operator()?;
+        let missed = missed.into();
+        let call = Call::new("resumeSchedule", &json!([id, missed]).to_string(), idempotency_key)?;
+        let saved = cx.commands().resume(&right, id, missed, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// It fires no more; its history stays.
+    async fn delete_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("deleteSchedule", &json!([id, reason]).to_string(), idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().delete_schedule(&right, id, reason, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    /// Runs it once, beside its timing: now, or as of an instant. `context` is laid over the
+    /// schedule's, key by key.
+    #[expect(clippy::too_many_arguments, reason = "they are the mutation's")]
+    async fn trigger_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        context: Option<serde_json::Value>,
+        as_of: Option<Instant>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let as_of = as_of.map(|at| at.0);
+        let arguments = json!([id, context, as_of, reason]).to_string();
+        let call = Call::new("triggerSchedule", &arguments, idempotency_key)?;
+        let order = ByHand { context, as_of, reason };
+        let ordered = cx.commands().trigger(&right, id, &order, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Stops a run: one that waits at once, one that is at work through its node.
+    async fn cancel_run(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("cancelRun", &json!([id, reason]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().cancel(&right, id, reason.as_deref(), &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Does a settled run again, for the same instant and with the same idempotency key for the
+    /// receiver.
+    async fn retry_run(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("retryRun", &json!([id]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().retry(&right, id, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What
+    /// the module declared before and no longer does is deleted, unless `prune` is false.
+    async fn deploy_module(
+        &self,
+        cx: &Context<'_>,
+        source: String,
+        #[graphql(default = false)] dry_run: bool,
+        #[graphql(default = true)] prune: bool,
+        idempotency_key: Option<String>,
+    ) -> Result<DeployPayload> {
+        let right = cx.editor()?;
+        let arguments = json!([source, dry_run, prune]).to_string();
+        let call = Call::new("deployModule", &arguments, idempotency_key)?;
+        let deployed = cx.commands().deploy(&right, &source, dry_run, prune, &call).await?;
+        Ok(deployed.into())
+    }
+}
+
+/// An input in a form that is the same for the same values, defaults filled in.
+fn text(input: &impl InputType) -> String {
+    InputType::to_value(input).to_string()
+}
+
+/// A schedule as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct SchedulePayload {
+    schedule: Schedule,
+    /// What is likely not meant by its timing.
+    warnings: Vec<TimingWarning>,
+}
+
+impl SchedulePayload {
+    async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
+        let row = schedules::by_id(cx.store().read(), saved.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", saved.id))?;
+        let warnings = saved.warnings.into_iter().map(Into::into).collect();
+        Ok(Self { schedule: Schedule(row), warnings })
+    }
+}
+
+/// What was deleted.
+#[derive(SimpleObject)]
+pub(crate) struct DeletePayload {
+    id: Uuid,
+}
+
+/// A run that was ordered or stopped.
+#[derive(SimpleObject)]
+pub(crate) struct RunPayload {
+    run: Run,
+}
+
+impl RunPayload {
+    async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
+        let row = reads::runs::by_id(cx.store(), ordered.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;
+        Ok(Self { run: Run(row) })
+    }
+}
