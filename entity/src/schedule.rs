@@ -1,12 +1,16 @@
 //! When to do it: timing, zone, policies and context, pointing at a workflow.
 
 use sea_orm::entity::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::{Strings, Timestamp};
 
 /// What to do about fires that were missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
+)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum CatchUp {
     /// None of them runs.
     Skip,
@@ -17,8 +21,11 @@ pub enum CatchUp {
 }
 
 /// What to do about a fire while a run of the same schedule is alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
+)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Overlap {
     /// The fire is skipped.
     Skip,
@@ -27,8 +34,11 @@ pub enum Overlap {
 }
 
 /// What a fixed local time that the clock skips does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
+)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum DstGap {
     /// Fires once at the first instant after the gap.
     Shift,
@@ -37,8 +47,11 @@ pub enum DstGap {
 }
 
 /// In which pass a fixed local time that the clock repeats fires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum, Serialize, Deserialize,
+)]
 #[sea_orm(rs_type = "String", db_type = "String(StringLen::N(16))", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum DstOverlap {
     /// The first.
     First,

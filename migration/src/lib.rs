@@ -10,6 +10,7 @@ mod m0001_people;
 mod m0002_schedules;
 mod m0003_ledger;
 mod m0004_nodes;
+mod m0005_control_plane;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -21,6 +22,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0002_schedules::Migration),
             Box::new(m0003_ledger::Migration),
             Box::new(m0004_nodes::Migration),
+            Box::new(m0005_control_plane::Migration),
         ]
     }
 }

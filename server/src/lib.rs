@@ -5,6 +5,7 @@
 //! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
+pub mod api;
 pub mod clock;
 pub mod config;
 pub mod engine;

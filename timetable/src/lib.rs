@@ -68,6 +68,7 @@ mod lint;
 mod pattern;
 mod source;
 mod timetable;
+mod wall;
 mod zone;
 
 pub mod misfire;
@@ -81,4 +82,5 @@ pub use fire::{Fire, FireKind};
 pub use fires::Fires;
 pub use lint::{Warning, WarningCode};
 pub use timetable::Timetable;
+pub use wall::wall_clock;
 pub use zone::{ZoneData, ZoneSource, zone_data, zone_names};

@@ -16,11 +16,13 @@
 
 pub mod accounting;
 mod attempt;
+pub mod commands;
 mod core;
 mod definition;
 mod dispatcher;
 mod error;
 mod handoff;
+pub mod health;
 mod logs;
 mod membership;
 mod planner;

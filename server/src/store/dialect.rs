@@ -68,6 +68,15 @@ impl Dialect {
         }
     }
 
+    /// Whether the JSON list in `column` has the text of the placeholder.
+    pub fn list_has(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            format!("jsonb_exists({column}, {placeholder})")
+        } else {
+            format!("EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {placeholder})")
+        }
+    }
+
     /// A statement of this database, with its values in the order of `$1`, `$2`, ...
     pub fn statement<I>(&self, sql: impl Into<String>, values: I) -> Statement
     where

@@ -12,6 +12,7 @@
 //! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
 //! spinning on the file's lock, while readers have connections that never wait for them.
 
+pub mod audit;
 pub(crate) mod bulk;
 mod changes;
 pub mod claims;
@@ -19,13 +20,19 @@ mod definitions;
 mod dialect;
 mod error;
 pub mod handoffs;
+pub mod idempotency;
 pub mod leases;
 pub mod logs;
+pub mod namespaces;
 pub mod nodes;
 mod open;
+mod page;
 mod pauses;
+pub mod reads;
 pub mod recoveries;
 pub mod runs;
+pub mod schedules;
+pub mod workflows;
 
 use sea_orm::{
     DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
@@ -36,6 +43,7 @@ pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
 pub use error::{Constraint, StoreError};
 pub use open::{Migrations, Options};
+pub use page::{Page, Window};
 
 use crate::clock::Clock;
 

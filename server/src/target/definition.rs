@@ -17,7 +17,11 @@ pub enum Target {
 /// The target that does nothing: `{"noop": {}}`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Noop {}
+pub struct Noop {
+    /// For people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
 
 impl Target {
     /// The kind's name, as in the definition's key.

@@ -46,7 +46,7 @@ pub(crate) fn task(target: Target) -> Task {
 
 /// A task that does nothing.
 pub(crate) fn noop() -> Task {
-    task(Target::Noop(Noop {}))
+    task(Target::Noop(Noop::default()))
 }
 
 impl World {

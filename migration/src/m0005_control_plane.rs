@@ -1,0 +1,56 @@
+//! What the control plane reads by, and the namespace that everything begins in.
+//!
+//! The ledger's indexes are partial: the rows that the load is made of (fires that started, runs
+//! that succeeded) are in none of them, so they cost the hot path nothing.
+
+use sea_orm_migration::{prelude::*, sea_orm::prelude::Uuid};
+
+#[derive(DeriveMigrationName)]
+pub(crate) struct Migration;
+
+/// Key of the namespace `default`, the same everywhere.
+const DEFAULT: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0001;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        let insert = Query::insert()
+            .into_table("namespace")
+            .columns(["id", "name", "created_at"])
+            .values_panic([Uuid::from_u128(DEFAULT).into(), "default".into(), 0_i64.into()])
+            .to_owned();
+        schema.execute(insert).await?;
+        for statement in [
+            // Lists in the order of names without regard to case.
+            "CREATE INDEX schedule_list ON schedule (namespace_id, lower(name), id) \
+             WHERE deleted_at IS NULL",
+            "CREATE INDEX workflow_list ON workflow (namespace_id, lower(name), id) \
+             WHERE deleted_at IS NULL",
+            "CREATE INDEX workflow_module ON workflow (namespace_id, module) \
+             WHERE module IS NOT NULL",
+            // Runs that ended badly, newest first.
+            "CREATE INDEX run_failure ON run (namespace_id, finished_at) \
+             WHERE state IN ('failed', 'timed_out')",
+            // Fires that nobody made up for.
+            "CREATE INDEX fire_missed ON fire (decided_at) \
+             WHERE verdict IN ('missed', 'abandoned')",
+        ] {
+            schema.get_connection().execute_unprepared(statement).await?;
+        }
+        Ok(())
+    }
+
+    async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        for index in
+            ["fire_missed", "run_failure", "workflow_module", "workflow_list", "schedule_list"]
+        {
+            let drop = format!("DROP INDEX {index}");
+            schema.get_connection().execute_unprepared(&drop).await?;
+        }
+        let delete = Query::delete()
+            .from_table("namespace")
+            .and_where(Expr::col("id").eq(Uuid::from_u128(DEFAULT)))
+            .to_owned();
+        schema.execute(delete).await
+    }
+}

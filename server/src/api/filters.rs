@@ -1,0 +1,76 @@
+//! What lists can be narrowed by.
+
+use async_graphql::InputObject;
+use uuid::Uuid;
+
+use super::{fire::Verdict, run::RunState, scalar::Instant, schedule::ScheduleState};
+use crate::store::reads;
+
+/// Which schedules.
+#[derive(InputObject, Default)]
+pub(crate) struct ScheduleFilter {
+    /// Name or note contain it, in any case.
+    text: Option<String>,
+    tag: Option<String>,
+    state: Option<ScheduleState>,
+    /// By name.
+    workflow: Option<String>,
+}
+
+impl From<ScheduleFilter> for reads::schedules::Filter {
+    fn from(filter: ScheduleFilter) -> Self {
+        Self {
+            text: filter.text.filter(|text| !text.is_empty()),
+            tag: filter.tag,
+            standing: filter.state.map(Into::into),
+            workflow: filter.workflow,
+        }
+    }
+}
+
+/// Which runs.
+#[derive(InputObject, Default)]
+pub(crate) struct RunFilter {
+    states: Option<Vec<RunState>>,
+    schedule_id: Option<Uuid>,
+    /// Will still change.
+    live: Option<bool>,
+    /// Scheduled at this instant or later.
+    after: Option<Instant>,
+    /// Scheduled earlier.
+    before: Option<Instant>,
+}
+
+impl From<RunFilter> for reads::runs::Filter {
+    fn from(filter: RunFilter) -> Self {
+        Self {
+            states: filter.states.map(|states| states.into_iter().map(Into::into).collect()),
+            schedule_id: filter.schedule_id,
+            live: filter.live,
+            after: filter.after.map(Into::into),
+            before: filter.before.map(Into::into),
+        }
+    }
+}
+
+/// Which fires.
+#[derive(InputObject, Default)]
+pub(crate) struct FireFilter {
+    verdicts: Option<Vec<Verdict>>,
+    /// Scheduled at this instant or later.
+    after: Option<Instant>,
+    /// Scheduled earlier.
+    before: Option<Instant>,
+}
+
+impl From<FireFilter> for reads::fires::Filter {
+    fn from(filter: FireFilter) -> Self {
+        Self {
+            verdicts: filter
+                .verdicts
+                .map(|verdicts| verdicts.into_iter().map(Into::into).collect()),
+            after: filter.after.map(Into::into),
+            before: filter.before.map(Into::into),
+        }
+    }
+}

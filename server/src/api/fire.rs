@@ -1,0 +1,173 @@
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use entity::fire;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{NodeRow, RunRow, ScheduleRow},
+    run::Run,
+    scalar::Instant,
+    sentence,
+    timing::{FireKind, LOCAL},
+};
+
+/// One instant at which a schedule was due, or a range of instants of one fate.
+pub(crate) struct Fire(pub(crate) fire::Model);
+
+/// One instant at which a schedule was due, or a range of instants of one fate.
+#[Object]
+impl Fire {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn schedule_id(&self) -> Uuid {
+        self.0.schedule_id
+    }
+
+    async fn schedule_version(&self) -> i32 {
+        self.0.schedule_version
+    }
+
+    async fn scheduled_at(&self) -> Instant {
+        self.0.scheduled_at.into()
+    }
+
+    /// With jitter.
+    async fn due_at(&self) -> Instant {
+        self.0.due_at.into()
+    }
+
+    /// What the wall clock in the schedule's zone showed.
+    async fn local(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(self.wall_clock(cx).await?.0.format(LOCAL).to_string())
+    }
+
+    async fn offset(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(self.wall_clock(cx).await?.1.to_string())
+    }
+
+    async fn kind(&self) -> FireKind {
+        self.0.kind.into()
+    }
+
+    async fn verdict(&self) -> Verdict {
+        self.0.verdict.into()
+    }
+
+    async fn reason(&self) -> Reason {
+        Reason { code: self.0.reason.into(), text: sentence::of(&self.0) }
+    }
+
+    /// How many instants this row accounts for, from `scheduledAt` to `lastScheduledAt`: 1 unless
+    /// many were missed at once.
+    async fn count(&self) -> i64 {
+        self.0.count
+    }
+
+    async fn last_scheduled_at(&self) -> Instant {
+        self.0.last_scheduled_at.into()
+    }
+
+    async fn claimed_at(&self) -> Instant {
+        self.0.claimed_at.into()
+    }
+
+    async fn decided_at(&self) -> Option<Instant> {
+        self.0.decided_at.map(Into::into)
+    }
+
+    /// The node that claimed it.
+    async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let Some(id) = self.0.claimed_by else { return Ok(None) };
+        Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
+    }
+
+    async fn recovery_attempts(&self) -> i32 {
+        self.0.recovery_attempts
+    }
+
+    async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
+        let Some(id) = self.0.run_id else { return Ok(None) };
+        Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
+    }
+}
+
+impl Fire {
+    async fn wall_clock(
+        &self,
+        cx: &Context<'_>,
+    ) -> Result<(chrono::NaiveDateTime, chrono::FixedOffset)> {
+        let schedule = cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?;
+        let at = self.0.scheduled_at.utc();
+        let zone = schedule.as_ref().map_or("UTC", |row| &row.zone);
+        Ok(timetable::wall_clock(zone, at).unwrap_or_else(|| (at.naive_utc(), utc())))
+    }
+}
+
+fn utc() -> chrono::FixedOffset {
+    chrono::Offset::fix(&chrono::Utc)
+}
+
+/// What became of a fire.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "fire::Verdict")]
+pub(crate) enum Verdict {
+    /// The intent is written, the hand-off is not: nothing runs yet.
+    Pending,
+    /// Handed over: there is a run.
+    Started,
+    /// Decided not to run.
+    Skipped,
+    /// Nobody claimed it in time, and the policy does not make up for it.
+    Missed,
+    /// Missed, and a later fire ran for it.
+    Collapsed,
+    /// Could not be handed over within the limits of recovery.
+    Abandoned,
+}
+
+/// Why it became that.
+#[derive(SimpleObject)]
+pub(crate) struct Reason {
+    code: ReasonCode,
+    /// For people.
+    text: String,
+}
+
+/// Why a fire became what it is.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "fire::Reason")]
+pub(crate) enum ReasonCode {
+    /// Started when it was due.
+    OnTime,
+    /// Missed, and started later by the catch-up policy.
+    CaughtUp,
+    /// Started by recovery after its hand-off was lost.
+    Recovered,
+    /// A run of the same schedule was alive.
+    Overlap,
+    /// The schedule was paused.
+    Paused,
+    /// Its start deadline had passed.
+    Deadline,
+    /// The schedule was paused between claim and hand-off.
+    Disabled,
+    /// The schedule was deleted between claim and hand-off.
+    Deleted,
+    /// The schedule was edited between claim and hand-off.
+    StaleVersion,
+    /// No scheduler claimed it in time.
+    Outage,
+    /// Missed longer ago than the catch-up window.
+    CatchUpWindow,
+    /// Missed, and over the number that the catch-up policy runs.
+    CatchUpLimit,
+    /// Recovery tried as often as it may.
+    AttemptsExhausted,
+    /// Recovery found it too late.
+    TooOld,
+    /// Claimed, waiting for the hand-off.
+    AwaitingHandoff,
+}

@@ -1,0 +1,112 @@
+//! Reading a feed on and on: woken by writes, at most one read in a while, nothing lost and
+//! nothing twice.
+//!
+//! The follower is registered before its first read, and marks the wake-ups as seen before each
+//! read: a write that the read did not see wakes it again. A slow poll stands behind that, for
+//! writes of other processes.
+
+use std::{collections::VecDeque, time::Duration, time::Instant};
+
+use futures::{future::BoxFuture, stream::BoxStream};
+use tokio::sync::watch;
+
+use crate::{clock::Clock, store::StoreError};
+
+/// Not more than one read in so long, however many writes there are.
+const PACE: Duration = Duration::from_millis(50);
+/// Looked at even if nobody called.
+const POLL: Duration = Duration::from_secs(1);
+
+/// What one read of a feed gives.
+pub(super) struct Read<P, T> {
+    pub(super) rows: Vec<T>,
+    /// Where to read on.
+    pub(super) position: P,
+    /// Whether more is waiting there already.
+    pub(super) more: bool,
+    /// Whether nothing will ever come after these rows.
+    pub(super) ended: bool,
+}
+
+/// Reads a feed from a position on.
+pub(super) type Reader<P, T> =
+    Box<dyn FnMut(P) -> BoxFuture<'static, Result<Read<P, T>, StoreError>> + Send>;
+
+struct Follower<P, T> {
+    read: Reader<P, T>,
+    changes: watch::Receiver<u64>,
+    position: P,
+    waiting: VecDeque<T>,
+    caught_up: bool,
+    ended: bool,
+    last_read: Option<Instant>,
+}
+
+/// The rows of the feed from `position` on. Ends with the feed, or after an error.
+pub(super) fn follow<P, T>(
+    changes: watch::Receiver<u64>,
+    position: P,
+    read: Reader<P, T>,
+) -> BoxStream<'static, Result<T, StoreError>>
+where
+    P: Copy + Send + 'static,
+    T: Send + 'static,
+{
+    let follower = Follower {
+        read,
+        changes,
+        position,
+        waiting: VecDeque::new(),
+        caught_up: false,
+        ended: false,
+        last_read: None,
+    };
+    Box::pin(futures::stream::unfold(follower, |mut follower| async {
+        let next = follower.next().await?;
+        Some((next, follower))
+    }))
+}
+
+impl<P: Copy, T> Follower<P, T> {
+    async fn next(&mut self) -> Option<Result<T, StoreError>> {
+        loop {
+            if let Some(row) = self.waiting.pop_front() {
+                return Some(Ok(row));
+            }
+            if self.ended {
+                return None;
+            }
+            self.pause().await;
+            self.changes.mark_unchanged();
+            match (self.read)(self.position).await {
+                Ok(read) => {
+                    self.position = read.position;
+                    self.caught_up = !read.more;
+                    self.ended = read.ended;
+                    self.waiting.extend(read.rows);
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+
+    /// Waits until there may be something to read, and until the last read is long enough ago.
+    ///
+    /// This is real time, whatever the application's clock shows: it spares the database, and
+    /// decides nothing.
+    async fn pause(&mut self) {
+        let clock = Clock::system();
+        if self.caught_up {
+            // A closed channel cannot be: the store that we read from holds its other end.
+            let _ = clock.timeout(POLL, self.changes.changed()).await;
+            let since = self.last_read.map_or(PACE, |last| last.elapsed());
+            if let Some(left) = PACE.checked_sub(since) {
+                clock.sleep(left).await;
+            }
+        }
+        self.last_read = Some(clock.instant());
+    }
+}

@@ -1,0 +1,49 @@
+//! The control plane: GraphQL over the store's reads and the engine's commands.
+//!
+//! Promises: nothing is answered to nobody, since every root field but `me` asks for a right
+//! before it reads; every list is bounded and every cursor stays valid; a refusal carries a code
+//! and what a form needs, and nothing of the inside. It decides nothing: what is written goes
+//! through `engine::commands`, when a schedule fires is asked of `timetable`.
+//!
+//! Its types are structs of its own, one noun a file. A hop from a list to one row goes through a
+//! loader, so a page costs the same number of statements however long it is.
+//!
+//! - `schema`: limits, and the text that `server/schema.graphql` keeps
+//! - `query`, `mutation`, `subscription`: the roots
+//! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
+//! - `follow`: reading a feed on and on
+//! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`: the nouns
+//! - `overview`, `health`, `viewer`: the rest
+//! - `schedule_input`, `task_input`, `filters`: what comes in
+//! - `sentence`: why a fire became what it is, in words
+//! - `scalar`: instants
+
+mod context;
+mod error;
+mod filters;
+mod fire;
+mod follow;
+mod health;
+mod loaders;
+mod log;
+mod mutation;
+mod overview;
+mod page;
+mod query;
+mod run;
+mod scalar;
+mod schedule;
+mod schedule_input;
+mod schema;
+mod sentence;
+mod subscription;
+mod target;
+mod task_input;
+mod timing;
+mod viewer;
+mod workflow;
+
+pub use mutation::Mutation;
+pub use query::Query;
+pub use schema::{Schema, schema, sdl};
+pub use subscription::Subscription;

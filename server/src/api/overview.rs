@@ -1,0 +1,152 @@
+use std::cmp::Reverse;
+
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use chrono::TimeDelta;
+use entity::{Timestamp, node};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    page::{bounded, cost},
+    run::Run,
+    scalar::Instant,
+    schedule::{Schedule, Tally},
+    timing::Timing,
+};
+use crate::store::reads::{overview, tally};
+
+/// A namespace at a glance.
+pub(crate) struct Overview {
+    namespace: Uuid,
+    counts: overview::Counts,
+}
+
+impl Overview {
+    /// As of now.
+    pub(crate) async fn now(cx: &Context<'_>, namespace: Uuid) -> Result<Self> {
+        Ok(Self { namespace, counts: overview::counts(cx.store(), namespace).await? })
+    }
+}
+
+/// A day before now.
+fn yesterday(cx: &Context<'_>) -> Timestamp {
+    (cx.commands().clock.now() - TimeDelta::hours(24)).into()
+}
+
+/// A namespace at a glance.
+#[Object]
+impl Overview {
+    async fn schedules(&self) -> i64 {
+        self.counts.schedules
+    }
+
+    async fn active_schedules(&self) -> i64 {
+        self.counts.active
+    }
+
+    async fn paused_schedules(&self) -> i64 {
+        self.counts.paused
+    }
+
+    async fn live_runs(&self) -> i64 {
+        self.counts.live_runs
+    }
+
+    /// Over the last 24 hours.
+    async fn tally(&self, cx: &Context<'_>) -> Result<Tally> {
+        Ok(tally::of_namespace(cx.store(), self.namespace, yesterday(cx)).await?.into())
+    }
+
+    /// The next fires of all schedules, soonest first.
+    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    async fn upcoming(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 10)] first: i32,
+    ) -> Result<Vec<Upcoming>> {
+        let limit = bounded("first", first)?;
+        // The next n fires of all are among the next n fires of the n schedules that come next.
+        let rows = overview::soonest(cx.store(), self.namespace, limit).await?;
+        let wanted = usize::try_from(limit).unwrap_or_default();
+        let mut heads = std::collections::BinaryHeap::new();
+        let mut tables = Vec::with_capacity(rows.len());
+        for (index, row) in rows.iter().enumerate() {
+            let table = Timing::of(row).timetable(cx).ok();
+            if let Some(at) = row.next_scheduled_at {
+                heads.push(Reverse((at.utc(), index)));
+            }
+            tables.push(table);
+        }
+        let mut upcoming = Vec::with_capacity(wanted);
+        while upcoming.len() < wanted {
+            let Some(Reverse((at, index))) = heads.pop() else { break };
+            upcoming.push(Upcoming { at: at.into(), schedule: Schedule(rows[index].clone()) });
+            let next = tables[index].as_ref().and_then(|table| table.next(at));
+            heads.extend(next.map(|fire| Reverse((fire.at, index))));
+        }
+        Ok(upcoming)
+    }
+
+    /// Runs that ended badly in the last 24 hours, newest first.
+    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    async fn failures(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 10)] first: i32,
+    ) -> Result<Vec<Run>> {
+        let limit = bounded("first", first)?;
+        let rows = overview::failures(cx.store(), self.namespace, yesterday(cx), limit).await?;
+        Ok(rows.into_iter().map(Run).collect())
+    }
+
+    /// Alive, or gone within a day.
+    async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
+        let runs = overview::runs_by_node(cx.store()).await?;
+        let node = |row: node::Model| Node {
+            runs: runs.get(&row.id).copied().unwrap_or(0),
+            id: row.id,
+            name: row.name,
+            state: row.state.into(),
+            started_at: row.started_at.into(),
+            heartbeat_at: row.heartbeat_at.into(),
+            capacity: row.capacity,
+            version: row.version,
+        };
+        Ok(overview::nodes(cx.store()).await?.into_iter().map(node).collect())
+    }
+}
+
+/// A fire to come.
+#[derive(SimpleObject)]
+pub(crate) struct Upcoming {
+    at: Instant,
+    schedule: Schedule,
+}
+
+/// One life of a server process.
+#[derive(SimpleObject)]
+pub(crate) struct Node {
+    id: Uuid,
+    name: String,
+    state: NodeState,
+    started_at: Instant,
+    heartbeat_at: Instant,
+    /// At work on it.
+    runs: i64,
+    /// How many it takes at once.
+    capacity: i32,
+    version: String,
+}
+
+/// Whether it can hold anything.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "node::State")]
+pub(crate) enum NodeState {
+    /// Its heartbeat is fresh.
+    Alive,
+    /// It said goodbye.
+    Left,
+    /// Its heartbeat expired.
+    Dead,
+}

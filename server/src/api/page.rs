@@ -1,0 +1,97 @@
+//! Relay pages: bounded, by opaque cursors that stay valid while rows come and go.
+
+use async_graphql::{
+    ObjectType, OutputType,
+    connection::{Connection, Edge, EmptyFields},
+};
+
+use super::error::Result;
+use crate::{
+    engine::commands::BadInput,
+    store::{Page, Window},
+};
+
+/// What a list gives without being told how much.
+const USUAL: i32 = 50;
+/// The most that a list gives.
+const MOST: i32 = 200;
+
+/// The arguments of a list.
+#[derive(Default)]
+pub(crate) struct Paging {
+    pub(crate) first: Option<i32>,
+    pub(crate) after: Option<String>,
+    pub(crate) last: Option<i32>,
+    pub(crate) before: Option<String>,
+}
+
+impl Paging {
+    /// A list that is only read forward.
+    pub(crate) fn forward(first: Option<i32>, after: Option<String>) -> Self {
+        Self { first, after, ..Self::default() }
+    }
+
+    /// The rows that are asked for. `decode` reads a cursor of this list.
+    pub(crate) fn window<K>(self, decode: impl Fn(&str) -> Option<K>) -> Result<Window<K>> {
+        if let (Some(_), Some(last)) = (self.first, self.last) {
+            let help = "give one of the two";
+            return Err(BadInput::new("last", last, "is given beside 'first'", help).into());
+        }
+        let (field, count) = match self.last {
+            Some(last) => ("last", last),
+            None => ("first", self.first.unwrap_or(USUAL)),
+        };
+        let key = |field: &str, cursor: Option<String>| match cursor {
+            None => Ok(None),
+            Some(text) => decode(&text).map(Some).ok_or_else(|| {
+                let help = "give a cursor that this list gave out, or leave it out";
+                BadInput::new(field, &text, "is not a cursor of this list", help)
+            }),
+        };
+        Ok(Window {
+            limit: bounded(field, count)?,
+            after: key("after", self.after)?,
+            before: key("before", self.before)?,
+            from_end: self.last.is_some(),
+        })
+    }
+}
+
+/// A number of rows within the limit.
+pub(crate) fn bounded(field: &str, count: i32) -> Result<u64> {
+    match u64::try_from(count) {
+        Ok(limit) if (1..=MOST).contains(&count) => Ok(limit),
+        _ => {
+            let problem = if count > MOST { "is too large" } else { "is too small" };
+            Err(BadInput::new(field, count, problem, format!("give 1 to {MOST}")).into())
+        }
+    }
+}
+
+/// What a list may cost: so many times what one of its rows costs.
+pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
+    let count = last.or(first).unwrap_or(USUAL).clamp(1, MOST);
+    usize::try_from(count).unwrap_or(1).saturating_mul(row)
+}
+
+/// The answer for a page of rows.
+pub(crate) fn connection<T, N: OutputType>(
+    page: Page<T>,
+    cursor: impl Fn(&T) -> String,
+    node: impl Fn(T) -> N,
+) -> Connection<String, N> {
+    connection_with(page, EmptyFields, cursor, node)
+}
+
+/// The same with more fields beside the page.
+pub(crate) fn connection_with<T, N: OutputType, F: ObjectType>(
+    page: Page<T>,
+    fields: F,
+    cursor: impl Fn(&T) -> String,
+    node: impl Fn(T) -> N,
+) -> Connection<String, N, F> {
+    let mut connection =
+        Connection::with_additional_fields(page.has_previous, page.has_next, fields);
+    connection.edges.extend(page.rows.into_iter().map(|row| Edge::new(cursor(&row), node(row))));
+    connection
+}

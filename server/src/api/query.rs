@@ -1,0 +1,272 @@
+use async_graphql::{Context, Object, connection::Connection};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    filters::{FireFilter, RunFilter, ScheduleFilter},
+    fire::Fire,
+    health::Health,
+    log::LogLine,
+    overview::Overview,
+    page::{Paging, connection, connection_with, cost},
+    run::Run,
+    scalar::Instant,
+    schedule::Schedule,
+    timing::{self, SchedulePreview, TimingInput, TimingWarning},
+    viewer::Viewer,
+    workflow::Workflow,
+};
+use crate::{
+    engine::commands::{BadInput, CommandError},
+    store::{reads, schedules, workflows},
+};
+
+/// What can be read.
+pub struct Query;
+
+/// What can be read.
+#[Object]
+impl Query {
+    /// Who is asking; null without a session or token. Everything else needs one.
+    async fn me(&self, cx: &Context<'_>) -> Option<Viewer> {
+        cx.who().map(Into::into)
+    }
+
+    /// By name, without regard to case.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn schedules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        filter: Option<ScheduleFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<String, Schedule, ScheduleTotal>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let filter = filter.unwrap_or_default().into();
+        let window = Paging { first, after, last, before }.window(name_key)?;
+        let page = reads::schedules::page(cx.store(), namespace, &filter, &window).await?;
+        let total = ScheduleTotal { namespace, filter };
+        Ok(connection_with(page, total, |row| name_cursor(row.id, &row.name), Schedule))
+    }
+
+    /// By key, or by name.
+    async fn schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Option<Uuid>,
+        #[graphql(default = "default")] namespace: String,
+        name: Option<String>,
+    ) -> Result<Option<Schedule>> {
+        cx.viewer()?;
+        let connection = cx.store().read();
+        let found = match (id, name) {
+            (Some(id), None) => {
+                let row = schedules::by_id(connection, id).await?;
+                row.filter(|row| row.deleted_at.is_none())
+            }
+            (None, Some(name)) => {
+                let namespace = namespace_id(cx, &namespace).await?;
+                schedules::by_name(connection, namespace, &name).await?
+            }
+            (Some(_), Some(name)) => {
+                let help = "give one of the two";
+                return Err(BadInput::new("name", name, "is given beside 'id'", help).into());
+            }
+            (None, None) => {
+                return Err(BadInput::new("id", "", "is missing", "give an id or a name").into());
+            }
+        };
+        Ok(found.map(Schedule))
+    }
+
+    /// What a timing would do, before it is saved: never an error for a bad timing, see `problem`.
+    #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    async fn schedule_preview(
+        &self,
+        cx: &Context<'_>,
+        timing: TimingInput,
+        from: Option<Instant>,
+        #[graphql(default = 10)] count: i32,
+        #[graphql(
+            desc = "The schedule that is edited, if one is: it decides what `H` stands for and \
+                    where `@every` counts from."
+        )]
+        schedule_id: Option<Uuid>,
+    ) -> Result<SchedulePreview> {
+        cx.viewer()?;
+        let like = edited(cx, schedule_id).await?;
+        let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
+        match timing::compile(cx, timing, like.as_ref()) {
+            Ok(timetable) => SchedulePreview::of(&timetable, from, count),
+            Err(problem) => Ok(SchedulePreview::refused(problem)),
+        }
+    }
+
+    /// What is valid in a timing and likely not meant.
+    async fn lint(
+        &self,
+        cx: &Context<'_>,
+        timing: TimingInput,
+        #[graphql(desc = "The schedule that is edited, if one is.")] schedule_id: Option<Uuid>,
+    ) -> Result<Vec<TimingWarning>> {
+        cx.viewer()?;
+        let like = edited(cx, schedule_id).await?;
+        let timetable = timing::compile(cx, timing, like.as_ref())?;
+        Ok(timing::lint(&timetable, cx.commands().clock.now()))
+    }
+
+    /// By name, without regard to case.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn workflows(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<String, Workflow>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(name_key)?;
+        let page = workflows::page(cx.store().read(), namespace, &window).await?;
+        Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
+    }
+
+    async fn workflow(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+    ) -> Result<Option<Workflow>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let row = workflows::by_name(cx.store().read(), namespace, &name).await?;
+        Ok(row.map(Workflow::current))
+    }
+
+    /// Newest first.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn runs(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        filter: Option<RunFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<String, Run>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let key = |text: &str| Uuid::try_parse(text).ok();
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = filter.unwrap_or_default().into();
+        let page = reads::runs::page(cx.store(), namespace, &filter, &window).await?;
+        Ok(connection(page, |row| row.id.simple().to_string(), Run))
+    }
+
+    async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
+        cx.viewer()?;
+        Ok(reads::runs::by_id(cx.store(), id).await?.map(Run))
+    }
+
+    /// The ledger of a schedule, newest first.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn fires(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        filter: Option<FireFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<String, Fire>> {
+        cx.viewer()?;
+        let key = |text: &str| text.parse().ok().map(Timestamp);
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = filter.unwrap_or_default().into();
+        let page = reads::fires::page(cx.store(), schedule_id, &filter, &window).await?;
+        Ok(connection(page, |row| row.scheduled_at.0.to_string(), Fire))
+    }
+
+    /// A page of a run's log, oldest first.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn task_log(
+        &self,
+        cx: &Context<'_>,
+        run_id: Uuid,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<String, LogLine>> {
+        cx.viewer()?;
+        let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
+        let page = reads::logs::page(cx.store(), run_id, &window).await?;
+        Ok(connection(page, |row| row.seq.to_string(), Into::into))
+    }
+
+    /// The IANA zones that a schedule may name.
+    async fn timezones(&self, cx: &Context<'_>) -> Result<Vec<&'static str>> {
+        cx.viewer()?;
+        Ok(timetable::zone_names().collect())
+    }
+
+    /// Whether all is well, in one namespace or in all.
+    async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
+        cx.viewer()?;
+        Health::now(cx, namespace).await
+    }
+
+    async fn overview(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Overview> {
+        cx.viewer()?;
+        Overview::now(cx, namespace_id(cx, &namespace).await?).await
+    }
+}
+
+/// Counted when it is asked for.
+pub(crate) struct ScheduleTotal {
+    namespace: Uuid,
+    filter: reads::schedules::Filter,
+}
+
+#[Object]
+impl ScheduleTotal {
+    /// Counted to 10,000 at the most.
+    async fn total_count(&self, cx: &Context<'_>) -> Result<i64> {
+        let (namespace, filter) = (self.namespace, &self.filter);
+        Ok(reads::schedules::count(cx.store(), namespace, filter, 10_000).await?)
+    }
+}
+
+/// The namespace of that name.
+pub(super) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {
+    Ok(cx.commands().namespace(cx.store().read(), name).await?)
+}
+
+async fn edited(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<entity::schedule::Model>> {
+    let Some(id) = id else { return Ok(None) };
+    let row = schedules::by_id(cx.store().read(), id).await?;
+    Ok(Some(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
+}
+
+/// The cursor of a list by name: the key and the name as the list orders it.
+fn name_cursor(id: Uuid, name: &str) -> String {
+    format!("{}{}", id.simple(), name.to_lowercase())
+}
+
+fn name_key(cursor: &str) -> Option<(String, Uuid)> {
+    let (id, name) = cursor.split_at_checked(32)?;
+    Some((name.to_owned(), Uuid::try_parse(id).ok()?))
+}

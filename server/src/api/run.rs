@@ -1,0 +1,249 @@
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
+use entity::{run, task_run};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    fire::Fire,
+    loaders::{FireRow, NamespaceName, NodeRow, ScheduleRow, TaskRuns},
+    scalar::Instant,
+    schedule::Schedule,
+    workflow::Workflow,
+};
+
+/// One execution of a workflow.
+pub(crate) struct Run(pub(crate) run::Model);
+
+/// One execution of a workflow.
+#[Object]
+impl Run {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    /// The schedule that it belongs to, deleted or not.
+    async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
+        let Some(id) = self.0.schedule_id else { return Ok(None) };
+        Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
+    }
+
+    /// With the definition that this run keeps to its end.
+    async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
+        Workflow::load(cx, self.0.workflow_id, Some(self.0.workflow_version)).await
+    }
+
+    async fn workflow_version(&self) -> i32 {
+        self.0.workflow_version
+    }
+
+    async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
+        let Some(id) = self.0.fire_id else { return Ok(None) };
+        Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
+    }
+
+    async fn trigger(&self) -> RunTrigger {
+        self.0.trigger.into()
+    }
+
+    async fn state(&self) -> RunState {
+        self.0.state.into()
+    }
+
+    async fn scheduled_at(&self) -> Instant {
+        self.0.scheduled_at.into()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// Not started before.
+    async fn available_at(&self) -> Instant {
+        self.0.available_at.into()
+    }
+
+    async fn started_at(&self) -> Option<Instant> {
+        self.0.started_at.map(Into::into)
+    }
+
+    async fn finished_at(&self) -> Option<Instant> {
+        self.0.finished_at.map(Into::into)
+    }
+
+    /// From due to first start.
+    async fn lateness_ms(&self) -> Option<i64> {
+        self.0.started_at.map(|started| started.0 - self.0.due_at.0)
+    }
+
+    async fn duration_ms(&self) -> Option<i64> {
+        Some(self.0.finished_at?.0 - self.0.started_at?.0)
+    }
+
+    /// The current one, from 1; 0 before the first.
+    async fn attempt(&self) -> i32 {
+        self.0.attempt
+    }
+
+    async fn max_attempts(&self) -> i32 {
+        self.0.max_attempts
+    }
+
+    async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        node_name(cx, self.0.node_id).await
+    }
+
+    /// Why it ended badly.
+    async fn error(&self) -> Option<&str> {
+        self.0.error.as_deref()
+    }
+
+    async fn cancel(&self) -> Option<Cancel> {
+        let at = self.0.cancel_requested_at?;
+        Some(Cancel {
+            by: self.0.cancel_by.clone().unwrap_or_default(),
+            reason: self.0.cancel_reason.clone(),
+            at: at.into(),
+        })
+    }
+
+    async fn context(&self) -> &serde_json::Value {
+        &self.0.context
+    }
+
+    async fn is_recovery(&self) -> bool {
+        self.0.is_recovery
+    }
+
+    /// The same over all attempts, for the receiver.
+    async fn idempotency_key(&self) -> &str {
+        &self.0.idempotency_key
+    }
+
+    /// The run that this one does again.
+    async fn retry_of(&self) -> Option<Uuid> {
+        self.0.retry_of
+    }
+
+    /// Its attempts, in order.
+    async fn task_runs(&self, cx: &Context<'_>) -> Result<Vec<TaskRun>> {
+        let rows = cx.rows().load_one(TaskRuns(self.0.id)).await?.unwrap_or_default();
+        Ok(rows.into_iter().map(TaskRun).collect())
+    }
+}
+
+async fn node_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(cx.rows().load_one(NodeRow(id)).await?.map(|node| node.name))
+}
+
+/// Where a run stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "run::State")]
+pub(crate) enum RunState {
+    /// Waits for a node with room.
+    Queued,
+    /// A node works on it.
+    Running,
+    /// An attempt failed; waits for the next.
+    Retrying,
+    /// Done.
+    Succeeded,
+    /// All attempts failed.
+    Failed,
+    /// The last attempt took too long.
+    TimedOut,
+    /// Stopped by somebody.
+    Cancelled,
+}
+
+/// What started a run.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "run::Trigger")]
+pub(crate) enum RunTrigger {
+    /// A fire.
+    Schedule,
+    /// A person or a tool.
+    Manual,
+    /// Somebody had a settled run done again.
+    Retry,
+}
+
+/// Who asked to stop a run, and why.
+#[derive(SimpleObject)]
+pub(crate) struct Cancel {
+    by: String,
+    reason: Option<String>,
+    at: Instant,
+}
+
+/// One attempt at one task of a run.
+pub(crate) struct TaskRun(task_run::Model);
+
+/// One attempt at one task of a run.
+#[Object]
+impl TaskRun {
+    async fn id(&self) -> ID {
+        ID(format!("{}.{}.{}", self.0.run_id.simple(), self.0.task, self.0.attempt))
+    }
+
+    async fn task(&self) -> &str {
+        &self.0.task
+    }
+
+    async fn attempt(&self) -> i32 {
+        self.0.attempt
+    }
+
+    async fn state(&self) -> TaskRunState {
+        self.0.state.into()
+    }
+
+    async fn started_at(&self) -> Instant {
+        self.0.started_at.into()
+    }
+
+    async fn finished_at(&self) -> Option<Instant> {
+        self.0.finished_at.map(Into::into)
+    }
+
+    async fn duration_ms(&self) -> Option<i64> {
+        self.0.finished_at.map(|finished| finished.0 - self.0.started_at.0)
+    }
+
+    async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        node_name(cx, Some(self.0.node_id)).await
+    }
+
+    /// Why it ended badly.
+    async fn error(&self) -> Option<&str> {
+        self.0.error.as_deref()
+    }
+
+    /// What the target gave back.
+    async fn output(&self) -> Option<&serde_json::Value> {
+        self.0.output.as_ref()
+    }
+}
+
+/// Where an attempt stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "task_run::State")]
+pub(crate) enum TaskRunState {
+    /// At work.
+    Running,
+    /// Done.
+    Succeeded,
+    /// Ended badly.
+    Failed,
+    /// Took too long.
+    TimedOut,
+    /// Stopped by somebody.
+    Cancelled,
+    /// The node that ran it died.
+    Lost,
+}

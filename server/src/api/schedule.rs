@@ -1,0 +1,265 @@
+use async_graphql::{Context, Enum, Object, SimpleObject, connection::Connection};
+use entity::{schedule, schedule_version};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{DayTally, LastRun, LiveRuns, NamespaceName},
+    page::{Paging, connection, cost},
+    run::Run,
+    scalar::Instant,
+    timing::{self, PreviewFire, Timing},
+    workflow::Workflow,
+};
+use crate::store::{
+    reads::{schedules::Standing, tally},
+    schedules,
+};
+
+/// When to do it: timing, policies and context, pointing at a workflow.
+pub(crate) struct Schedule(pub(crate) schedule::Model);
+
+/// When to do it: timing, policies and context, pointing at a workflow.
+#[Object]
+impl Schedule {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    async fn note(&self) -> &str {
+        &self.0.note
+    }
+
+    async fn tags(&self) -> &[String] {
+        &self.0.tags.0
+    }
+
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    async fn state(&self) -> ScheduleState {
+        if !self.0.enabled {
+            ScheduleState::Paused
+        } else if self.0.next_scheduled_at.is_none() {
+            ScheduleState::Finished
+        } else {
+            ScheduleState::Active
+        }
+    }
+
+    async fn pause(&self) -> Option<Pause> {
+        let at = self.0.paused_at.filter(|_| !self.0.enabled)?;
+        Some(Pause {
+            reason: self.0.paused_reason.clone().unwrap_or_default(),
+            by: self.0.paused_by.clone().unwrap_or_default(),
+            at: at.into(),
+            until: self.0.paused_until.map(Into::into),
+        })
+    }
+
+    async fn timing(&self) -> Timing {
+        Timing::of(&self.0)
+    }
+
+    async fn workflow(&self, cx: &Context<'_>) -> Result<Workflow> {
+        Workflow::load(cx, self.0.workflow_id, None).await
+    }
+
+    async fn misfire(&self) -> Misfire {
+        Misfire {
+            catch_up: self.0.catch_up.into(),
+            grace_seconds: self.0.grace_ms / 1_000,
+            max: self.0.catch_up_max,
+            spacing_seconds: self.0.catch_up_spacing_ms / 1_000,
+            window_seconds: self.0.catch_up_window_ms / 1_000,
+        }
+    }
+
+    async fn overlap(&self) -> OverlapPolicy {
+        self.0.overlap.into()
+    }
+
+    async fn start_deadline_seconds(&self) -> Option<i64> {
+        self.0.start_deadline_ms.map(|ms| ms / 1_000)
+    }
+
+    async fn context(&self) -> &serde_json::Value {
+        &self.0.context
+    }
+
+    /// The next instant of the timing; null while it is paused.
+    async fn next_fire_at(&self) -> Option<Instant> {
+        self.0.next_scheduled_at.filter(|_| self.0.enabled).map(Into::into)
+    }
+
+    /// The last instant of the timing that the ledger accounts for.
+    async fn last_fire_at(&self) -> Option<Instant> {
+        self.0.last_fire_at.map(Into::into)
+    }
+
+    /// What the timing says from an instant on, paused or not.
+    #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    async fn next_fires(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 10)] count: i32,
+        from: Option<Instant>,
+    ) -> Result<Vec<PreviewFire>> {
+        let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
+        match Timing::of(&self.0).timetable(cx) {
+            Ok(timetable) => timing::next(&timetable, from, count),
+            // The warnings say why there are none.
+            Err(_) => Ok(vec![]),
+        }
+    }
+
+    async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
+        Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
+    }
+
+    async fn live_runs(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0))
+    }
+
+    /// Over the last 24 hours.
+    async fn tally(&self, cx: &Context<'_>) -> Result<Tally> {
+        Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
+    }
+
+    /// The definitions it has had, newest first.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn versions(
+        &self,
+        cx: &Context<'_>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<String, ScheduleVersion>> {
+        let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
+        let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;
+        Ok(connection(page, |row| row.version.to_string(), Into::into))
+    }
+
+    /// The module file that declares it, if one does.
+    async fn module(&self) -> Option<&str> {
+        self.0.module.as_deref()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    async fn updated_at(&self) -> Instant {
+        self.0.updated_at.into()
+    }
+}
+
+/// Where a schedule stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "Standing")]
+pub(crate) enum ScheduleState {
+    /// It will fire.
+    Active,
+    /// Somebody paused it.
+    Paused,
+    /// No fire is left: past `endAt`, or every instant has gone by.
+    Finished,
+}
+
+/// Who stopped it from firing, and why.
+#[derive(SimpleObject)]
+pub(crate) struct Pause {
+    reason: String,
+    by: String,
+    at: Instant,
+    /// It resumes by itself.
+    until: Option<Instant>,
+}
+
+/// What to do about fires that were missed.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "schedule::CatchUp")]
+pub(crate) enum CatchUp {
+    /// None of them runs.
+    Skip,
+    /// The last of them runs, for all.
+    Latest,
+    /// Each of them runs, up to a limit.
+    All,
+}
+
+/// What to do about a fire while a run of the schedule is alive.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "schedule::Overlap")]
+pub(crate) enum OverlapPolicy {
+    /// The fire is skipped.
+    Skip,
+    /// Both run.
+    Allow,
+}
+
+/// What to do about fires that were missed.
+#[derive(SimpleObject)]
+pub(crate) struct Misfire {
+    catch_up: CatchUp,
+    /// A fire that is claimed later than this was missed.
+    grace_seconds: i64,
+    /// Only for ALL: how many at the most.
+    max: i32,
+    /// Only for ALL: between two of them.
+    spacing_seconds: i64,
+    /// What was missed longer ago than this never runs.
+    window_seconds: i64,
+}
+
+/// Fires of a period by what became of them. One whose run was cancelled is in none.
+#[derive(SimpleObject)]
+pub(crate) struct Tally {
+    succeeded: i64,
+    /// Failed or timed out.
+    failed: i64,
+    /// On their way or at work.
+    running: i64,
+    skipped: i64,
+    /// Missed, collapsed into a later one, or abandoned.
+    missed: i64,
+}
+
+impl From<tally::Tally> for Tally {
+    fn from(tally: tally::Tally) -> Self {
+        let tally::Tally { succeeded, failed, running, skipped, missed } = tally;
+        Self { succeeded, failed, running, skipped, missed }
+    }
+}
+
+/// A definition that a schedule has had.
+#[derive(SimpleObject)]
+pub(crate) struct ScheduleVersion {
+    version: i32,
+    by: String,
+    at: Instant,
+    /// What changed, in words.
+    change: String,
+    snapshot: serde_json::Value,
+}
+
+impl From<schedule_version::Model> for ScheduleVersion {
+    fn from(row: schedule_version::Model) -> Self {
+        Self {
+            version: row.version,
+            by: row.changed_by,
+            at: row.changed_at.into(),
+            change: row.change,
+            snapshot: row.snapshot,
+        }
+    }
+}

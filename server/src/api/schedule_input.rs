@@ -1,0 +1,149 @@
+//! Schedules as a form sends them.
+
+use async_graphql::{InputObject, MaybeUndefined};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    schedule::{CatchUp, OverlapPolicy},
+    task_input::TaskInput,
+    timing::TimingInput,
+};
+use crate::engine::{
+    Task,
+    commands::{self, BadInput, Edit, NewSchedule, Spec, Work},
+};
+
+/// A schedule to be made.
+#[derive(InputObject)]
+pub(crate) struct CreateScheduleInput {
+    #[graphql(default = "default")]
+    namespace: String,
+    name: String,
+    #[graphql(default)]
+    note: String,
+    tags: Option<Vec<String>>,
+    timing: TimingInput,
+    /// An existing workflow's name; or give `task`.
+    workflow: Option<String>,
+    /// A task of its own: makes a workflow with the schedule's name.
+    task: Option<TaskInput>,
+    misfire: Option<MisfireInput>,
+    #[graphql(default_with = "OverlapPolicy::Skip")]
+    overlap: OverlapPolicy,
+    start_deadline_seconds: Option<i64>,
+    context: Option<serde_json::Value>,
+    #[graphql(default)]
+    paused: bool,
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateScheduleInput {
+    id: Uuid,
+    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    expected_version: i32,
+    name: Option<String>,
+    note: Option<String>,
+    tags: Option<Vec<String>>,
+    timing: Option<TimingInput>,
+    workflow: Option<String>,
+    task: Option<TaskInput>,
+    misfire: Option<MisfireInput>,
+    overlap: Option<OverlapPolicy>,
+    /// Null takes it away.
+    start_deadline_seconds: MaybeUndefined<i64>,
+    context: Option<serde_json::Value>,
+    reason: Option<String>,
+}
+
+/// What to do about fires that are missed.
+#[derive(InputObject)]
+pub(crate) struct MisfireInput {
+    #[graphql(default_with = "CatchUp::Latest")]
+    catch_up: CatchUp,
+    #[graphql(default = 300)]
+    grace_seconds: i64,
+    #[graphql(default = 100)]
+    max: i64,
+    #[graphql(default = 0)]
+    spacing_seconds: i64,
+    #[graphql(default = 86400)]
+    window_seconds: i64,
+}
+
+impl From<MisfireInput> for commands::Misfire {
+    fn from(input: MisfireInput) -> Self {
+        Self {
+            catch_up: input.catch_up.into(),
+            grace_seconds: input.grace_seconds,
+            max: input.max,
+            spacing_seconds: input.spacing_seconds,
+            window_seconds: input.window_seconds,
+        }
+    }
+}
+
+impl TryFrom<CreateScheduleInput> for NewSchedule {
+    type Error = BadInput;
+
+    fn try_from(input: CreateScheduleInput) -> Result<Self, BadInput> {
+        let work = work(input.workflow, input.task)?.ok_or_else(|| {
+            BadInput::new("workflow", "", "is missing", "name a workflow, or give a task")
+        })?;
+        let spec = Spec {
+            name: input.name,
+            note: input.note,
+            tags: input.tags.unwrap_or_default(),
+            timing: input.timing.into(),
+            misfire: input.misfire.map(Into::into).unwrap_or_default(),
+            overlap: input.overlap.into(),
+            start_deadline_seconds: input.start_deadline_seconds,
+            context: input.context.unwrap_or_else(|| json!({})),
+        };
+        Ok(Self { namespace: input.namespace, spec, work, paused: input.paused })
+    }
+}
+
+impl TryFrom<UpdateScheduleInput> for Edit {
+    type Error = BadInput;
+
+    fn try_from(mut input: UpdateScheduleInput) -> Result<Self, BadInput> {
+        let work = work(input.workflow.take(), input.task.take())?;
+        let (id, expected_version) = (input.id, input.expected_version);
+        let reason = input.reason.take();
+        Ok(Self { id, expected_version, apply: Box::new(|spec| apply(input, spec)), work, reason })
+    }
+}
+
+fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
+    fn set<T>(place: &mut T, value: Option<impl Into<T>>) {
+        if let Some(value) = value {
+            *place = value.into();
+        }
+    }
+    set(&mut spec.name, input.name);
+    set(&mut spec.note, input.note);
+    set(&mut spec.tags, input.tags);
+    set(&mut spec.timing, input.timing);
+    set(&mut spec.misfire, input.misfire);
+    set(&mut spec.overlap, input.overlap);
+    set(&mut spec.context, input.context);
+    match input.start_deadline_seconds {
+        MaybeUndefined::Undefined => {}
+        MaybeUndefined::Null => spec.start_deadline_seconds = None,
+        MaybeUndefined::Value(seconds) => spec.start_deadline_seconds = Some(seconds),
+    }
+}
+
+fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work>, BadInput> {
+    Ok(match (workflow, task) {
+        (Some(workflow), Some(_)) => {
+            let help = "give one of the two";
+            return Err(BadInput::new("workflow", workflow, "is given beside 'task'", help));
+        }
+        (Some(workflow), None) => Some(Work::Workflow(workflow)),
+        (None, Some(task)) => Some(Work::Task(Box::new(Task::try_from(task)?))),
+        (None, None) => None,
+    })
+}

@@ -1,0 +1,35 @@
+//! The schema: its limits, what its resolvers reach, and its text.
+
+use async_graphql::SDLExportOptions;
+
+use super::{Mutation, Query, Subscription, error::Codes, loaders};
+use crate::{config, engine::commands::Commands};
+
+/// The control plane, ready to be asked. Cheap to clone.
+pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
+
+/// How deep a request may nest: the introspection of a GraphiQL needs 13.
+const DEPTH: usize = 16;
+/// How many fields a request may ask for, lists multiplied out.
+const COMPLEXITY: usize = 60_000;
+
+/// The schema over these commands. A request brings its [`Viewer`](crate::engine::commands::Viewer)
+/// as data; one without is answered with UNAUTHENTICATED.
+pub fn schema(commands: Commands, health: config::Health) -> Schema {
+    let rows = loaders::loader(commands.store.clone(), commands.clock.clone());
+    builder().data(rows).data(commands).data(health).finish()
+}
+
+/// The schema's text, as `server/schema.graphql` keeps it.
+pub fn sdl() -> String {
+    let options = SDLExportOptions::new().prefer_single_line_descriptions().use_space_ident();
+    builder().finish().sdl_with_options(options)
+}
+
+fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
+    Schema::build(Query, Mutation, Subscription)
+        .limit_depth(DEPTH)
+        .limit_complexity(COMPLEXITY)
+        .limit_directives(10)
+        .extension(Codes)
+}

@@ -1,0 +1,139 @@
+//! Why a fire became what it is, as a sentence with the facts.
+
+use entity::fire::{Model, Reason, Verdict};
+
+/// The sentence for a row of the ledger.
+pub(crate) fn of(fire: &Model) -> String {
+    let (claimed, scheduled) = (fire.claimed_at.utc(), fire.scheduled_at.utc());
+    let late = span(claimed.signed_duration_since(scheduled).num_seconds());
+    let detail = fire.detail.as_deref();
+    let many = fire.count > 1;
+    let these = if many { format!("{} fires were ", fire.count) } else { String::new() };
+    let head = |word: &str| if many { format!("{these}{}", lower(word)) } else { word.to_owned() };
+    match fire.reason {
+        Reason::AwaitingHandoff => match detail {
+            Some(error) => format!("Claimed; the last attempt to start it failed: {error}."),
+            None => "Claimed, and about to be started.".to_owned(),
+        },
+        Reason::OnTime => "Started when it was due.".to_owned(),
+        Reason::CaughtUp => format!("Missed, and started {late} late to catch up."),
+        Reason::Recovered => format!(
+            "Started by recovery after its hand-off was lost (attempt {}).",
+            fire.recovery_attempts.max(1)
+        ),
+        Reason::Overlap => match detail {
+            Some(run) => format!("{}: run {run} was still running.", head("Skipped")),
+            None => format!("{}: a run was still running.", head("Skipped")),
+        },
+        Reason::Paused => match detail {
+            Some(why) => format!("{}: the schedule was paused ({why}).", head("Skipped")),
+            None => format!("{}: the schedule was paused.", head("Skipped")),
+        },
+        Reason::Deadline => {
+            format!("{}: {late} after it was due, its start deadline had passed.", head("Skipped"))
+        }
+        Reason::Disabled => {
+            format!("{}: the schedule was paused just before it started.", head("Skipped"))
+        }
+        Reason::Deleted => {
+            format!("{}: the schedule was deleted just before it started.", head("Skipped"))
+        }
+        Reason::StaleVersion => format!(
+            "{}: the schedule was edited after version {} was claimed.",
+            head("Skipped"),
+            fire.schedule_version
+        ),
+        Reason::Outage => match fire.verdict {
+            Verdict::Collapsed => format!(
+                "{}: no scheduler claimed {} in time; a later fire ran instead.",
+                head("Collapsed"),
+                if many { "them" } else { "it" }
+            ),
+            Verdict::Pending
+            | Verdict::Started
+            | Verdict::Skipped
+            | Verdict::Missed
+            | Verdict::Abandoned => {
+                format!("{}: no scheduler was there for {late}.", head("Missed"))
+            }
+        },
+        Reason::CatchUpWindow => {
+            format!("{}: {late} ago is longer than the catch-up window.", head("Missed"))
+        }
+        Reason::CatchUpLimit => {
+            format!("{}: more were missed than the catch-up policy runs.", head("Missed"))
+        }
+        Reason::AttemptsExhausted => match detail {
+            Some(error) => format!(
+                "Abandoned: it could not be started in {} attempts; the last failed: {error}.",
+                fire.recovery_attempts
+            ),
+            None => format!(
+                "Abandoned: it could not be started in {} attempts.",
+                fire.recovery_attempts
+            ),
+        },
+        Reason::TooOld => {
+            format!("Abandoned: recovery found it {late} after it was due, too late to start it.")
+        }
+    }
+}
+
+fn lower(word: &str) -> String {
+    word.to_lowercase()
+}
+
+/// A length of time in its two largest units.
+fn span(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    let seconds = seconds % 60;
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {seconds} s"),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{Timestamp, fire::Kind};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn fire(verdict: Verdict, reason: Reason) -> Model {
+        Model {
+            id: Uuid::nil(),
+            namespace_id: Uuid::nil(),
+            schedule_id: Uuid::nil(),
+            schedule_version: 3,
+            scheduled_at: Timestamp(0),
+            due_at: Timestamp(0),
+            last_scheduled_at: Timestamp(0),
+            count: 1,
+            kind: Kind::Normal,
+            verdict,
+            reason,
+            detail: None,
+            claimed_by: None,
+            claimed_at: Timestamp(3_725_000),
+            decided_at: None,
+            run_id: None,
+            recovery_attempts: 0,
+            recovery_at: None,
+        }
+    }
+
+    #[test]
+    fn a_sentence_names_the_facts() {
+        let mut overlap = fire(Verdict::Skipped, Reason::Overlap);
+        overlap.detail = Some("0192".to_owned());
+        assert_eq!(of(&overlap), "Skipped: run 0192 was still running.");
+        let mut outage = fire(Verdict::Missed, Reason::Outage);
+        assert_eq!(of(&outage), "Missed: no scheduler was there for 1 h 2 min.");
+        outage.count = 40;
+        assert_eq!(of(&outage), "40 fires were missed: no scheduler was there for 1 h 2 min.");
+    }
+}

@@ -1,0 +1,196 @@
+use async_graphql::{Context, SimpleObject, Subscription as Subscribable};
+use entity::{run, schedule, task_log};
+use futures::{StreamExt, stream::BoxStream};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::{ApiError, Result},
+    follow::{Read, Reader, follow},
+    log::LogLine,
+    query::namespace_id,
+    run::Run,
+    schedule::Schedule,
+};
+use crate::{
+    engine::commands::{BadInput, CommandError},
+    store::{
+        Cursor, Store, StoreError,
+        reads::{feed, runs},
+    },
+};
+
+/// Rows read at once.
+const BATCH: u64 = 200;
+
+/// What comes of a subscription.
+type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
+
+/// What can be followed. Each event carries the cursor to come back with.
+pub struct Subscription;
+
+/// What can be followed. Each event carries the cursor to come back with.
+#[Subscribable]
+impl Subscription {
+    /// Runs as they change state, from `since` on: a dropped socket that comes back with its last
+    /// cursor loses nothing and sees nothing twice.
+    async fn run_events(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        schedule_id: Option<Uuid>,
+        run_id: Option<Uuid>,
+        since: Option<String>,
+    ) -> Result<Events<RunEvent>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let store = cx.store().clone();
+        let changes = store.changes().follow();
+        let start = match position(since.as_deref())? {
+            Some(cursor) => cursor,
+            None => feed::end_of_runs(&store).await?,
+        };
+        let filter = feed::RunFilter { schedule_id, run_id };
+        let read: Reader<Cursor, run::Model> = Box::new(move |after| {
+            let (store, filter) = (store.clone(), filter.clone());
+            Box::pin(async move {
+                Ok(batch(feed::runs(&store, namespace, &filter, after, BATCH).await?))
+            })
+        });
+        let event = |row: run::Model| RunEvent {
+            cursor: Cursor { changed: row.changed, id: row.id }.to_string(),
+            run: Run(row),
+        };
+        Ok(events(follow(changes, start, read), event))
+    }
+
+    /// A run's log, line by line, while it is written; completes when the run has settled and all
+    /// is read.
+    async fn task_log(
+        &self,
+        cx: &Context<'_>,
+        run_id: Uuid,
+        since: Option<String>,
+    ) -> Result<Events<LogEvent>> {
+        cx.viewer()?;
+        let store = cx.store().clone();
+        let changes = store.changes().follow();
+        if runs::by_id(&store, run_id).await?.is_none() {
+            return Err(CommandError::not_found("run", run_id).into());
+        }
+        let start = since.as_deref().map(line).transpose()?.unwrap_or(i64::MIN);
+        let read: Reader<i64, task_log::Model> = Box::new(move |after| {
+            let store = store.clone();
+            Box::pin(async move { lines(&store, run_id, after).await })
+        });
+        let event = |row: task_log::Model| {
+            let line = LogLine::from(row);
+            LogEvent { cursor: line.cursor.clone(), line }
+        };
+        Ok(events(follow(changes, start, read), event))
+    }
+
+    /// Schedules of a namespace as their definition, pause or next fire changes.
+    async fn schedule_events(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        ids: Option<Vec<Uuid>>,
+        since: Option<String>,
+    ) -> Result<Events<ScheduleEvent>> {
+        cx.viewer()?;
+        if let Some(ids) = ids.as_ref().filter(|ids| ids.len() > 1_000) {
+            let help = "follow at most 1000 by key, or the whole namespace";
+            return Err(BadInput::new("ids", ids.len(), "are too many", help).into());
+        }
+        let namespace = namespace_id(cx, &namespace).await?;
+        let store = cx.store().clone();
+        let changes = store.changes().follow();
+        let start = match position(since.as_deref())? {
+            Some(cursor) => cursor,
+            None => feed::end_of_schedules(&store).await?,
+        };
+        let read: Reader<Cursor, schedule::Model> = Box::new(move |after| {
+            let (store, ids) = (store.clone(), ids.clone());
+            Box::pin(async move {
+                let ids = ids.as_deref();
+                Ok(batch(feed::schedules(&store, namespace, ids, after, BATCH).await?))
+            })
+        });
+        let event = |row: schedule::Model| ScheduleEvent {
+            cursor: Cursor { changed: row.changed, id: row.id }.to_string(),
+            schedule_id: row.id,
+            schedule: row.deleted_at.is_none().then_some(Schedule(row)),
+        };
+        Ok(events(follow(changes, start, read), event))
+    }
+}
+
+/// A run that changed.
+#[derive(SimpleObject)]
+pub(crate) struct RunEvent {
+    /// To come back with.
+    cursor: String,
+    /// As it is now.
+    run: Run,
+}
+
+/// A line that was printed.
+#[derive(SimpleObject)]
+pub(crate) struct LogEvent {
+    /// To come back with.
+    cursor: String,
+    line: LogLine,
+}
+
+/// A schedule that changed.
+#[derive(SimpleObject)]
+pub(crate) struct ScheduleEvent {
+    /// To come back with.
+    cursor: String,
+    /// Null when it was deleted.
+    schedule: Option<Schedule>,
+    schedule_id: Uuid,
+}
+
+fn position(since: Option<&str>) -> Result<Option<Cursor>> {
+    Ok(since.map(|text| text.parse().map_err(|_| not_a_cursor(text))).transpose()?)
+}
+
+fn line(since: &str) -> Result<i64> {
+    Ok(since.parse().map_err(|_| not_a_cursor(since))?)
+}
+
+fn not_a_cursor(text: &str) -> BadInput {
+    let help = "give the cursor of the last event that you saw, or leave it out";
+    BadInput::new("since", text, "is not a cursor of this feed", help)
+}
+
+fn batch<T>(batch: feed::Batch<T>) -> Read<Cursor, T> {
+    Read { rows: batch.rows, position: batch.position, more: batch.more, ended: false }
+}
+
+async fn lines(
+    store: &Store,
+    run: Uuid,
+    after: i64,
+) -> std::result::Result<Read<i64, task_log::Model>, StoreError> {
+    // The state first: lines are written before their run settles, so what is not there now will
+    // never be.
+    let settled = runs::by_id(store, run).await?.is_none_or(|run| !run.state.is_live());
+    let rows = store.lines_after(run, after, BATCH).await?;
+    let more = u64::try_from(rows.len()).is_ok_and(|count| count >= BATCH);
+    let position = rows.last().map_or(after, |row| row.seq);
+    Ok(Read { rows, position, more, ended: settled && !more })
+}
+
+fn events<T: 'static, E: 'static>(
+    rows: BoxStream<'static, std::result::Result<T, StoreError>>,
+    event: impl Fn(T) -> E + Send + 'static,
+) -> Events<E> {
+    let answer = move |row: std::result::Result<T, StoreError>| match row {
+        Ok(row) => Ok(event(row)),
+        Err(error) => Err(ApiError::from(error).into()),
+    };
+    rows.map(answer).boxed()
+}

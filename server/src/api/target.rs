@@ -1,0 +1,102 @@
+//! Targets as they are shown: secrets masked.
+
+use std::collections::BTreeMap;
+
+use async_graphql::{SimpleObject, Union};
+use serde_json::Value;
+
+use crate::{
+    engine::commands::secrets,
+    target::{self, Secret},
+};
+
+/// How a task acts.
+#[derive(Union)]
+pub(crate) enum Target {
+    Http(HttpTarget),
+    Command(CommandTarget),
+    Noop(NoopTarget),
+}
+
+/// Sends an HTTP request.
+#[derive(SimpleObject)]
+pub(crate) struct HttpTarget {
+    method: String,
+    url: String,
+    /// Values of secret headers are masked.
+    headers: Vec<Header>,
+    body: Option<String>,
+    expected_status: Vec<String>,
+    signed: bool,
+}
+
+/// A name and its value.
+#[derive(SimpleObject)]
+pub(crate) struct Header {
+    name: String,
+    value: String,
+}
+
+/// Starts a program on the node.
+#[derive(SimpleObject)]
+pub(crate) struct CommandTarget {
+    program: Option<String>,
+    args: Vec<String>,
+    script: Option<String>,
+    /// Values of secret variables are masked.
+    environment: Vec<Header>,
+    directory: Option<String>,
+    user: Option<String>,
+}
+
+/// Does nothing, and succeeds.
+#[derive(SimpleObject)]
+pub(crate) struct NoopTarget {
+    note: String,
+}
+
+impl From<&target::Target> for Target {
+    fn from(stored: &target::Target) -> Self {
+        match secrets::masked(stored) {
+            target::Target::Http(http) => Self::Http(HttpTarget {
+                method: word(&http.method),
+                url: http.url,
+                headers: pairs(&http.headers),
+                body: http.body.map(|body| match body {
+                    Value::String(text) => text,
+                    json => json.to_string(),
+                }),
+                expected_status: http
+                    .expected_status
+                    .to_string()
+                    .split(", ")
+                    .map(str::to_owned)
+                    .collect(),
+                signed: http.signing_secret.is_some(),
+            }),
+            target::Target::Command(command) => Self::Command(CommandTarget {
+                program: command.program,
+                args: command.args,
+                script: command.script,
+                environment: pairs(&command.env),
+                directory: command.directory,
+                user: command.user,
+            }),
+            target::Target::Noop(noop) => Self::Noop(NoopTarget { note: noop.note }),
+        }
+    }
+}
+
+fn word(method: &target::Method) -> String {
+    // A unit variant is a word in JSON.
+    let word = serde_json::to_value(method).unwrap_or_default();
+    word.as_str().unwrap_or_default().to_owned()
+}
+
+fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
+    let pair = |(name, value): (&String, &Secret)| Header {
+        name: name.clone(),
+        value: value.expose().to_owned(),
+    };
+    values.iter().map(pair).collect()
+}

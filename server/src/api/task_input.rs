@@ -1,0 +1,177 @@
+//! A task as a form sends it.
+
+use std::collections::BTreeMap;
+
+use async_graphql::{InputObject, OneofObject};
+use serde_json::Value;
+
+use super::workflow::Backoff;
+use crate::{
+    engine::{Task, commands::BadInput},
+    target::{self, Secret},
+};
+
+/// A task of a schedule's own.
+#[derive(InputObject)]
+pub(crate) struct TaskInput {
+    #[graphql(default = "main")]
+    pub(crate) name: String,
+    pub(crate) target: TargetInput,
+    #[graphql(default_with = "300.0")]
+    pub(crate) timeout_seconds: f64,
+    #[graphql(default_with = "10.0")]
+    pub(crate) kill_grace_seconds: f64,
+    pub(crate) retry: Option<RetryInput>,
+}
+
+/// When a failed attempt is followed by another.
+#[derive(InputObject)]
+pub(crate) struct RetryInput {
+    #[graphql(default = 1)]
+    max_attempts: i32,
+    #[graphql(default_with = "Backoff::Exponential")]
+    backoff: Backoff,
+    #[graphql(default_with = "1.0")]
+    initial_seconds: f64,
+    #[graphql(default_with = "300.0")]
+    max_seconds: f64,
+    #[graphql(default_with = "0.2")]
+    jitter: f64,
+}
+
+/// Exactly one.
+#[derive(OneofObject)]
+pub(crate) enum TargetInput {
+    Http(HttpTargetInput),
+    Command(CommandTargetInput),
+    Noop(NoopTargetInput),
+}
+
+/// A request to send.
+#[derive(InputObject)]
+pub(crate) struct HttpTargetInput {
+    #[graphql(default = "POST")]
+    method: String,
+    url: String,
+    /// On an update the mask `***` keeps the value that is there.
+    headers: Option<Vec<HeaderInput>>,
+    body: Option<String>,
+    expected_status: Option<Vec<String>>,
+    /// On an update: absent keeps the one that is there, an empty text removes it.
+    signing_secret: Option<String>,
+}
+
+/// A name and its value.
+#[derive(InputObject)]
+pub(crate) struct HeaderInput {
+    name: String,
+    value: String,
+}
+
+/// A program to start on the node.
+#[derive(InputObject)]
+pub(crate) struct CommandTargetInput {
+    program: Option<String>,
+    args: Option<Vec<String>>,
+    script: Option<String>,
+    /// On an update: absent keeps what is there, the mask `***` keeps a value.
+    environment: Option<Vec<HeaderInput>>,
+    directory: Option<String>,
+    user: Option<String>,
+}
+
+/// Nothing to do.
+#[derive(InputObject)]
+pub(crate) struct NoopTargetInput {
+    #[graphql(default)]
+    note: String,
+}
+
+impl TryFrom<TaskInput> for Task {
+    type Error = BadInput;
+
+    fn try_from(input: TaskInput) -> Result<Self, BadInput> {
+        let retry = input.retry.map(policy).transpose()?.unwrap_or_default();
+        Ok(Self {
+            name: input.name,
+            target: target(input.target)?,
+            timeout_ms: milliseconds("task.timeoutSeconds", input.timeout_seconds)?,
+            kill_grace_ms: milliseconds("task.killGraceSeconds", input.kill_grace_seconds)?,
+            retry,
+        })
+    }
+}
+
+fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
+    Ok(timetable::retry::Policy {
+        max_attempts: input.max_attempts,
+        backoff: input.backoff.into(),
+        initial_ms: milliseconds("task.retry.initialSeconds", input.initial_seconds)?,
+        max_ms: milliseconds("task.retry.maxSeconds", input.max_seconds)?,
+        jitter: input.jitter,
+    })
+}
+
+/// Seconds as a form gives them. The limits of each field stand with the definition; here only
+/// what no duration of any field could be.
+fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
+    const MOST: f64 = 30.0 * 86_400.0;
+    if !(0.0..=MOST).contains(&seconds) {
+        let help = "give seconds from 0 on, at most 30 days";
+        return Err(BadInput::new(field, seconds, "is not such a duration", help));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be small just above")]
+    let milliseconds = (seconds * 1_000.0).round() as i64;
+    Ok(milliseconds)
+}
+
+fn target(input: TargetInput) -> Result<target::Target, BadInput> {
+    Ok(match input {
+        TargetInput::Http(input) => target::Target::Http(http(input)?),
+        TargetInput::Command(input) => target::Target::Command(target::Command {
+            program: input.program,
+            args: input.args.unwrap_or_default(),
+            script: input.script,
+            env: secrets("task.target.command.environment", input.environment)?,
+            directory: input.directory,
+            user: input.user,
+        }),
+        TargetInput::Noop(input) => target::Target::Noop(target::Noop { note: input.note }),
+    })
+}
+
+fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
+    let mut http = target::Http::post(input.url);
+    http.method = read("task.target.http.method", &input.method.to_uppercase())?;
+    http.headers = secrets("task.target.http.headers", input.headers)?;
+    http.body = input.body.map(Value::String);
+    if let Some(expected) = input.expected_status {
+        http.expected_status = read("task.target.http.expectedStatus", &expected)?;
+    }
+    http.signing_secret = input.signing_secret.map(Secret::new);
+    Ok(http)
+}
+
+/// What the target's own reader makes of a value.
+fn read<T: serde::de::DeserializeOwned>(
+    field: &str,
+    value: &(impl serde::Serialize + std::fmt::Debug),
+) -> Result<T, BadInput> {
+    let json = serde_json::json!(value);
+    serde_json::from_value(json).map_err(|error| {
+        BadInput::new(field, format!("{value:?}"), "is not accepted", error.to_string())
+    })
+}
+
+fn secrets(
+    field: &str,
+    pairs: Option<Vec<HeaderInput>>,
+) -> Result<BTreeMap<String, Secret>, BadInput> {
+    let mut values = BTreeMap::new();
+    for HeaderInput { name, value } in pairs.unwrap_or_default() {
+        if values.insert(name.clone(), Secret::new(value)).is_some() {
+            return Err(BadInput::new(field, name, "is there twice", "give each name once"));
+        }
+    }
+    Ok(values)
+}

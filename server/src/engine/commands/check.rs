@@ -1,0 +1,126 @@
+//! The small rules that many inputs share. Each answers with an error that names the field, the
+//! value, the limit and what to do.
+
+use std::ops::RangeInclusive;
+
+use super::BadInput;
+
+/// A name of a schedule, workflow, module, task or tag: it stands in URLs, file names and shells.
+pub(super) fn name(field: &str, value: &str) -> Result<(), BadInput> {
+    let help = "use 1 to 128 of A-Z a-z 0-9 . _ / - with a letter or digit first and last";
+    let problem = if value.is_empty() {
+        "is empty"
+    } else if value.len() > 128 {
+        "is longer than 128 characters"
+    } else if !value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b)) {
+        "has a character that names cannot have"
+    } else if !value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        || !value.ends_with(|c: char| c.is_ascii_alphanumeric())
+    {
+        "does not begin and end with a letter or digit"
+    } else {
+        return Ok(());
+    };
+    let mut error = BadInput::new(field, value, problem, help);
+    error.position = value
+        .char_indices()
+        .find(|(_, c)| !c.is_ascii_alphanumeric() && !"._/-".contains(*c))
+        .map(|(start, c)| start..start + c.len_utf8());
+    Err(error)
+}
+
+/// A text for people.
+pub(super) fn text(field: &str, value: &str, most: usize) -> Result<(), BadInput> {
+    let length = value.chars().count();
+    if length > most {
+        let problem = format!("has {length} characters; the limit is {most}");
+        return Err(BadInput::new(field, value, problem, "shorten it"));
+    }
+    if value.contains('\0') {
+        return Err(BadInput::new(field, value, "has a NUL character", "remove it"));
+    }
+    Ok(())
+}
+
+/// A reason for people that must be given.
+pub(super) fn reason(field: &str, value: &str) -> Result<(), BadInput> {
+    if value.trim().is_empty() {
+        let help = "say why: whoever is on call next will ask";
+        return Err(BadInput::new(field, value, "is empty", help));
+    }
+    text(field, value, 500)
+}
+
+/// A whole number of `unit` within bounds.
+pub(super) fn number(
+    field: &str,
+    value: i64,
+    bounds: RangeInclusive<i64>,
+    unit: &str,
+) -> Result<(), BadInput> {
+    if bounds.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (bounds.start(), bounds.end());
+    let help = format!("give {least} to {most}{}{unit}", if unit.is_empty() { "" } else { " " });
+    let problem = if value < *least { "is too small" } else { "is too large" };
+    Err(BadInput::new(field, value, problem, help))
+}
+
+/// The context of a schedule or run: a JSON object of at most 256 KiB.
+pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadInput> {
+    const MOST: usize = 256 * 1024;
+    if !value.is_object() {
+        let help = "give a JSON object, such as {\"region\": \"eu\"}";
+        return Err(BadInput::new(field, value, "is not a JSON object", help));
+    }
+    let size = value.to_string().len();
+    if size > MOST {
+        let problem = format!("has {size} bytes as JSON; the limit is {MOST} (256 KiB)");
+        let help = "keep large data elsewhere and put its address here";
+        return Err(BadInput::new(field, value, problem, help));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_need_no_quoting_are_accepted() {
+        for good in ["a", "nightly-report", "team/eu.backup_2", "7z", &"a".repeat(128)] {
+            assert_eq!(name("name", good), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused_with_the_place() {
+        for (bad, place) in [
+            ("", None),
+            ("-a", None),
+            ("a/", None),
+            ("a b", Some(1..2)),
+            ("naïve", Some(2..4)),
+            (&*"a".repeat(129), None),
+        ] {
+            let error = name("name", bad).unwrap_err();
+            assert_eq!(error.position, place, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_context_is_an_object_within_its_limit() {
+        assert!(context("context", &serde_json::json!({})).is_ok());
+        let error = context("context", &serde_json::json!([1])).unwrap_err();
+        assert_eq!(error.problem, "is not a JSON object");
+        let large = serde_json::json!({ "text": "x".repeat(256 * 1024) });
+        assert!(context("context", &large).unwrap_err().problem.contains("262144"));
+    }
+
+    #[test]
+    fn a_number_out_of_bounds_is_told_them() {
+        let error = number("misfire.max", 0, 1..=1_000, "").unwrap_err();
+        assert_eq!(error.to_string(), "misfire.max \"0\": is too small; give 1 to 1000");
+    }
+}

@@ -1,0 +1,64 @@
+//! Where a schedule stands in its timetable after the control plane has touched it.
+
+use chrono::{DateTime, Utc};
+use entity::{Timestamp, schedule::ActiveModel};
+use sea_orm::Set;
+use timetable::{Timetable, Warning};
+
+/// The next fire that counts, from an instant on.
+///
+/// An edit begins anew from now: what the old definition missed is not made up for with the new
+/// one, so an edit never starts a run of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cursor {
+    scheduled_at: Option<Timestamp>,
+    fire_at: Option<Timestamp>,
+}
+
+impl Cursor {
+    /// The first fire after `now`.
+    pub(super) fn from_now(timetable: &Timetable, now: DateTime<Utc>) -> Self {
+        let next = timetable.next(now);
+        Self {
+            scheduled_at: next.map(|fire| fire.at.into()),
+            fire_at: next.map(|fire| timetable.due_at(fire.at).into()),
+        }
+    }
+
+    /// Puts it into the columns.
+    pub(super) fn fill(self, row: &mut ActiveModel) {
+        row.next_scheduled_at = Set(self.scheduled_at);
+        row.next_fire_at = Set(self.fire_at);
+    }
+}
+
+/// A timing that is valid, and what is likely not meant by it.
+pub(super) fn warnings(timetable: &Timetable, now: DateTime<Utc>) -> Vec<Warning> {
+    timetable.lint(now)
+}
+
+/// A stable hash of the key over 256, the same on every node and after every restart (FNV-1a).
+pub(super) fn shard(id: uuid::Uuid) -> i16 {
+    let hash = id
+        .as_bytes()
+        .iter()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    i16::from(hash.to_le_bytes()[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn shards_are_stable_and_even() {
+        assert_eq!(shard(Uuid::from_u128(1)), shard(Uuid::from_u128(1)));
+        let mut counts = [0_u32; 256];
+        for key in 0..25_600_u128 {
+            counts[usize::try_from(shard(Uuid::from_u128(key))).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|count| (50..=150).contains(count)), "{counts:?}");
+    }
+}

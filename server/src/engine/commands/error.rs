@@ -1,0 +1,179 @@
+use std::ops::Range;
+
+use entity::user::Role;
+use sea_orm::ActiveEnum;
+
+use crate::{engine::EngineError, store::StoreError, target::TargetError};
+
+/// How much of a refused value an error repeats.
+const ECHO: usize = 64;
+
+/// Why a command was not carried out. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// A value cannot be accepted.
+    #[error(transparent)]
+    BadInput(#[from] BadInput),
+    /// There is no such thing.
+    #[error("there is no {what} {which:?}")]
+    NotFound {
+        /// `schedule`, `run`, ...
+        what: &'static str,
+        /// The key or name that was asked for.
+        which: String,
+    },
+    /// It is not in the state that the caller took it to be in.
+    #[error("{problem}; {help}")]
+    Conflict {
+        /// What is in the way.
+        problem: String,
+        /// What to do.
+        help: String,
+        /// The version that the caller saw and the one that is there.
+        versions: Option<(i32, i32)>,
+    },
+    /// Nobody is signed in.
+    #[error("sign in, or send a bearer token")]
+    Unauthenticated,
+    /// Somebody is, and may not.
+    #[error("this needs the role {}; '{}' is what you have", needs.to_value(), has.to_value())]
+    Forbidden {
+        /// The least role that may.
+        needs: Role,
+        /// The caller's.
+        has: Role,
+    },
+    /// A definition in the database is not one.
+    #[error("read the definition of {what}: {source}")]
+    Unreadable {
+        /// What it is of.
+        what: String,
+        /// What the reader says.
+        source: serde_json::Error,
+    },
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine could not account for a schedule.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl CommandError {
+    /// There is no `what` of that key or name.
+    pub(crate) fn not_found(what: &'static str, which: impl ToString) -> Self {
+        Self::NotFound { what, which: cut(&which.to_string()) }
+    }
+
+    /// `problem` is in the way; `help` says what to do.
+    pub(crate) fn conflict(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Conflict { problem: problem.into(), help: help.into(), versions: None }
+    }
+}
+
+impl From<sea_orm::DbErr> for CommandError {
+    fn from(error: sea_orm::DbErr) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// A value that cannot be accepted: which, why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} {value:?}: {problem}; {help}")]
+pub struct BadInput {
+    /// Path of the field in the input: `timing.expressions[0]`.
+    pub field: String,
+    /// The value, cut to 64 characters.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What would be right.
+    pub help: String,
+    /// The bytes within the value that are wrong, where one place can be named.
+    pub position: Option<Range<usize>>,
+}
+
+impl BadInput {
+    /// `field` has the value `value`, which has `problem`; `help` says what would be right.
+    pub fn new(
+        field: impl Into<String>,
+        value: impl ToString,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            value: cut(&value.to_string()),
+            problem: problem.into(),
+            help: help.into(),
+            position: None,
+        }
+    }
+
+    /// The same error about a field that stands inside `parent`.
+    pub(crate) fn inside(mut self, parent: &str) -> Self {
+        self.field = format!("{parent}.{}", self.field);
+        self
+    }
+
+    /// What the calculator of time says about a timing.
+    pub(crate) fn timing(error: timetable::TimingError) -> Self {
+        Self {
+            field: format!("timing.{}", api_name(&error.field)),
+            value: cut(&error.value),
+            problem: error.problem,
+            help: error.help,
+            position: error.position,
+        }
+    }
+}
+
+/// The calculator's field names as the API spells them.
+fn api_name(field: &str) -> &str {
+    match field {
+        "start" => "startAt",
+        "end" => "endAt",
+        "jitter" => "jitterSeconds",
+        other => other,
+    }
+}
+
+/// What the executor says about a target.
+impl From<TargetError> for BadInput {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Invalid { field, problem, help } => {
+                // The executor does not repeat values: some of them are secrets.
+                Self::new(format!("task.target.{field}"), "", problem, help)
+            }
+            other @ TargetError::Setup { .. } => Self::new(
+                "task.target",
+                "",
+                other.to_string(),
+                "mend the server's configuration, or use another target",
+            ),
+        }
+    }
+}
+
+/// At most 64 characters, with a mark where more was.
+pub(crate) fn cut(value: &str) -> String {
+    if value.chars().count() <= ECHO {
+        return value.to_owned();
+    }
+    value.chars().take(ECHO - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_repeated_in_part() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"é".repeat(64)).chars().count(), 64);
+        let long = cut(&"é".repeat(65));
+        assert_eq!(long.chars().count(), 64);
+        assert!(long.ends_with('…'));
+    }
+}

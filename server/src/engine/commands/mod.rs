@@ -1,0 +1,71 @@
+//! The write side of the control plane: what people and tools may order.
+//!
+//! Promises: a command changes everything it names or nothing; it is in the audit log with who,
+//! from where and why; repeated with the same idempotency key it answers and does nothing. Each
+//! takes the right that it needs as its first value, so none can be called without. It knows
+//! nothing of GraphQL: the API, the CLI and tests call the same functions.
+//!
+//! A command is one transaction on one row at a time and says why it refused in a
+//! [`CommandError`] that names the field. Rules of the database (a name is unique) are not asked
+//! for beforehand: the write is made, and the broken rule becomes the error.
+//!
+//! - `rights`: who is asking, and what that lets them do
+//! - `error`: why a command was refused
+//! - `check`: the small rules that many inputs share
+//! - `spec`: a schedule's definition, wherever it came from
+//! - `schedules`: create, update, delete
+//! - `pause`: pause, resume
+//! - `workflows`: the tasks that schedules and modules bring along
+//! - `secrets`: masked when shown, kept when the mask comes back
+//! - `cursor`: where a schedule stands after an edit
+//! - `change`: what an edit changed, in words
+//! - `audit`: who did what
+//! - `idempotency`: a repeated call is answered
+
+mod audit;
+mod change;
+pub(crate) mod check;
+mod cursor;
+mod error;
+mod idempotency;
+mod pause;
+mod rights;
+mod schedules;
+pub(crate) mod secrets;
+mod spec;
+mod workflows;
+
+use std::sync::Arc;
+
+pub use error::{BadInput, CommandError};
+pub use idempotency::Call;
+pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
+pub use schedules::{Edit, NewSchedule, Saved};
+pub use spec::{Misfire, Spec, Timing};
+pub use workflows::Work;
+
+use super::Signals;
+use crate::{clock::Clock, store::Store, target::Executor};
+
+/// Carries out commands. Cheap to clone.
+#[derive(Clone)]
+pub struct Commands {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) cache: Arc<timetable::Cache>,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) signals: Signals,
+}
+
+impl Commands {
+    /// The commands over these.
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        cache: Arc<timetable::Cache>,
+        executor: Arc<Executor>,
+        signals: Signals,
+    ) -> Self {
+        Self { store, clock, cache, executor, signals }
+    }
+}

@@ -1,0 +1,184 @@
+//! Secrets inside targets: masked wherever a definition is shown, kept where an edit gives the
+//! mask back.
+
+use crate::target::{Http, Secret, Target};
+
+use super::BadInput;
+
+/// What stands in the place of a secret.
+pub(crate) const MASK: &str = "***";
+
+/// Parts of names whose values are secrets.
+const NAMES: [&str; 10] = [
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "signature",
+    "api-key",
+    "key",
+];
+
+/// Whether a header or variable of that name holds a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|part| name.contains(part))
+}
+
+/// The target as it may be shown.
+pub(crate) fn masked(target: &Target) -> Target {
+    let mut target = target.clone();
+    match &mut target {
+        Target::Http(http) => {
+            mask(http.headers.iter_mut());
+            if let Some(secret) = &mut http.signing_secret {
+                *secret = Secret::new(MASK);
+            }
+        }
+        Target::Command(command) => mask(command.env.iter_mut()),
+        Target::Noop(_) => {}
+    }
+    target
+}
+
+fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
+    for (name, value) in values {
+        if is_secret(name) {
+            *value = Secret::new(MASK);
+        }
+    }
+}
+
+/// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
+/// the mask, and what it does not show at all.
+///
+/// A secret follows its target only to the origin that it was given for; for another it has to be
+/// typed again, or editing a URL would be a way to read it.
+pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), BadInput> {
+    match (target, old) {
+        (Target::Http(new), old) => {
+            let old = match old {
+                Some(Target::Http(old)) => Some(old),
+                Some(Target::Command(_) | Target::Noop(_)) | None => None,
+            };
+            retain_http(new, old)
+        }
+        (Target::Command(new), Some(Target::Command(old))) => {
+            if new.env.is_empty() {
+                new.env.clone_from(&old.env);
+            }
+            for (name, value) in &mut new.env {
+                if value.expose() == MASK {
+                    let field = format!("task.target.command.environment.{name}");
+                    *value = old.env.get(name).cloned().ok_or_else(|| unknown(field))?;
+                }
+            }
+            Ok(())
+        }
+        (Target::Command(new), _) => {
+            match new.env.iter().find(|(_, value)| value.expose() == MASK) {
+                Some((name, _)) => Err(unknown(format!("task.target.command.environment.{name}"))),
+                None => Ok(()),
+            }
+        }
+        (Target::Noop(_), _) => Ok(()),
+    }
+}
+
+fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
+    let same_origin = old.filter(|old| origin(&old.url) == origin(&new.url));
+    for (name, value) in &mut new.headers {
+        if value.expose() == MASK {
+            let field = format!("task.target.http.headers.{name}");
+            let kept = same_origin.and_then(|old| old.headers.get(name));
+            *value = kept.cloned().ok_or_else(|| unknown(field))?;
+        }
+    }
+    match new.signing_secret.as_ref().map(Secret::expose) {
+        Some("") => new.signing_secret = None,
+        Some(MASK) | None => match (old, same_origin) {
+            (_, Some(old)) => new.signing_secret.clone_from(&old.signing_secret),
+            (Some(old), None) if old.signing_secret.is_some() => {
+                return Err(unknown("task.target.http.signingSecret".to_owned()));
+            }
+            _ if new.signing_secret.is_some() => {
+                return Err(unknown("task.target.http.signingSecret".to_owned()));
+            }
+            _ => {}
+        },
+        Some(_) => {}
+    }
+    if let Some(old) = same_origin {
+        new.expected_body.clone_from(&old.expected_body);
+        new.max_redirects = old.max_redirects;
+    }
+    Ok(())
+}
+
+fn unknown(field: String) -> BadInput {
+    let problem = "is the mask of a secret that is not known for this target";
+    BadInput::new(field, MASK, problem, "type the value again, or leave it out (empty for none)")
+}
+
+/// Scheme, host and port.
+fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let length = url[start..].find(['/', '?', '#']).unwrap_or(url.len() - start);
+    &url[..start + length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(url: &str, headers: &[(&str, &str)]) -> Target {
+        let mut http = Http::post(url);
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Secret::new(*value));
+        http.headers = headers.iter().map(owned).collect();
+        Target::Http(http)
+    }
+
+    #[test]
+    fn values_of_secret_headers_are_masked_and_others_shown() {
+        let target = http("https://a/x", &[("Authorization", "Bearer 1"), ("Accept", "*/*")]);
+        assert_eq!(
+            masked(&target),
+            http("https://a/x", &[("Authorization", MASK), ("Accept", "*/*")])
+        );
+    }
+
+    #[test]
+    fn a_mask_given_back_keeps_the_secret() {
+        let old = http("https://a/x", &[("Authorization", "Bearer 1")]);
+        let mut new = http("https://a/y", &[("Authorization", MASK)]);
+        retain(&mut new, Some(&old)).unwrap();
+        assert_eq!(new, http("https://a/y", &[("Authorization", "Bearer 1")]));
+    }
+
+    #[test]
+    fn a_secret_does_not_follow_to_another_origin() {
+        let old = http("https://a/x", &[("Authorization", "Bearer 1")]);
+        let mut new = http("https://evil/x", &[("Authorization", MASK)]);
+        let error = retain(&mut new, Some(&old)).unwrap_err();
+        assert_eq!(error.field, "task.target.http.headers.Authorization");
+        let mut fresh = http("https://a/x", &[("Authorization", MASK)]);
+        assert!(retain(&mut fresh, None).is_err());
+    }
+
+    #[test]
+    fn a_signature_is_kept_unless_it_is_emptied() {
+        let signed = |secret: Option<&str>| {
+            let mut http = Http::post("https://a/x");
+            http.signing_secret = secret.map(Secret::new);
+            Target::Http(http)
+        };
+        for (sent, kept) in [(None, Some("k")), (Some(MASK), Some("k")), (Some(""), None)] {
+            let mut new = signed(sent);
+            retain(&mut new, Some(&signed(Some("k")))).unwrap();
+            assert_eq!(new, signed(kept), "{sent:?}");
+        }
+    }
+}

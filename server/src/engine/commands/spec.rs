@@ -1,0 +1,190 @@
+//! A schedule's whole definition, wherever it came from: the API, a module file, a row.
+//!
+//! Create, update and deploy all end in one [`Spec`], so they validate alike, and what a change
+//! changed is the difference of two of them. As JSON it is the snapshot that history keeps.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Strings, Timestamp,
+    schedule::{ActiveModel, CatchUp, DstGap, DstOverlap, Model, Overlap},
+};
+use sea_orm::Set;
+use serde::Serialize;
+
+use super::{BadInput, check};
+
+/// What a schedule is, apart from what it runs and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spec {
+    /// Unique among the namespace's schedules.
+    pub name: String,
+    /// For people.
+    pub note: String,
+    /// For finding it again.
+    pub tags: Vec<String>,
+    /// When it is due.
+    pub timing: Timing,
+    /// What to do about missed fires.
+    pub misfire: Misfire,
+    /// What to do about a fire while a run is alive.
+    pub overlap: Overlap,
+    /// A fire that has not started so long after it was due is skipped.
+    pub start_deadline_seconds: Option<i64>,
+    /// JSON object that travels with each run.
+    pub context: serde_json::Value,
+}
+
+/// When a schedule is due.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// Cron, nickname, `@every` or `@at`: in union.
+    pub expressions: Vec<String>,
+    /// IANA name.
+    pub zone: String,
+    /// A fixed local time that the clock skips.
+    pub gap: DstGap,
+    /// A fixed local time that the clock repeats.
+    pub overlap: DstOverlap,
+    /// Fires from here on.
+    pub start_at: Option<DateTime<Utc>>,
+    /// Fires before here only.
+    pub end_at: Option<DateTime<Utc>>,
+    /// Each fire is due up to so much after its scheduled time.
+    pub jitter_seconds: i64,
+}
+
+/// What to do about fires that were missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Misfire {
+    /// Which of them run.
+    pub catch_up: CatchUp,
+    /// A fire claimed later than this after its due time was missed.
+    pub grace_seconds: i64,
+    /// For `all`: how many run at the most.
+    pub max: i64,
+    /// For `all`: the time between two of them.
+    pub spacing_seconds: i64,
+    /// What was missed longer ago than this never runs.
+    pub window_seconds: i64,
+}
+
+impl Default for Misfire {
+    fn default() -> Self {
+        Self {
+            catch_up: CatchUp::Latest,
+            grace_seconds: 300,
+            max: 100,
+            spacing_seconds: 0,
+            window_seconds: 86_400,
+        }
+    }
+}
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+impl Spec {
+    /// Checks all but the timing, which the calculator checks when it compiles it.
+    pub(super) fn check(&self) -> Result<(), BadInput> {
+        check::name("name", &self.name)?;
+        check::text("note", &self.note, 4_000)?;
+        if self.tags.len() > 32 {
+            let problem = format!("has {} tags; the limit is 32", self.tags.len());
+            return Err(BadInput::new("tags", self.tags.join(", "), problem, "use fewer"));
+        }
+        for (index, tag) in self.tags.iter().enumerate() {
+            check::name(&format!("tags[{index}]"), tag)?;
+        }
+        let misfire = &self.misfire;
+        check::number("misfire.graceSeconds", misfire.grace_seconds, 0..=7 * DAY, "seconds")?;
+        check::number("misfire.max", misfire.max, 1..=10_000, "")?;
+        check::number("misfire.spacingSeconds", misfire.spacing_seconds, 0..=HOUR, "seconds")?;
+        check::number("misfire.windowSeconds", misfire.window_seconds, 0..=30 * DAY, "seconds")?;
+        if let Some(deadline) = self.start_deadline_seconds {
+            check::number("startDeadlineSeconds", deadline, 1..=30 * DAY, "seconds")?;
+        }
+        check::number("timing.jitterSeconds", self.timing.jitter_seconds, 0..=DAY, "seconds")?;
+        check::context("context", &self.context)
+    }
+
+    /// The definition that a row holds.
+    pub fn of(row: &Model) -> Self {
+        Self {
+            name: row.name.clone(),
+            note: row.note.clone(),
+            tags: row.tags.0.clone(),
+            timing: Timing {
+                expressions: row.expressions.0.clone(),
+                zone: row.zone.clone(),
+                gap: row.dst_gap,
+                overlap: row.dst_overlap,
+                start_at: row.start_at.map(Timestamp::utc),
+                end_at: row.end_at.map(Timestamp::utc),
+                jitter_seconds: row.jitter_ms / 1_000,
+            },
+            misfire: Misfire {
+                catch_up: row.catch_up,
+                grace_seconds: row.grace_ms / 1_000,
+                max: row.catch_up_max.into(),
+                spacing_seconds: row.catch_up_spacing_ms / 1_000,
+                window_seconds: row.catch_up_window_ms / 1_000,
+            },
+            overlap: row.overlap,
+            start_deadline_seconds: row.start_deadline_ms.map(|ms| ms / 1_000),
+            context: row.context.clone(),
+        }
+    }
+
+    /// The columns that the definition fills.
+    pub(super) fn columns(&self) -> ActiveModel {
+        let timing = &self.timing;
+        ActiveModel {
+            name: Set(self.name.clone()),
+            note: Set(self.note.clone()),
+            tags: Set(Strings(self.tags.clone())),
+            expressions: Set(Strings(timing.expressions.clone())),
+            zone: Set(timing.zone.clone()),
+            dst_gap: Set(timing.gap),
+            dst_overlap: Set(timing.overlap),
+            start_at: Set(timing.start_at.map(Timestamp::from)),
+            end_at: Set(timing.end_at.map(Timestamp::from)),
+            jitter_ms: Set(timing.jitter_seconds * 1_000),
+            catch_up: Set(self.misfire.catch_up),
+            grace_ms: Set(self.misfire.grace_seconds * 1_000),
+            // Checked to be at most 10,000.
+            catch_up_max: Set(i32::try_from(self.misfire.max).unwrap_or(i32::MAX)),
+            catch_up_spacing_ms: Set(self.misfire.spacing_seconds * 1_000),
+            catch_up_window_ms: Set(self.misfire.window_seconds * 1_000),
+            overlap: Set(self.overlap),
+            start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
+            context: Set(self.context.clone()),
+            ..ActiveModel::default()
+        }
+    }
+}
+
+impl Timing {
+    /// What the calculator is asked about a schedule with this key and this anchor.
+    pub fn definition(&self, id: uuid::Uuid, anchor: DateTime<Utc>) -> timetable::Definition {
+        timetable::Definition {
+            expressions: self.expressions.clone(),
+            zone: self.zone.clone(),
+            dst: timetable::DstPolicy {
+                gap: match self.gap {
+                    DstGap::Shift => timetable::Gap::Shift,
+                    DstGap::Skip => timetable::Gap::Skip,
+                },
+                overlap: match self.overlap {
+                    DstOverlap::First => timetable::Overlap::First,
+                    DstOverlap::Last => timetable::Overlap::Last,
+                    DstOverlap::Both => timetable::Overlap::Both,
+                },
+            },
+            anchor,
+            start: self.start_at,
+            end: self.end_at,
+            jitter: TimeDelta::seconds(self.jitter_seconds).to_std().unwrap_or_default(),
+            seed: id.into_bytes(),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Workflows, as schedules and modules bring them along.
+//!
+//! A definition is never changed: an edit adds a version and points the workflow at it, so a run
+//! keeps what it started with.
+
+use entity::{Timestamp, schedule, workflow, workflow_version};
+use sea_orm::{DatabaseTransaction, Set};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{BadInput, CommandError, Commands, Viewer, check, secrets};
+use crate::{
+    engine::{Definition, Problem, Task},
+    store::{Constraint, StoreError, workflows},
+};
+
+/// What a schedule is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// An existing workflow, by name.
+    Workflow(String),
+    /// A task of its own: a workflow with the schedule's name.
+    Task(Box<Task>),
+}
+
+/// A workflow as a command leaves it, for the history.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub(super) id: Uuid,
+    pub(super) name: String,
+    pub(super) version: i32,
+    /// What happened to it, if anything did.
+    pub(super) change: Option<String>,
+}
+
+impl Commands {
+    /// The workflow that a schedule named `schedule` is to run; `current` is the schedule's row
+    /// when it exists already.
+    pub(super) async fn resolve(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        (schedule, current): (&str, Option<&schedule::Model>),
+        work: Work,
+    ) -> Result<Resolved, CommandError> {
+        let task = match work {
+            Work::Workflow(name) => {
+                let found = workflows::by_name(tx, namespace, &name).await?.ok_or_else(|| {
+                    let help = "name a workflow of this namespace, or give a task";
+                    BadInput::new("workflow", &name, "does not exist", help)
+                })?;
+                let (id, version) = (found.id, found.version);
+                return Ok(Resolved { id, name, version, change: None });
+            }
+            Work::Task(task) => task,
+        };
+        let existing = workflows::by_name(tx, namespace, schedule).await?;
+        let mut definition = Definition { tasks: vec![*task] };
+        let Some(existing) = existing else {
+            self.check_definition("task", &mut definition, None)?;
+            return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
+        };
+        let except = current.map(|row| row.id);
+        if existing.module.is_some() || workflows::users(tx, existing.id, except).await? > 0 {
+            let help = "name that workflow instead of giving a task, or choose another name";
+            let problem = "has the name of a workflow that others run";
+            return Err(BadInput::new("name", schedule, problem, help).into());
+        }
+        // Only the schedule's own task is a base for masked secrets: not one that was left behind
+        // by another schedule of that name.
+        let own = current.is_some_and(|row| row.workflow_id == existing.id);
+        let old = self.definition_of(tx, &existing).await?;
+        self.check_definition("task", &mut definition, own.then_some(&old))?;
+        self.revise_workflow(tx, who, &existing, &old, &definition).await
+    }
+
+    /// Fills in kept secrets, and checks that the definition can be run here.
+    pub(super) fn check_definition(
+        &self,
+        field: &str,
+        definition: &mut Definition,
+        old: Option<&Definition>,
+    ) -> Result<(), CommandError> {
+        for task in &mut definition.tasks {
+            let same = |other: &&Task| other.name == task.name;
+            let kept = old.and_then(|old| old.tasks.iter().find(same).or(old.tasks.first()));
+            secrets::retain(&mut task.target, kept.map(|task| &task.target))?;
+            self.executor.check(&task.target).map_err(BadInput::from)?;
+        }
+        definition.validate().map_err(|problem| bad_definition(field, problem))?;
+        Ok(())
+    }
+
+    /// The definition that new runs of the workflow start with.
+    pub(super) async fn definition_of(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &workflow::Model,
+    ) -> Result<Definition, CommandError> {
+        let found = workflows::version(tx, row.id, row.version).await?;
+        let json = found.map_or(Value::Null, |version| version.definition);
+        serde_json::from_value(json).map_err(|source| CommandError::Unreadable {
+            what: format!("workflow {} version {}", row.name, row.version),
+            source,
+        })
+    }
+
+    /// Makes a workflow.
+    pub(super) async fn add_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        name: &str,
+        definition: &Definition,
+        module: Option<&str>,
+    ) -> Result<Resolved, CommandError> {
+        check::name("name", name)?;
+        let (id, now) = (Uuid::now_v7(), Timestamp::from(self.clock.now()));
+        let row = workflow::ActiveModel {
+            id: Set(id),
+            namespace_id: Set(namespace),
+            name: Set(name.to_owned()),
+            version: Set(1),
+            module: Set(module.map(str::to_owned)),
+            created_at: Set(now),
+            updated_at: Set(now),
+            deleted_at: Set(None),
+        };
+        let added = workflows::insert(tx, row, self.version(who, id, 1, definition)?).await;
+        added.map_err(|error| name_taken(error, name))?;
+        self.audit_workflow(tx, who, "workflow.create", (namespace, id, name), None, definition)
+            .await?;
+        let change = Some(format!("workflow {name} made"));
+        Ok(Resolved { id, name: name.to_owned(), version: 1, change })
+    }
+
+    /// Gives a workflow a new definition, unless it is the one it has.
+    pub(super) async fn revise_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &workflow::Model,
+        old: &Definition,
+        new: &Definition,
+    ) -> Result<Resolved, CommandError> {
+        let (id, name) = (row.id, row.name.clone());
+        if old == new {
+            return Ok(Resolved { id, name, version: row.version, change: None });
+        }
+        let version = row.version + 1;
+        let now = Timestamp::from(self.clock.now());
+        workflows::supersede(tx, id, version, now, self.version(who, id, version, new)?).await?;
+        let subject = (row.namespace_id, id, &*name);
+        self.audit_workflow(tx, who, "workflow.update", subject, Some(old), new).await?;
+        let change = Some(format!("task of workflow {name} changed (version {version})"));
+        Ok(Resolved { id, name, version, change })
+    }
+
+    fn version(
+        &self,
+        who: &Viewer,
+        id: Uuid,
+        version: i32,
+        definition: &Definition,
+    ) -> Result<workflow_version::ActiveModel, CommandError> {
+        Ok(workflow_version::ActiveModel {
+            workflow_id: Set(id),
+            version: Set(version),
+            definition: Set(json_of(definition)?),
+            created_by: Set(who.name.clone()),
+            created_at: Set(self.clock.now().into()),
+        })
+    }
+
+    async fn audit_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        action: &'static str,
+        (namespace, id, name): (Uuid, Uuid, &str),
+        before: Option<&Definition>,
+        after: &Definition,
+    ) -> Result<(), CommandError> {
+        let entry = super::audit::Entry {
+            action,
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: name,
+            before: before.map(shown).transpose()?,
+            after: Some(shown(after)?),
+            reason: None,
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+}
+
+/// The definition as it may be shown.
+pub(super) fn shown(definition: &Definition) -> Result<Value, CommandError> {
+    let mut definition = definition.clone();
+    for task in &mut definition.tasks {
+        task.target = secrets::masked(&task.target);
+    }
+    json_of(&definition)
+}
+
+fn json_of(definition: &Definition) -> Result<Value, CommandError> {
+    serde_json::to_value(definition)
+        .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
+}
+
+fn bad_definition(field: &str, problem: Problem) -> BadInput {
+    let place = problem.field.strip_prefix("tasks[0].").unwrap_or(&problem.field);
+    BadInput::new(place, problem.value, problem.problem, problem.help).inside(field)
+}
+
+fn name_taken(error: StoreError, name: &str) -> CommandError {
+    match error {
+        StoreError::Broken { constraint: Constraint::WorkflowName } => {
+            let help = "choose another name";
+            BadInput::new("name", name, "is the name of another workflow", help).into()
+        }
+        other => other.into(),
+    }
+}
+
+/// What a schedule's history says about its workflow.
+pub(super) fn reference(resolved: &Resolved) -> Value {
+    json!({ "name": resolved.name, "version": resolved.version })
+}

@@ -1,0 +1,75 @@
+//! Pages by keyset: a page begins after a key, not after a number of rows, so it costs the same
+//! however far down it is, and rows that come and go never shift it.
+
+/// Which rows of an ordered list to read.
+#[derive(Clone, Debug)]
+pub struct Window<K> {
+    /// Only rows after this key.
+    pub after: Option<K>,
+    /// Only rows before this key.
+    pub before: Option<K>,
+    /// How many at the most.
+    pub limit: u64,
+    /// Whether the rows nearest to the end of the list are wanted instead of the first.
+    pub from_end: bool,
+}
+
+impl<K> Window<K> {
+    /// The first `limit` rows.
+    pub fn first(limit: u64) -> Self {
+        Self { after: None, before: None, limit, from_end: false }
+    }
+
+    /// One row more is read than is wanted: it says whether there are more.
+    pub(super) fn reach(&self) -> u64 {
+        self.limit.saturating_add(1)
+    }
+
+    /// Makes a page of what [`Window::reach`] rows were read, in the order of reading.
+    pub(super) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        if self.from_end {
+            rows.reverse();
+        }
+        let (has_previous, has_next) = if self.from_end {
+            (more, self.before.is_some())
+        } else {
+            (self.after.is_some(), more)
+        };
+        Page { rows, has_previous, has_next }
+    }
+}
+
+/// A page in the list's order.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Whether there are rows before them.
+    pub has_previous: bool,
+    /// Whether there are rows after them.
+    pub has_next: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_from_the_end_comes_in_the_lists_order() {
+        let window = Window { from_end: true, ..Window::<()>::first(2) };
+        let page = window.page(vec![9, 8, 7]);
+        assert_eq!(page.rows, [8, 9]);
+        assert!(page.has_previous && !page.has_next);
+    }
+
+    #[test]
+    fn the_row_too_many_only_says_that_there_are_more() {
+        let page = Window::<()>::first(2).page(vec![1, 2, 3]);
+        assert_eq!(page.rows, [1, 2]);
+        assert!(page.has_next && !page.has_previous);
+        assert!(!Window::<()>::first(3).page(vec![1, 2, 3]).has_next);
+    }
+}

@@ -1,0 +1,75 @@
+//! The rows of many keys with one statement each: what the API's loaders ask for.
+
+use std::collections::HashMap;
+
+use entity::{fire, node, run, task_run};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError, bulk::Bulk};
+
+/// Runs by key.
+pub async fn runs(store: &Store, ids: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {
+    let query = run::Entity::find().filter(run::Column::Id.is_in(ids.iter().copied()));
+    Ok(query.all(store.read()).await?)
+}
+
+/// Fires by key.
+pub async fn fires(store: &Store, ids: &[Uuid]) -> Result<Vec<fire::Model>, StoreError> {
+    let query = fire::Entity::find().filter(fire::Column::Id.is_in(ids.iter().copied()));
+    Ok(query.all(store.read()).await?)
+}
+
+/// Nodes by key.
+pub async fn nodes(store: &Store, ids: &[Uuid]) -> Result<Vec<node::Model>, StoreError> {
+    let query = node::Entity::find().filter(node::Column::Id.is_in(ids.iter().copied()));
+    Ok(query.all(store.read()).await?)
+}
+
+/// The attempts of runs, in order.
+pub async fn task_runs(store: &Store, runs: &[Uuid]) -> Result<Vec<task_run::Model>, StoreError> {
+    let query = task_run::Entity::find()
+        .filter(task_run::Column::RunId.is_in(runs.iter().copied()))
+        .order_by_asc(task_run::Column::RunId)
+        .order_by_asc(task_run::Column::StartedAt)
+        .order_by_asc(task_run::Column::Attempt);
+    Ok(query.all(store.read()).await?)
+}
+
+/// The newest run of each of those schedules.
+pub async fn last_runs(store: &Store, schedules: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {
+    if schedules.is_empty() {
+        return Ok(vec![]);
+    }
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        "SELECT run.* FROM v JOIN run ON run.id = (SELECT r.id FROM run r \
+           WHERE r.schedule_id = v.id ORDER BY r.id DESC LIMIT 1)",
+        vec![],
+    );
+    Ok(run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}
+
+/// How many runs of each of those schedules are alive.
+pub async fn live_runs(
+    store: &Store,
+    schedules: &[Uuid],
+) -> Result<HashMap<Uuid, i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        schedule_id: Uuid,
+        runs: i64,
+    }
+    if schedules.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        "SELECT run.schedule_id AS schedule_id, count(*) AS runs \
+         FROM v JOIN run ON run.schedule_id = v.id \
+         WHERE run.state IN ('queued', 'running', 'retrying') GROUP BY run.schedule_id",
+        vec![],
+    );
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.schedule_id, row.runs)).collect())
+}

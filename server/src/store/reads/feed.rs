@@ -1,0 +1,123 @@
+//! What changed since a cursor, in the order of the changes.
+//!
+//! A read first learns how far the feed is complete, then reads up to there. When it has read all,
+//! its position is that point, and not the last row that its filter let through: the rows between
+//! need not be looked at again.
+
+use entity::{run, schedule};
+use sea_orm::{
+    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait},
+};
+use uuid::Uuid;
+
+use crate::store::{Cursor, Store, StoreError};
+
+/// Rows that changed.
+#[derive(Debug)]
+pub struct Batch<T> {
+    /// In the order of their last change.
+    pub rows: Vec<T>,
+    /// Where to read on.
+    pub position: Cursor,
+    /// Whether more is waiting there.
+    pub more: bool,
+}
+
+/// Which runs to follow. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Of this schedule.
+    pub schedule_id: Option<Uuid>,
+    /// This one.
+    pub run_id: Option<Uuid>,
+}
+
+/// The end of the feed of runs: what changes from now on comes after it.
+pub async fn end_of_runs(store: &Store) -> Result<Cursor, StoreError> {
+    end(store, "run").await
+}
+
+/// The end of the feed of schedules.
+pub async fn end_of_schedules(store: &Store) -> Result<Cursor, StoreError> {
+    end(store, "schedule").await
+}
+
+/// The namespace's runs that changed after `after`.
+pub async fn runs(
+    store: &Store,
+    namespace: Uuid,
+    filter: &RunFilter,
+    after: Cursor,
+    limit: u64,
+) -> Result<Batch<run::Model>, StoreError> {
+    use run::{Column, Entity};
+    let end = end_of_runs(store).await?;
+    let rows = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
+        .apply_if(filter.run_id, |query, id| query.filter(Column::Id.eq(id)))
+        .filter(
+            Expr::tuple([Column::Changed.into_expr(), Column::Id.into_expr()])
+                .gt(Expr::tuple([Expr::val(after.changed), Expr::val(after.id)])),
+        )
+        .filter(Column::Changed.lte(end.changed))
+        .order_by_asc(Column::Changed)
+        .order_by_asc(Column::Id)
+        .limit(limit)
+        .all(store.read())
+        .await?;
+    Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
+/// The namespace's schedules, deleted ones too, that changed after `after`.
+pub async fn schedules(
+    store: &Store,
+    namespace: Uuid,
+    ids: Option<&[Uuid]>,
+    after: Cursor,
+    limit: u64,
+) -> Result<Batch<schedule::Model>, StoreError> {
+    use schedule::{Column, Entity};
+    let end = end_of_schedules(store).await?;
+    let rows = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(ids, |query, ids| query.filter(Column::Id.is_in(ids.iter().copied())))
+        .filter(
+            Expr::tuple([Column::Changed.into_expr(), Column::Id.into_expr()])
+                .gt(Expr::tuple([Expr::val(after.changed), Expr::val(after.id)])),
+        )
+        .filter(Column::Changed.lte(end.changed))
+        .order_by_asc(Column::Changed)
+        .order_by_asc(Column::Id)
+        .limit(limit)
+        .all(store.read())
+        .await?;
+    Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
+async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        changed: Option<i64>,
+    }
+    let horizon = store.dialect().horizon();
+    let sql = format!("SELECT max(changed) AS changed FROM {table} WHERE changed < {horizon}");
+    let statement = store.dialect().statement(sql, []);
+    let row = Row::find_by_statement(statement).one(store.read()).await?;
+    let changed = row.and_then(|row| row.changed);
+    Ok(changed.map_or(Cursor::START, |changed| Cursor { changed, id: Uuid::max() }))
+}
+
+fn batch<T>(
+    rows: Vec<T>,
+    limit: u64,
+    after: Cursor,
+    end: Cursor,
+    at: impl Fn(&T) -> Cursor,
+) -> Batch<T> {
+    let more = u64::try_from(rows.len()).is_ok_and(|count| count >= limit);
+    let last = rows.last().map(at);
+    let position = if more { last.unwrap_or(after) } else { after.max(end) };
+    Batch { rows, position, more }
+}

@@ -1,0 +1,43 @@
+//! The ledger of a schedule, newest first by scheduled time, of which each is there once.
+
+use entity::{
+    Timestamp,
+    fire::{Column, Entity, Model, Verdict},
+};
+use sea_orm::{ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use uuid::Uuid;
+
+use crate::store::{Page, Store, StoreError, Window};
+
+/// Which fires. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// They have one of these verdicts.
+    pub verdicts: Option<Vec<Verdict>>,
+    /// They were scheduled at this instant or later.
+    pub after: Option<Timestamp>,
+    /// They were scheduled earlier.
+    pub before: Option<Timestamp>,
+}
+
+/// A page of the schedule's fires. The key is the scheduled time.
+pub async fn page(
+    store: &Store,
+    schedule: Uuid,
+    filter: &Filter,
+    window: &Window<Timestamp>,
+) -> Result<Page<Model>, StoreError> {
+    let order = if window.from_end { Order::Asc } else { Order::Desc };
+    let query = Entity::find()
+        .filter(Column::ScheduleId.eq(schedule))
+        .apply_if(filter.verdicts.clone(), |query, verdicts| {
+            query.filter(Column::Verdict.is_in(verdicts))
+        })
+        .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
+        .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
+        .apply_if(window.after, |query, at| query.filter(Column::ScheduledAt.lt(at)))
+        .apply_if(window.before, |query, at| query.filter(Column::ScheduledAt.gt(at)))
+        .order_by(Column::ScheduledAt, order)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}

@@ -1,0 +1,77 @@
+//! The figures that say whether all is well.
+
+use entity::Timestamp;
+use sea_orm::{FromQueryResult, Value};
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError};
+
+/// What the figures are about. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Schedules of this namespace.
+    pub namespace: Option<Uuid>,
+    /// Schedules with this tag.
+    pub tag: Option<String>,
+}
+
+/// The figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Figures {
+    /// Fires of the last hour that were missed or abandoned.
+    pub missed: i64,
+    /// Runs past their hard deadline, or held by a node that is gone.
+    pub stalled: i64,
+    /// How long the oldest schedule that is due has waited for somebody to claim it.
+    pub oldest_unclaimed_ms: Option<i64>,
+    /// Claimed fires without a run.
+    pub pending_handoffs: i64,
+    /// Nodes with a fresh heartbeat.
+    pub nodes_alive: i64,
+}
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// Reads the figures at `now`.
+pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Figures, StoreError> {
+    let dialect = store.dialect();
+    let mut values: Vec<Value> = vec![now.0.into(), (now.0 - HOUR_MS).into()];
+    let mut of_schedule = String::new();
+    if let Some(namespace) = scope.namespace {
+        values.push(namespace.into());
+        of_schedule.push_str(&format!(" AND s.namespace_id = ${}", values.len()));
+    }
+    if let Some(tag) = &scope.tag {
+        values.push(tag.clone().into());
+        let has = dialect.list_has("s.tags", &format!("${}", values.len()));
+        of_schedule.push_str(&format!(" AND {has}"));
+    }
+    // Without a scope the schedule need not be looked at, and runs without one count too.
+    let within = |row: &str| {
+        if of_schedule.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " AND EXISTS (SELECT 1 FROM schedule s WHERE s.id = {row}.schedule_id{of_schedule})"
+            )
+        }
+    };
+    let (fires, runs, lease_now) = (within("f"), within("r"), dialect.now());
+    let sql = format!(
+        "SELECT \
+           (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM fire f \
+             WHERE f.verdict IN ('missed', 'abandoned') AND f.decided_at >= $2{fires}) AS missed, \
+           (SELECT count(*) FROM run r WHERE r.state IN ('queued', 'running', 'retrying') \
+             AND r.state = 'running' AND (r.hard_deadline_at < {lease_now} OR NOT EXISTS \
+               (SELECT 1 FROM node n WHERE n.id = r.node_id AND n.state = 'alive'))\
+             {runs}) AS stalled, \
+           (SELECT $1 - min(s.next_fire_at) FROM schedule s WHERE s.enabled \
+             AND s.next_fire_at IS NOT NULL AND s.next_fire_at <= $1{of_schedule}) \
+             AS oldest_unclaimed_ms, \
+           (SELECT count(*) FROM fire f WHERE f.verdict = 'pending' \
+             AND f.claimed_by IS NOT NULL{fires}) AS pending_handoffs, \
+           (SELECT count(*) FROM node WHERE state = 'alive') AS nodes_alive"
+    );
+    let figures = Figures::find_by_statement(dialect.statement(sql, values));
+    Ok(figures.one(store.read()).await?.unwrap_or_default())
+}

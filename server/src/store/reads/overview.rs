@@ -1,0 +1,100 @@
+//! A namespace at a glance.
+
+use std::collections::HashMap;
+
+use entity::{Timestamp, node, run, schedule};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError};
+
+/// How many there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Counts {
+    /// Living schedules.
+    pub schedules: i64,
+    /// Of these: will fire.
+    pub active: i64,
+    /// Of these: paused.
+    pub paused: i64,
+    /// Runs that have not settled.
+    pub live_runs: i64,
+}
+
+/// Counts schedules and live runs.
+pub async fn counts(store: &Store, namespace: Uuid) -> Result<Counts, StoreError> {
+    let statement = store.dialect().statement(
+        "SELECT count(*) AS schedules, \
+           count(CASE WHEN enabled AND next_scheduled_at IS NOT NULL THEN 1 END) AS active, \
+           count(CASE WHEN NOT enabled THEN 1 END) AS paused, \
+           (SELECT count(*) FROM run WHERE run.namespace_id = $1 \
+              AND run.state IN ('queued', 'running', 'retrying')) AS live_runs \
+         FROM schedule WHERE namespace_id = $1 AND deleted_at IS NULL",
+        [namespace.into()],
+    );
+    Ok(Counts::find_by_statement(statement).one(store.read()).await?.unwrap_or_default())
+}
+
+/// The schedules that fire next, soonest first.
+pub async fn soonest(
+    store: &Store,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<schedule::Model>, StoreError> {
+    use schedule::{Column, Entity};
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Enabled.eq(true))
+        .filter(Column::NextFireAt.is_not_null())
+        .order_by_asc(Column::NextFireAt)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
+/// The runs that ended badly since an instant, newest first.
+pub async fn failures(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<run::Model>, StoreError> {
+    use run::{Column, Entity, State};
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::State.is_in([State::Failed, State::TimedOut]))
+        .filter(Column::FinishedAt.gte(since))
+        .order_by_desc(Column::FinishedAt)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
+/// The latest life of each node that is alive or ended within a day.
+pub async fn nodes(store: &Store) -> Result<Vec<node::Model>, StoreError> {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    let sql = format!(
+        "SELECT node.* FROM node WHERE (state = 'alive' OR ended_at >= {} - $1) \
+           AND incarnation = (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name) \
+         ORDER BY name LIMIT 1000",
+        store.dialect().now()
+    );
+    let statement = store.dialect().statement(sql, [DAY_MS.into()]);
+    Ok(node::Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}
+
+/// How many runs each node works on.
+pub async fn runs_by_node(store: &Store) -> Result<HashMap<Uuid, i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        node_id: Uuid,
+        runs: i64,
+    }
+    // All live states are named, or the partial index could not be used.
+    let statement = store.dialect().statement(
+        "SELECT node_id, count(*) AS runs FROM run \
+         WHERE state IN ('queued', 'running', 'retrying') AND state = 'running' \
+           AND node_id IS NOT NULL GROUP BY node_id",
+        [],
+    );
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.node_id, row.runs)).collect())
+}

@@ -1,0 +1,60 @@
+//! Runs, newest first. Keys are UUID v7, so the order of the keys is the order of creation.
+
+use entity::{
+    Timestamp,
+    run::{Column, Entity, Model, State},
+};
+use sea_orm::{ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use uuid::Uuid;
+
+use crate::store::{Page, Store, StoreError, Window};
+
+/// Which runs. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// They are in one of these states.
+    pub states: Option<Vec<State>>,
+    /// They are of this schedule.
+    pub schedule_id: Option<Uuid>,
+    /// They will still change, or not.
+    pub live: Option<bool>,
+    /// They stand for this instant or a later one.
+    pub after: Option<Timestamp>,
+    /// They stand for an earlier instant.
+    pub before: Option<Timestamp>,
+}
+
+/// The states of runs that will still change.
+pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
+
+/// A page of the namespace's runs.
+pub async fn page(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let order = if window.from_end { Order::Asc } else { Order::Desc };
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(filter.states.clone(), |query, states| query.filter(Column::State.is_in(states)))
+        .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
+        .apply_if(filter.live, |query, live| {
+            query.filter(match live {
+                true => Column::State.is_in(LIVE),
+                false => Column::State.is_not_in(LIVE),
+            })
+        })
+        .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
+        .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
+        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
+        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
+        .order_by(Column::Id, order)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}
+
+/// The run of that key.
+pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(store.read()).await?)
+}

@@ -1,0 +1,136 @@
+//! The list of schedules, by name without regard to case, then by key.
+
+use entity::{
+    schedule::{Column, Entity, Model},
+    workflow,
+};
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, Select,
+    sea_query::{Expr, ExprTrait, Func, LikeExpr, Query, SimpleExpr},
+};
+use uuid::Uuid;
+
+use crate::store::{Page, Store, StoreError, Window};
+
+/// Where a schedule stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It will fire.
+    Active,
+    /// Somebody paused it.
+    Paused,
+    /// No fire is left.
+    Finished,
+}
+
+/// Which schedules. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Name or note contain it, in any case.
+    pub text: Option<String>,
+    /// They have the tag.
+    pub tag: Option<String>,
+    /// They stand so.
+    pub standing: Option<Standing>,
+    /// They run the workflow of that name.
+    pub workflow: Option<String>,
+}
+
+/// The key of a page: the name in lower case, and the schedule.
+pub type Key = (String, Uuid);
+
+/// A page of the living schedules.
+pub async fn page(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    window: &Window<Key>,
+) -> Result<Page<Model>, StoreError> {
+    let order = if window.from_end { Order::Desc } else { Order::Asc };
+    let query = matching(store, namespace, filter)
+        .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, Order::Asc)))
+        .apply_if(window.before.as_ref(), |query, key| query.filter(beyond(key, Order::Desc)))
+        .order_by(folded(), order.clone())
+        .order_by(Column::Id, order)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}
+
+/// How many there are, counted to `most`.
+pub async fn count(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    most: u64,
+) -> Result<i64, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        rows: i64,
+    }
+    let some = matching(store, namespace, filter)
+        .select_only()
+        .expr_as(Expr::val(1), "one")
+        .limit(most)
+        .into_query();
+    let mut count = Query::select();
+    count.expr_as(Expr::cust("count(*)"), "rows").from_subquery(some, "some");
+    let statement = store.dialect().backend().build(&count);
+    let row = Row::find_by_statement(statement).one(store.read()).await?;
+    Ok(row.map_or(0, |row| row.rows))
+}
+
+fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
+    Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .apply_if(filter.text.as_deref(), |query, text| query.filter(contains(text)))
+        .apply_if(filter.standing, |query, standing| {
+            query.filter(match standing {
+                Standing::Active => Condition::all()
+                    .add(Column::Enabled.eq(true))
+                    .add(Column::NextScheduledAt.is_not_null()),
+                Standing::Paused => Condition::all().add(Column::Enabled.eq(false)),
+                Standing::Finished => Condition::all()
+                    .add(Column::Enabled.eq(true))
+                    .add(Column::NextScheduledAt.is_null()),
+            })
+        })
+        .apply_if(filter.tag.clone(), |query, tag| {
+            let placeholder = if store.dialect().is_postgres() { "$1" } else { "?" };
+            let has = store.dialect().list_has("schedule.tags", placeholder);
+            query.filter(Expr::cust_with_values(has, [tag]))
+        })
+        .apply_if(filter.workflow.clone(), |query, name| {
+            let named = workflow::Entity::find()
+                .select_only()
+                .column(workflow::Column::Id)
+                .filter(workflow::Column::NamespaceId.eq(namespace))
+                .filter(workflow::Column::Name.eq(name))
+                .filter(workflow::Column::DeletedAt.is_null());
+            query.filter(Column::WorkflowId.in_subquery(named.into_query()))
+        })
+}
+
+fn contains(text: &str) -> Condition {
+    let escaped = text.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let like = || LikeExpr::new(format!("%{escaped}%")).escape('\\');
+    let lower = |column| SimpleExpr::from(Func::lower(Expr::col((Entity, column))));
+    Condition::any().add(lower(Column::Name).like(like())).add(lower(Column::Note).like(like()))
+}
+
+fn beyond((name, id): &Key, order: Order) -> Condition {
+    let id_column = Expr::col((Entity, Column::Id));
+    match order {
+        Order::Desc => Condition::any()
+            .add(folded().lt(name.as_str()))
+            .add(folded().eq(name.as_str()).and(id_column.lt(*id))),
+        _ => Condition::any()
+            .add(folded().gt(name.as_str()))
+            .add(folded().eq(name.as_str()).and(id_column.gt(*id))),
+    }
+}
+
+fn folded() -> SimpleExpr {
+    Func::lower(Expr::col((Entity, Column::Name))).into()
+}

@@ -1,0 +1,100 @@
+//! Fires by what became of them, over a period up to now.
+
+use std::collections::HashMap;
+
+use entity::{Timestamp, fire::Verdict, run::State};
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError, bulk::Bulk};
+
+/// How many fires came to which end. A fire whose run somebody cancelled came to none of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Its run succeeded.
+    pub succeeded: i64,
+    /// Its run failed or timed out.
+    pub failed: i64,
+    /// It is on its way, or its run has not settled.
+    pub running: i64,
+    /// It was decided not to run.
+    pub skipped: i64,
+    /// It was missed, collapsed into a later one, or abandoned.
+    pub missed: i64,
+}
+
+#[derive(FromQueryResult)]
+struct Row {
+    schedule_id: Uuid,
+    verdict: Verdict,
+    state: Option<State>,
+    fires: i64,
+}
+
+const COLUMNS: &str = "f.schedule_id AS schedule_id, f.verdict AS verdict, r.state AS state, \
+    CAST(sum(f.count) AS bigint) AS fires";
+const GROUPS: &str = "GROUP BY f.schedule_id, f.verdict, r.state";
+
+/// The tallies of those schedules since an instant.
+pub async fn of_schedules(
+    store: &Store,
+    schedules: &[Uuid],
+    since: Timestamp,
+) -> Result<HashMap<Uuid, Tally>, StoreError> {
+    if schedules.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM v \
+         JOIN fire f ON f.schedule_id = v.id AND f.scheduled_at >= {{0}} \
+         LEFT JOIN run r ON r.id = f.run_id {GROUPS}"
+    );
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![since.0.into()],
+    );
+    let mut tallies = HashMap::new();
+    for row in Row::find_by_statement(statement).all(store.read()).await? {
+        let tally: &mut Tally = tallies.entry(row.schedule_id).or_default();
+        tally.add(&row);
+    }
+    Ok(tallies)
+}
+
+/// The tally of a namespace since an instant.
+pub async fn of_namespace(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+) -> Result<Tally, StoreError> {
+    // By way of the schedules: the ledger's one index leads with them.
+    let sql = format!(
+        "SELECT {COLUMNS} FROM schedule s \
+         JOIN fire f ON f.schedule_id = s.id AND f.scheduled_at >= $2 \
+         LEFT JOIN run r ON r.id = f.run_id WHERE s.namespace_id = $1 {GROUPS}"
+    );
+    let statement = store.dialect().statement(sql, [namespace.into(), since.0.into()]);
+    let mut tally = Tally::default();
+    for row in Row::find_by_statement(statement).all(store.read()).await? {
+        tally.add(&row);
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    fn add(&mut self, row: &Row) {
+        let end = match (row.verdict, row.state) {
+            (Verdict::Pending, _) => &mut self.running,
+            (Verdict::Skipped, _) => &mut self.skipped,
+            (Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned, _) => &mut self.missed,
+            (Verdict::Started, Some(State::Succeeded)) => &mut self.succeeded,
+            (Verdict::Started, Some(State::Failed | State::TimedOut)) => &mut self.failed,
+            (Verdict::Started, Some(State::Queued | State::Running | State::Retrying)) => {
+                &mut self.running
+            }
+            (Verdict::Started, Some(State::Cancelled) | None) => return,
+        };
+        *end += row.fires;
+    }
+}

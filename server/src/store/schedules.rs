@@ -1,0 +1,152 @@
+//! Schedules: finding, listing and the writes of the control plane. The planner's claims stand in
+//! their own file.
+//!
+//! Each write stamps `changed`, or the followers of the change feed would not see it.
+
+use entity::{
+    Timestamp,
+    schedule::{ActiveModel, Column, Entity, Model},
+    schedule_version,
+};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, Iterable, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait,
+    sea_query::{Expr, Query},
+};
+use uuid::Uuid;
+
+use super::{Dialect, Page, StoreError, Window};
+
+/// The schedule of that key, deleted or not.
+pub async fn by_id<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// The living schedule of that key, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// The schedules of those keys, deleted ones too: history refers to them.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The living schedule of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
+}
+
+/// The living schedules that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// Adds a schedule.
+pub async fn insert<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    mut row: ActiveModel,
+) -> Result<(), StoreError> {
+    // The stamp is an expression, which an active model cannot carry: so the statement is built
+    // column by column.
+    let mut columns = Vec::new();
+    let mut values = Vec::new();
+    for column in Column::iter() {
+        let value = match column {
+            Column::Changed => Some(Expr::cust(dialect.stamp("schedule"))),
+            _ => row.take(column).into_value().map(|value| column.save_as(Expr::val(value))),
+        };
+        if let Some(value) = value {
+            columns.push(column);
+            values.push(value);
+        }
+    }
+    let mut insert = Query::insert();
+    insert.into_table(Entity).columns(columns).values_panic(values);
+    tx.execute(&insert).await?;
+    Ok(())
+}
+
+/// Writes the set columns of `row` if the living schedule still has `version`.
+pub async fn update_if_version<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    version: i32,
+    row: ActiveModel,
+) -> Result<bool, StoreError> {
+    let update = Entity::update_many()
+        .set(row)
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .filter(Column::Version.eq(version))
+        .filter(Column::DeletedAt.is_null());
+    Ok(update.exec(tx).await?.rows_affected == 1)
+}
+
+/// Deletes the schedule, softly: it fires no more and its name is free.
+pub async fn delete<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::DeletedAt, Expr::value(at))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .col_expr(Column::Enabled, Expr::value(false))
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Adds a definition to the history.
+pub async fn insert_version<C: ConnectionTrait>(
+    tx: &C,
+    row: schedule_version::ActiveModel,
+) -> Result<(), StoreError> {
+    schedule_version::Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// A page of a schedule's history, newest first. The key is the version.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    window: &Window<i32>,
+) -> Result<Page<schedule_version::Model>, StoreError> {
+    use schedule_version::{Column, Entity};
+    let query = Entity::find()
+        .filter(Column::ScheduleId.eq(id))
+        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
+        .order_by_desc(Column::Version)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?))
+}

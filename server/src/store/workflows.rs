@@ -1,0 +1,157 @@
+//! Workflows and the immutable versions of their definitions.
+
+use entity::{
+    Timestamp, schedule,
+    workflow::{ActiveModel, Column, Entity, Model},
+    workflow_version,
+};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect,
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use super::{Page, StoreError, Window};
+
+/// The living workflow of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.eq(name))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.one(connection).await?)
+}
+
+/// The workflows of those keys, deleted ones too: history refers to them.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The living workflows that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// How many living schedules run the workflow, without `except`.
+pub async fn users<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    except: Option<Uuid>,
+) -> Result<u64, StoreError> {
+    let mut query = schedule::Entity::find()
+        .filter(schedule::Column::WorkflowId.eq(id))
+        .filter(schedule::Column::DeletedAt.is_null());
+    if let Some(except) = except {
+        query = query.filter(schedule::Column::Id.ne(except));
+    }
+    Ok(query.count(connection).await?)
+}
+
+/// The definitions of those versions, in no order.
+pub async fn versions<C: ConnectionTrait>(
+    connection: &C,
+    keys: &[(Uuid, i32)],
+) -> Result<Vec<workflow_version::Model>, StoreError> {
+    use workflow_version::{Column, Entity};
+    let mut wanted = Condition::any();
+    for (id, version) in keys {
+        wanted = wanted.add(Column::WorkflowId.eq(*id).and(Column::Version.eq(*version)));
+    }
+    Ok(Entity::find().filter(wanted).all(connection).await?)
+}
+
+/// One definition.
+pub async fn version<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    version: i32,
+) -> Result<Option<workflow_version::Model>, StoreError> {
+    Ok(workflow_version::Entity::find_by_id((id, version)).one(connection).await?)
+}
+
+/// A page of the living workflows, by name without regard to case, then by key.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<(String, Uuid)>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(folded())
+        .order_by_asc(Column::Id)
+        .limit(window.reach());
+    if let Some((name, id)) = &window.after {
+        let later = Condition::any()
+            .add(folded().gt(name.as_str()))
+            .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
+        query = query.filter(later);
+    }
+    Ok(window.page(query.all(connection).await?))
+}
+
+fn folded() -> SimpleExpr {
+    Func::lower(Expr::col((Entity, Column::Name))).into()
+}
+
+/// Adds a workflow with its first definition.
+pub async fn insert<C: ConnectionTrait>(
+    tx: &C,
+    row: ActiveModel,
+    version: workflow_version::ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    insert_version(tx, version).await
+}
+
+/// Makes `version` the current definition.
+pub async fn supersede<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    number: i32,
+    at: Timestamp,
+    version: workflow_version::ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Version, Expr::value(number))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    insert_version(tx, version).await
+}
+
+/// Deletes the workflow, softly.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::DeletedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+async fn insert_version<C: ConnectionTrait>(
+    tx: &C,
+    version: workflow_version::ActiveModel,
+) -> Result<(), StoreError> {
+    workflow_version::Entity::insert(version).exec_without_returning(tx).await?;
+    Ok(())
+}
