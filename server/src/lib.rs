@@ -5,10 +5,16 @@
 //! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
+<<<<<<< HEAD
 pub mod api;
+=======
+pub mod app;
+pub mod cli;
+>>>>>>> 9ded598 (shell wip)
 pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod store;
 pub mod target;
 pub mod telemetry;
+pub mod web;
