@@ -11,9 +11,10 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    api,
     clock::Clock,
     config::Config,
-    engine::{self, Engine, EngineError, Signals, health::Physician},
+    engine::{self, Engine, EngineError, Signals, commands::Commands},
     store::{Migrations, Options, Store, StoreError},
     target::{Executor, Policy, TargetError},
     telemetry::Telemetry,
@@ -51,13 +52,13 @@ pub enum AppError {
 }
 
 /// A running server.
-#[derive(Debug)]
 pub struct App {
     config: Arc<Config>,
     store: Store,
     clock: Clock,
     telemetry: Arc<Telemetry>,
     engine: Engine,
+    commands: Commands,
     address: SocketAddr,
     /// Ends HTTP and the housekeeping.
     stop: CancellationToken,
@@ -85,16 +86,15 @@ impl App {
         let executor = Arc::new(Executor::new(policy, clock.clone())?);
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
         let signals = Signals::default();
-        let settings = settings(&config, address);
-        let physician = Physician::new(
+        let commands = Commands::new(
             store.clone(),
             clock.clone(),
-            config.health.clone(),
-            settings.lost_after,
-            settings.heartbeat_expiry,
+            timings.clone(),
+            executor.clone(),
+            signals.clone(),
         );
         let engine = Engine::start(
-            settings,
+            settings(&config, address),
             store.clone(),
             clock.clone(),
             executor,
@@ -105,13 +105,9 @@ impl App {
         .await?;
 
         let stop = CancellationToken::new();
-        let web = Web::new(
-            store.clone(),
-            clock.clone(),
-            config.clone(),
-            telemetry.clone(),
-            physician,
-        );
+        let schema = api::schema(commands.clone(), config.health.clone());
+        let web =
+            Web::new(store.clone(), clock.clone(), config.clone(), telemetry.clone(), schema);
         let service = web::router(web).into_make_service_with_connect_info::<SocketAddr>();
         let http = axum::serve(listener, service)
             .with_graceful_shutdown(stop.clone().cancelled_owned())
@@ -124,6 +120,7 @@ impl App {
             clock,
             telemetry,
             engine,
+            commands,
             address,
             stop,
             http: tokio::spawn(http),
@@ -139,6 +136,11 @@ impl App {
     /// Its database.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// What people and tools may order of it.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
     }
 
     /// Goes on until `stop` is ready or HTTP breaks off; then ends in good order.

@@ -5,12 +5,9 @@
 //! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
-<<<<<<< HEAD
 pub mod api;
-=======
 pub mod app;
 pub mod cli;
->>>>>>> 9ded598 (shell wip)
 pub mod clock;
 pub mod config;
 pub mod engine;

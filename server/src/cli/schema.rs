@@ -1,6 +1,7 @@
 use clap::Args;
 
 use super::{CliError, output};
+use crate::api;
 
 /// Print the GraphQL schema
 #[derive(Debug, Args)]
@@ -8,6 +9,6 @@ pub(super) struct Schema {}
 
 impl Schema {
     pub(super) fn run(self) -> Result<(), CliError> {
-        output::line(include_str!("../../schema.graphql").trim_end())
+        output::line(api::sdl().trim_end())
     }
 }

@@ -31,15 +31,12 @@ mod pauses;
 pub mod reads;
 pub mod recoveries;
 pub mod runs;
-<<<<<<< HEAD
 pub mod schedules;
 pub mod workflows;
-=======
 pub mod sessions;
 mod sizes;
 pub mod tokens;
 pub mod users;
->>>>>>> 9ded598 (shell wip)
 
 use sea_orm::{
     DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
@@ -49,13 +46,9 @@ use sea_orm::{
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
 pub use error::{Constraint, StoreError};
-<<<<<<< HEAD
-pub use open::{Migrations, Options};
 pub use page::{Page, Window};
-=======
 pub use open::{Migrations, Options, Schema};
 pub use sizes::Sizes;
->>>>>>> 9ded598 (shell wip)
 
 use crate::clock::Clock;
 

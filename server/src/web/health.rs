@@ -6,12 +6,17 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use entity::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::{Web, refusal::Refusal};
 use crate::{
-    engine::health::Health,
-    store::{health::Scope, namespaces},
+    engine::health::{Check, judge},
+    store::{
+        StoreError, namespaces,
+        reads::health::{Scope, figures},
+    },
 };
 
 /// The process answers.
@@ -39,61 +44,61 @@ pub(super) struct Narrow {
     namespace: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    status: &'static str,
-    issues: &'a [String],
-    checks: serde_json::Map<String, serde_json::Value>,
-    version: &'a str,
-    zone_data: &'a timetable::ZoneData,
-    database: &'a str,
-}
-
 /// The schedules are kept: 200, or 503 with the issues.
 pub(super) async fn health(State(web): State<Web>, narrow: Query<Narrow>) -> Response {
-    let Query(Narrow { tag, namespace }) = narrow;
-    match examine(&web, Scope { namespace, tag }).await {
-        Ok(health) => {
-            let status = if health.healthy {
-                StatusCode::OK
-            } else {
-                StatusCode::SERVICE_UNAVAILABLE
-            };
-            (status, Json(answer(&health))).into_response()
+    let Query(narrow) = narrow;
+    match examine(&web, narrow).await {
+        Ok(checks) => {
+            let healthy = checks.iter().all(|check| check.healthy);
+            let status = if healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            (status, Json(answer(&web, healthy, &checks))).into_response()
         }
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn examine(web: &Web, scope: Scope) -> Result<Health, Refusal> {
-    let unreachable = |error: crate::store::StoreError| {
+async fn examine(web: &Web, narrow: Narrow) -> Result<Vec<Check>, Refusal> {
+    let unreachable = |error: StoreError| {
         tracing::error!(%error, "failed to judge the health");
         let text = "the database does not answer";
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
     };
-    // A watch on a namespace that is not there must not be told that all is well.
-    if let Some(name) = &scope.namespace
-        && namespaces::by_name(web.store.read(), name).await.map_err(unreachable)?.is_none()
-    {
-        let text = format!("there is no namespace {name:?}");
-        return Err(Refusal::new(StatusCode::NOT_FOUND, text));
-    }
-    web.physician.examine(&scope).await.map_err(unreachable)
+    let namespace = match narrow.namespace {
+        None => None,
+        // A watch on a namespace that is not there must not be told that all is well.
+        Some(name) => {
+            let found = namespaces::by_name(web.store.read(), &name).await.map_err(unreachable)?;
+            let missing = format!("there is no namespace {name:?}");
+            let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, missing))?;
+            Some(found.id)
+        }
+    };
+    let scope = Scope { namespace, tag: narrow.tag };
+    let now = Timestamp::from(web.clock.now());
+    let figures = figures(&web.store, &scope, now).await.map_err(unreachable)?;
+    Ok(judge(&figures, &web.config.health))
 }
 
-fn answer(health: &Health) -> Answer<'_> {
-    let check = |check: &crate::engine::health::Check| {
-        let figure = serde_json::json!({
-            "healthy": check.healthy, "value": check.value, "limit": check.limit,
-        });
-        (check.name.to_owned(), figure)
+#[derive(Serialize)]
+struct Answer<'a> {
+    status: &'static str,
+    issues: Vec<&'a str>,
+    checks: Map<String, Value>,
+    version: &'static str,
+    zone_data: timetable::ZoneData,
+    database: &'static str,
+}
+
+fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check]) -> Answer<'a> {
+    let figure = |check: &Check| {
+        json!({ "healthy": check.healthy, "value": check.value, "limit": check.limit })
     };
     Answer {
-        status: if health.healthy { "healthy" } else { "unhealthy" },
-        issues: &health.issues,
-        checks: health.checks.iter().map(check).collect(),
-        version: health.version,
-        zone_data: &health.zone_data,
-        database: health.database,
+        status: if healthy { "healthy" } else { "unhealthy" },
+        issues: checks.iter().filter_map(|check| check.issue.as_deref()).collect(),
+        checks: checks.iter().map(|check| (check.name.to_owned(), figure(check))).collect(),
+        version: env!("CARGO_PKG_VERSION"),
+        zone_data: timetable::zone_data(),
+        database: web.store.dialect().name(),
     }
 }

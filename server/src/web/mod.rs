@@ -9,6 +9,7 @@
 //! - `auth`: sign-in, sessions, bearer tokens, the limit on guessing
 //! - `same_origin`: no orders from other sites
 //! - `headers`: what every answer carries
+//! - `graphql`: queries, mutations, subscriptions, and GraphiQL
 //! - `health`, `metrics`: for those who watch us
 //! - `console`: the single-page app, embedded or from a folder
 //! - `refusal`: errors as JSON
@@ -18,6 +19,7 @@
 
 mod auth;
 mod console;
+mod graphql;
 mod headers;
 mod health;
 mod metrics;

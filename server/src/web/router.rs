@@ -11,7 +11,7 @@ use tower_http::{timeout::TimeoutLayer, trace::TraceLayer};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, auth, auth::SessionStore, console, headers, health, metrics, same_origin,
+    Web, auth, auth::SessionStore, console, graphql, headers, health, metrics, same_origin,
 };
 
 /// A module file may be large, a query is not.
@@ -24,8 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// All routes.
 pub fn router(web: Web) -> Router {
     let patience = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, PATIENCE);
+    let graphql = post(graphql::execute)
+        .layer((patience, DefaultBodyLimit::max(GRAPHQL_BODY)))
+        .get(graphql::subscribe);
     let auth_body = DefaultBodyLimit::max(AUTH_BODY);
     let identified = Router::new()
+        .route("/graphql", graphql)
+        .route("/graphql/ws", get(graphql::subscribe))
         .route("/auth/login", post(auth::login).layer(auth_body))
         .route("/auth/logout", post(auth::logout).layer(auth_body))
         .layer(from_fn_with_state(web.clone(), auth::identify))
@@ -36,6 +41,7 @@ pub fn router(web: Web) -> Router {
         .route("/readyz", get(health::ready))
         .route("/healthz", get(health::health))
         .route("/metrics", get(metrics::scrape))
+        .route("/graphiql", get(graphql::graphiql))
         .layer(from_fn(headers::never_stored));
     Router::new()
         .merge(identified.layer(from_fn(headers::never_stored)))

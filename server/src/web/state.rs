@@ -1,10 +1,7 @@
 use std::sync::Arc;
 
 use super::{auth::Limiter, console::Files, metrics::Sampler};
-use crate::{
-    clock::Clock, config::Config, engine::health::Physician, store::Store,
-    telemetry::Telemetry,
-};
+use crate::{api, clock::Clock, config::Config, store::Store, telemetry::Telemetry};
 
 /// What the handlers share. Cheap to clone.
 #[derive(Clone)]
@@ -13,7 +10,7 @@ pub struct Web {
     pub(super) clock: Clock,
     pub(super) config: Arc<Config>,
     pub(super) telemetry: Arc<Telemetry>,
-    pub(super) physician: Physician,
+    pub(super) schema: api::Schema,
     pub(super) files: Files,
     pub(super) limiter: Arc<Limiter>,
     pub(super) sampler: Arc<Sampler>,
@@ -26,11 +23,11 @@ impl Web {
         clock: Clock,
         config: Arc<Config>,
         telemetry: Arc<Telemetry>,
-        physician: Physician,
+        schema: api::Schema,
     ) -> Self {
         let files = Files::find(config.console.dist.as_deref());
         let limiter = Arc::new(Limiter::new(clock.clone()));
         let sampler = Arc::new(Sampler::default());
-        Self { store, clock, config, telemetry, physician, files, limiter, sampler }
+        Self { store, clock, config, telemetry, schema, files, limiter, sampler }
     }
 }
