@@ -106,8 +106,7 @@ impl App {
 
         let stop = CancellationToken::new();
         let schema = api::schema(commands.clone(), config.health.clone());
-        let web =
-            Web::new(store.clone(), clock.clone(), config.clone(), telemetry.clone(), schema);
+        let web = Web::new(store.clone(), clock.clone(), config.clone(), telemetry.clone(), schema);
         let service = web::router(web).into_make_service_with_connect_info::<SocketAddr>();
         let http = axum::serve(listener, service)
             .with_graceful_shutdown(stop.clone().cancelled_owned())

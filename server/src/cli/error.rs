@@ -1,5 +1,6 @@
-use std::{io, process::ExitCode};
+use std::{io, path::Path, process::ExitCode};
 
+use super::client::ClientError;
 use crate::{
     app::AppError, config::ConfigError, engine::people::PeopleError, store::StoreError,
     telemetry::TelemetryError,
@@ -11,6 +12,18 @@ pub(super) enum CliError {
     /// The command line is wrong in a way that its parser cannot know.
     #[error("{0}")]
     Usage(String),
+    /// A timing was refused: one line, and the place marked under it.
+    #[error("{0}")]
+    Timing(String),
+    /// A strict linter found something.
+    #[error("{0} warnings")]
+    Warnings(usize),
+    /// A server did not do what it was asked to.
+    #[error("failed to {0}")]
+    Client(#[from] ClientError),
+    /// A server is not well.
+    #[error("the server at {0} is unhealthy: {1}")]
+    Unhealthy(String, String),
     /// The settings cannot be used.
     #[error("failed to {0}")]
     Config(#[from] ConfigError),
@@ -42,6 +55,17 @@ impl CliError {
         move |source| Self::Io { what, source }
     }
 
+    /// The same, said about a file.
+    pub(super) fn about(self, file: &Path) -> Self {
+        match self {
+            Self::Client(ClientError::Refused { action, problem }) => {
+                let problem = format!("{}: {problem}", file.display());
+                Self::Client(ClientError::Refused { action, problem })
+            }
+            unchanged => unchanged,
+        }
+    }
+
     /// Prints it, and gives the exit code.
     pub(super) fn report(self) -> ExitCode {
         // Whoever closed the pipe has read enough.
@@ -51,9 +75,10 @@ impl CliError {
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {self}");
-        match self {
-            Self::Usage(_) => ExitCode::from(2),
-            _ => ExitCode::FAILURE,
+        if matches!(self, Self::Usage(_) | Self::Timing(_)) {
+            ExitCode::from(2)
+        } else {
+            ExitCode::FAILURE
         }
     }
 }

@@ -14,16 +14,26 @@
 //! - `flags`: settings as flags
 //! - `offline`: the database without a server
 //! - `client`: a server over GraphQL
+//! - `timing`, `caret`: a timing on the command line, and where in it the error is
 //! - one file a subcommand
 
+mod apply;
+mod caret;
+mod client;
 mod error;
 mod flags;
+mod healthcheck;
+mod lint;
 mod migrate;
 mod offline;
 mod output;
+mod preview;
+mod runs;
 mod schema;
 mod serve;
+mod timing;
 mod token;
+mod trigger;
 mod user;
 
 use std::process::ExitCode;
@@ -41,17 +51,29 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+    Preview(preview::Preview),
+    Lint(lint::Lint),
+    Apply(apply::Apply),
+    Trigger(trigger::Trigger),
+    Runs(runs::Runs),
     Migrate(migrate::Migrate),
     Schema(schema::Schema),
     User(user::User),
     Token(token::Token),
+    Healthcheck(healthcheck::Healthcheck),
 }
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(serve) => offline::on_a_runtime(serve.run()),
+        Command::Preview(preview) => preview.run(),
+        Command::Lint(lint) => lint.run(),
+        Command::Apply(apply) => offline::on_a_runtime(apply.run()),
+        Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
+        Command::Runs(runs) => offline::on_a_runtime(runs.run()),
+        Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
         Command::Schema(schema) => schema.run(),
         Command::User(user) => offline::on_a_runtime(user.run()),

@@ -11,10 +11,8 @@ pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
 
 /// Writes a value as one line of JSON.
 pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
-    let text = serde_json::to_string(value).map_err(|error| CliError::Io {
-        what: "write JSON",
-        source: error.into(),
-    })?;
+    let text = serde_json::to_string(value)
+        .map_err(|error| CliError::Io { what: "write JSON", source: error.into() })?;
     line(text)
 }
 

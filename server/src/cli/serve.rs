@@ -47,8 +47,7 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
         return Ok(());
     }
     let password = random_password()?;
-    let user =
-        NewUser { name: "admin".to_owned(), password: password.clone(), role: Role::Admin };
+    let user = NewUser { name: "admin".to_owned(), password: password.clone(), role: Role::Admin };
     add_user(&somebody_here()?, app.store(), clock, user).await?;
     output::line(format!(
         "User 'admin' with the password '{}': written nowhere else, so keep it",

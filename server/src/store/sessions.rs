@@ -5,8 +5,7 @@ use entity::{
     session::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, TryInsertResult,
-    sea_query::OnConflict,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, TryInsertResult, sea_query::OnConflict,
 };
 
 use super::StoreError;
@@ -46,10 +45,7 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: &str) -> Result<(), StoreErr
 }
 
 /// Removes what has expired; says how many.
-pub async fn delete_expired<C: ConnectionTrait>(
-    tx: &C,
-    now: Timestamp,
-) -> Result<u64, StoreError> {
+pub async fn delete_expired<C: ConnectionTrait>(tx: &C, now: Timestamp) -> Result<u64, StoreError> {
     let expired = Entity::delete_many().filter(Column::ExpiresAt.lte(now));
     Ok(expired.exec(tx).await?.rows_affected)
 }

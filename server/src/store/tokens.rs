@@ -17,9 +17,8 @@ pub async fn live_by_hash<C: ConnectionTrait>(
     hash: &str,
     now: Timestamp,
 ) -> Result<Option<Model>, StoreError> {
-    let unexpired = Condition::any()
-        .add(Column::ExpiresAt.is_null())
-        .add(Column::ExpiresAt.gt(now));
+    let unexpired =
+        Condition::any().add(Column::ExpiresAt.is_null()).add(Column::ExpiresAt.gt(now));
     let query = Entity::find().filter(Column::Hash.eq(hash)).filter(Column::RevokedAt.is_null());
     Ok(query.filter(unexpired).one(connection).await?)
 }

@@ -48,7 +48,7 @@ pub(super) async fn subscribe(
     let schema = web.schema.clone();
     let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
     upgrade.on_upgrade(move |socket| async move {
-        let init = |payload: serde_json::Value| async move {
+        let init = move |payload: serde_json::Value| async move {
             let init = match payload {
                 serde_json::Value::Null => Init::default(),
                 given => serde_json::from_value(given)?,

@@ -90,9 +90,7 @@ struct Answer<'a> {
 }
 
 fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check]) -> Answer<'a> {
-    let figure = |check: &Check| {
-        json!({ "healthy": check.healthy, "value": check.value, "limit": check.limit })
-    };
+    let figure = |check: &Check| json!({ "healthy": check.healthy, "value": check.value, "limit": check.limit });
     Answer {
         status: if healthy { "healthy" } else { "unhealthy" },
         issues: checks.iter().filter_map(|check| check.issue.as_deref()).collect(),

@@ -58,7 +58,8 @@ impl Backend for SessionStore {
         let found = sessions::live(self.store.read(), &hashed(id), now).await.map_err(backend)?;
         let Some(found) = found else { return Ok(None) };
         let data = serde_json::from_value(found.data).map_err(decode)?;
-        let expires = OffsetDateTime::from_unix_timestamp_nanos(i128::from(found.expires_at.0) * 1_000_000);
+        let expires =
+            OffsetDateTime::from_unix_timestamp_nanos(i128::from(found.expires_at.0) * 1_000_000);
         Ok(Some(Record { id: *id, data, expiry_date: expires.map_err(decode)? }))
     }
 

@@ -77,9 +77,9 @@ fn has_extension(path: &str) -> bool {
 /// Whether the name carries a hash of the content: `app-0123456789abcdef_bg.wasm`.
 fn is_hashed(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    name.split(['-', '_', '.']).skip(1).any(|part| {
-        part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
+    name.split(['-', '_', '.'])
+        .skip(1)
+        .any(|part| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
