@@ -76,6 +76,9 @@ impl MigrationTrait for Migration {
             // Intents without a run: what a hand-off left behind.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
              WHERE verdict = 'pending'",
+            // What health asks for.
+            "CREATE INDEX fire_missed ON fire (decided_at) \
+             WHERE verdict IN ('missed', 'abandoned')",
             "CREATE INDEX run_schedule ON run (schedule_id, id)",
             // Runs in the way of the next fire.
             "CREATE INDEX run_live ON run (schedule_id) \

@@ -6,9 +6,12 @@
 //! them together, `cli` is the way in.
 
 pub mod api;
+pub mod app;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod store;
 pub mod target;
 pub mod telemetry;
+pub mod web;

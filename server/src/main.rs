@@ -1,2 +1,7 @@
 //! The `carillon` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    carillon::cli::main()
+}

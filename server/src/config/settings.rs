@@ -174,7 +174,7 @@ impl Default for Engine {
             heartbeat_interval: Span::seconds(5),
             heartbeat_expiry: Span::seconds(30),
             lost_after: Span::seconds(300),
-            recovery_interval: Span::seconds(15),
+            recovery_interval: Span::seconds(5),
         }
     }
 }

@@ -12,7 +12,7 @@
 //! [`attempt`] carries it out, [`settler`] writes how it ended; [`dispatcher`] takes runs that
 //! wait for room or for their next attempt; [`recovery`] finds what a dead process left;
 //! [`membership`] says who is alive; [`accounting`] closes the ledger's gap after a pause.
-//! [`commands`] is the write side for people and tools.
+//! [`commands`] is the write side for people and tools; [`people`] says who they are.
 
 pub mod accounting;
 mod attempt;
@@ -25,6 +25,7 @@ mod handoff;
 pub mod health;
 mod logs;
 mod membership;
+pub mod people;
 mod planner;
 mod recovery;
 mod running;

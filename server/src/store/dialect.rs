@@ -30,6 +30,11 @@ impl Dialect {
         self.backend == DbBackend::Postgres
     }
 
+    /// `sqlite` or `postgres`.
+    pub fn name(&self) -> &'static str {
+        if self.is_postgres() { "postgres" } else { "sqlite" }
+    }
+
     /// The time in milliseconds on the clock that leases and heartbeats compare with: the
     /// database's own, so that nodes need not agree on the time.
     pub fn now(&self) -> String {

@@ -32,6 +32,10 @@ pub mod reads;
 pub mod recoveries;
 pub mod runs;
 pub mod schedules;
+pub mod sessions;
+mod sizes;
+pub mod tokens;
+pub mod users;
 pub mod workflows;
 
 use sea_orm::{
@@ -42,8 +46,9 @@ use sea_orm::{
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
 pub use error::{Constraint, StoreError};
-pub use open::{Migrations, Options};
+pub use open::{Migrations, Options, Schema};
 pub use page::{Page, Window};
+pub use sizes::Sizes;
 
 use crate::clock::Clock;
 

@@ -41,7 +41,30 @@ impl Options {
     }
 }
 
+/// Where a database's schema stands: names of migrations, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schema {
+    /// Those that it has.
+    pub applied: Vec<String>,
+    /// Those that it lacks.
+    pub pending: Vec<String>,
+}
+
 impl Store {
+    /// Where the schema of a database stands. Makes the database if it is a file, changes nothing
+    /// else.
+    pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
+        let backend = backend(&options.url)?;
+        if backend == DbBackend::Sqlite {
+            make_folder(&options.url)?;
+        }
+        let unreachable = |source| StoreError::Unreachable { url: masked(&options.url), source };
+        let single = connect(options, backend, 1).await.map_err(unreachable)?;
+        let schema = schema(&single, &options.url).await;
+        single.close().await?;
+        schema
+    }
+
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let backend = backend(&options.url)?;
@@ -109,21 +132,27 @@ async fn connect(
 }
 
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
-    let known: Vec<String> =
-        Migrator::migrations().iter().map(|migration| migration.name().to_owned()).collect();
-    Migrator::install(connection).await?;
-    let applied = Migrator::get_migration_models(connection).await?;
-    if let Some(unknown) = applied.iter().find(|row| !known.contains(&row.version)) {
-        return Err(StoreError::SchemaNewer {
-            url: masked(&options.url),
-            migration: unknown.version.clone(),
-        });
-    }
-    let pending = known.len() - applied.len();
+    let Schema { pending, .. } = schema(connection, &options.url).await?;
     match options.migrations {
         Migrations::Apply => Ok(Migrator::up(connection, None).await?),
-        Migrations::Refuse if pending == 0 => Ok(()),
-        Migrations::Refuse => Err(StoreError::SchemaOlder { url: masked(&options.url), pending }),
+        Migrations::Refuse if pending.is_empty() => Ok(()),
+        Migrations::Refuse => {
+            let (url, pending) = (masked(&options.url), pending.len());
+            Err(StoreError::SchemaOlder { url, pending })
+        }
+    }
+}
+
+async fn schema(connection: &DatabaseConnection, url: &str) -> Result<Schema, StoreError> {
+    Migrator::install(connection).await?;
+    let applied = Migrator::get_migration_models(connection).await?;
+    let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
+    let known = Migrator::migrations();
+    let known = known.iter().map(|migration| migration.name().to_owned());
+    let (done, pending) = known.partition::<Vec<_>, _>(|name| applied.contains(name));
+    match applied.into_iter().find(|name| !done.contains(name)) {
+        Some(migration) => Err(StoreError::SchemaNewer { url: masked(url), migration }),
+        None => Ok(Schema { applied: done, pending }),
     }
 }
 

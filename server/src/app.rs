@@ -1,0 +1,225 @@
+//! The server as a whole: its parts put together, started in order, stopped in order.
+//!
+//! The port comes first: a second server on the same machine must fail before it joins the nodes
+//! under the first one's name. The end is the other way round: new work is refused, running work
+//! gets its grace, and only then go the database and the telemetry.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use secrecy::ExposeSecret;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    api,
+    clock::Clock,
+    config::Config,
+    engine::{self, Engine, EngineError, Signals, commands::Commands},
+    store::{Migrations, Options, Store, StoreError},
+    target::{Executor, Policy, TargetError},
+    telemetry::Telemetry,
+    web::{self, SessionStore, Web},
+};
+
+/// How many compiled timings are kept.
+const TIMINGS: usize = 50_000;
+
+/// Why the server could not start or go on. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The port cannot be had.
+    #[error("listen on {listen}: {source}; {help}")]
+    Listen {
+        /// As configured.
+        listen: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+        /// What to do.
+        help: &'static str,
+    },
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The targets cannot be carried out.
+    #[error("set up the targets: {0}")]
+    Target(#[from] TargetError),
+    /// The engine cannot start or stop.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// HTTP broke off.
+    #[error("serve HTTP: {0}")]
+    Serve(#[source] io::Error),
+}
+
+/// A running server.
+pub struct App {
+    config: Arc<Config>,
+    store: Store,
+    clock: Clock,
+    telemetry: Arc<Telemetry>,
+    engine: Engine,
+    commands: Commands,
+    address: SocketAddr,
+    /// Ends HTTP and the housekeeping.
+    stop: CancellationToken,
+    http: JoinHandle<io::Result<()>>,
+    housekeeping: JoinHandle<()>,
+}
+
+impl App {
+    /// Takes the port, opens the database, starts the engine and answers requests.
+    pub async fn start(
+        config: Config,
+        telemetry: Arc<Telemetry>,
+        clock: Clock,
+    ) -> Result<Self, AppError> {
+        let listener = listen(config.listen).await?;
+        let address = listener.local_addr().map_err(AppError::Serve)?;
+        let store = Store::open(&database(&config)).await?;
+        let config = Arc::new(config);
+
+        let policy = Policy {
+            commands: config.allow_commands,
+            private_addresses: config.egress.private_addresses,
+            ..Policy::default()
+        };
+        let executor = Arc::new(Executor::new(policy, clock.clone())?);
+        let timings = Arc::new(timetable::Cache::new(TIMINGS));
+        let signals = Signals::default();
+        let commands = Commands::new(
+            store.clone(),
+            clock.clone(),
+            timings.clone(),
+            executor.clone(),
+            signals.clone(),
+        );
+        let engine = Engine::start(
+            settings(&config, address),
+            store.clone(),
+            clock.clone(),
+            executor,
+            timings,
+            signals,
+            telemetry.metrics().clone(),
+        )
+        .await?;
+
+        let stop = CancellationToken::new();
+        let schema = api::schema(commands.clone(), config.health.clone());
+        let web = Web::new(store.clone(), clock.clone(), config.clone(), telemetry.clone(), schema);
+        let service = web::router(web).into_make_service_with_connect_info::<SocketAddr>();
+        let http = axum::serve(listener, service)
+            .with_graceful_shutdown(stop.clone().cancelled_owned())
+            .into_future();
+        let housekeeping = keep_house(store.clone(), clock.clone(), stop.clone());
+        tracing::info!(%address, database = %store.dialect().name(), "listening");
+        Ok(Self {
+            config,
+            store,
+            clock,
+            telemetry,
+            engine,
+            commands,
+            address,
+            stop,
+            http: tokio::spawn(http),
+            housekeeping: tokio::spawn(housekeeping),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its database.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What people and tools may order of it.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// Goes on until `stop` is ready or HTTP breaks off; then ends in good order.
+    pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), AppError> {
+        let broken = tokio::select! {
+            () = stop => None,
+            ended = &mut self.http => Some(ended),
+        };
+        let grace = self.config.shutdown_grace.0;
+        tracing::info!(?grace, "stopping");
+        self.stop.cancel();
+        self.engine.shutdown(grace).await?;
+        let served = match broken {
+            Some(ended) => ended,
+            // Requests are short; a connection that holds on longer is cut off with the process.
+            None => self.clock.timeout(grace, self.http).await.unwrap_or(Ok(Ok(()))),
+        };
+        let _ = self.housekeeping.await;
+        self.store.close().await?;
+        let telemetry = self.telemetry;
+        let _ = tokio::task::spawn_blocking(move || telemetry.shutdown()).await;
+        match served {
+            Ok(served) => served.map_err(AppError::Serve),
+            Err(panicked) => Err(AppError::Serve(io::Error::other(panicked))),
+        }
+    }
+}
+
+/// How the configured database is opened.
+pub fn database(config: &Config) -> Options {
+    Options {
+        migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
+        connections: config.database.connections,
+        ..Options::new(config.database.url.expose_secret())
+    }
+}
+
+async fn listen(listen: SocketAddr) -> Result<TcpListener, AppError> {
+    TcpListener::bind(listen).await.map_err(|source| {
+        let help = match source.kind() {
+            io::ErrorKind::AddrInUse => {
+                "stop what listens there, or choose another port by --listen, CARILLON_LISTEN or \
+                 'listen' in the configuration file"
+            }
+            io::ErrorKind::PermissionDenied => "choose a port above 1023 by --listen",
+            _ => "choose an address of this machine by --listen",
+        };
+        AppError::Listen { listen, source, help }
+    })
+}
+
+fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
+    let defaults = engine::Settings::default();
+    engine::Settings {
+        node_name: config.node_name(address),
+        capacity: match config.node.capacity {
+            Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
+            None => defaults.capacity,
+        },
+        heartbeat_interval: config.engine.heartbeat_interval.0,
+        heartbeat_expiry: config.engine.heartbeat_expiry.0,
+        recovery_interval: config.engine.recovery_interval.0,
+        lost_after: config.engine.lost_after.0,
+        ..defaults
+    }
+}
+
+/// Removes sessions that have expired, each hour.
+async fn keep_house(store: Store, clock: Clock, stop: CancellationToken) {
+    const PAUSE: std::time::Duration = std::time::Duration::from_secs(3600);
+    let sessions = SessionStore::new(store, clock.clone());
+    loop {
+        match sessions.delete_expired().await {
+            Ok(0) => {}
+            Ok(deleted) => tracing::debug!(deleted, "removed expired sessions"),
+            Err(error) => tracing::warn!(%error, "failed to remove expired sessions"),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = clock.sleep(PAUSE) => {}
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use std::{net::IpAddr, time::Duration};
+
+use clap::Args;
+use reqwest::StatusCode;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::CliError;
+use crate::config::{Config, Sources};
+
+/// Longer than the server takes for any answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why a server did not do what it was asked to. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientError {
+    /// Nobody answers there, or not as a Carillon would.
+    #[error("reach the server at {server}: {problem}; check --server and that it is running")]
+    Unreachable {
+        /// As given.
+        server: String,
+        /// What went wrong on the way.
+        problem: String,
+    },
+    /// It does not know us.
+    #[error(
+        "ask the server at {server}: {problem}; give --token or CARILLON_TOKEN with a token from \
+         'carillon token create'"
+    )]
+    Unauthenticated {
+        /// As given.
+        server: String,
+        /// What it says.
+        problem: String,
+    },
+    /// It says no.
+    #[error("{action}: {problem}")]
+    Refused {
+        /// What was asked.
+        action: &'static str,
+        /// What it says.
+        problem: String,
+    },
+}
+
+/// A running server and the right to order something of it.
+#[derive(Debug, Args)]
+pub(super) struct Server {
+    /// Address of the server [default: http:// and the configured 'listen']
+    #[arg(long, value_name = "URL", env = "CARILLON_SERVER")]
+    server: Option<String>,
+    /// Token to sign in with
+    #[arg(long, value_name = "TOKEN", env = "CARILLON_TOKEN", hide_env_values = true)]
+    token: Option<SecretString>,
+}
+
+impl Server {
+    /// Its address, without a slash at the end.
+    pub(super) fn address(&self) -> Result<String, CliError> {
+        if let Some(server) = &self.server {
+            if !server.starts_with("http://") && !server.starts_with("https://") {
+                let text = format!("--server '{server}' must begin with http:// or https://");
+                return Err(CliError::Usage(text));
+            }
+            return Ok(server.trim_end_matches('/').to_owned());
+        }
+        let mut listen = Config::load(&Sources::default())?.listen;
+        // Who listens everywhere also listens here.
+        if listen.ip().is_unspecified() {
+            listen.set_ip(match listen.ip() {
+                IpAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        Ok(format!("http://{listen}"))
+    }
+
+    /// Asks in GraphQL; gives the answer's data.
+    pub(super) async fn ask(
+        &self,
+        action: &'static str,
+        query: &str,
+        variables: Value,
+    ) -> Result<Value, CliError> {
+        let server = self.address()?;
+        let mut request = http(&server)?.post(format!("{server}/graphql"));
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.expose_secret());
+        }
+        let body = json!({ "query": query, "variables": variables });
+        let answer = request.json(&body).send().await.map_err(unreachable(&server))?;
+        let status = answer.status();
+        let mut answer: Value = answer.json().await.map_err(unreachable(&server))?;
+        if status == StatusCode::UNAUTHORIZED {
+            let problem = answer["error"].as_str().unwrap_or("it wants to know who asks");
+            let problem = problem.to_owned();
+            return Err(ClientError::Unauthenticated { server, problem }.into());
+        }
+        if let Some(error) = answer["errors"].get(0) {
+            let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
+            return Err(match error["extensions"]["code"].as_str() {
+                Some("UNAUTHENTICATED") => ClientError::Unauthenticated { server, problem },
+                _ => ClientError::Refused { action, problem },
+            }
+            .into());
+        }
+        if !status.is_success() {
+            let problem = answer["error"].as_str().unwrap_or(status.as_str()).to_owned();
+            return Err(ClientError::Refused { action, problem }.into());
+        }
+        Ok(answer["data"].take())
+    }
+}
+
+/// A client for `server`.
+pub(super) fn http(server: &str) -> Result<reqwest::Client, CliError> {
+    // Only the first call has an effect; a later one finds the same provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().timeout(PATIENCE).build();
+    Ok(client.map_err(unreachable(server))?)
+}
+
+/// What the transport says, down to the cause.
+pub(super) fn unreachable(server: &str) -> impl FnOnce(reqwest::Error) -> ClientError {
+    let server = server.to_owned();
+    move |error| {
+        let error = error.without_url();
+        let mut problem = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(deeper) = cause {
+            problem = deeper.to_string();
+            cause = deeper.source();
+        }
+        ClientError::Unreachable { server, problem }
+    }
+}

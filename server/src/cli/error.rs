@@ -1,0 +1,84 @@
+use std::{io, path::Path, process::ExitCode};
+
+use super::client::ClientError;
+use crate::{
+    app::AppError, config::ConfigError, engine::people::PeopleError, store::StoreError,
+    telemetry::TelemetryError,
+};
+
+/// Why a subcommand did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    /// The command line is wrong in a way that its parser cannot know.
+    #[error("{0}")]
+    Usage(String),
+    /// A timing was refused: one line, and the place marked under it.
+    #[error("{0}")]
+    Timing(String),
+    /// A strict linter found something.
+    #[error("{0} warnings")]
+    Warnings(usize),
+    /// A server did not do what it was asked to.
+    #[error("failed to {0}")]
+    Client(#[from] ClientError),
+    /// A server is not well.
+    #[error("the server at {0} is unhealthy: {1}")]
+    Unhealthy(String, String),
+    /// The settings cannot be used.
+    #[error("failed to {0}")]
+    Config(#[from] ConfigError),
+    /// The server could not start or go on.
+    #[error("failed to {0}")]
+    App(#[from] AppError),
+    /// The database could not be used.
+    #[error("failed to {0}")]
+    Store(#[from] StoreError),
+    /// Logging could not be set up.
+    #[error("failed to {0}")]
+    Telemetry(#[from] TelemetryError),
+    /// A person or token was refused.
+    #[error("failed to {0}")]
+    People(#[from] PeopleError),
+    /// Standard input or output broke off.
+    #[error("failed to {what}: {source}")]
+    Io {
+        /// What was done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl CliError {
+    /// Names what failed about input or output.
+    pub(super) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+
+    /// The same, said about a file.
+    pub(super) fn about(self, file: &Path) -> Self {
+        match self {
+            Self::Client(ClientError::Refused { action, problem }) => {
+                let problem = format!("{}: {problem}", file.display());
+                Self::Client(ClientError::Refused { action, problem })
+            }
+            unchanged => unchanged,
+        }
+    }
+
+    /// Prints it, and gives the exit code.
+    pub(super) fn report(self) -> ExitCode {
+        // Whoever closed the pipe has read enough.
+        if let Self::Io { source, .. } = &self
+            && source.kind() == io::ErrorKind::BrokenPipe
+        {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("error: {self}");
+        if matches!(self, Self::Usage(_) | Self::Timing(_)) {
+            ExitCode::from(2)
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+}

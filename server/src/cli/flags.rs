@@ -1,0 +1,94 @@
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::CliError;
+use crate::config::{Config, LogFormat, Sources};
+
+/// Where the settings and the state are.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// Configuration file; carillon.toml is read if it exists
+    #[arg(long, value_name = "PATH", env = "CARILLON_CONFIG")]
+    config: Option<PathBuf>,
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME [default: sqlite:data/carillon.db]
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+}
+
+/// Settings of a server; those that are not given come from the environment and the file.
+#[derive(Debug, Args)]
+pub(super) struct Settings {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Address and port for HTTP [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// The address that browsers use, when a proxy stands before this server
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Let schedules run programs on this machine
+    #[arg(long)]
+    allow_commands: bool,
+    /// Let http targets reach loopback and private networks
+    #[arg(long)]
+    allow_private_addresses: bool,
+    /// What operators call this process [default: HOST:PORT]
+    #[arg(long, value_name = "NAME")]
+    node_name: Option<String>,
+    /// How many runs it works on at once
+    #[arg(long, value_name = "RUNS")]
+    capacity: Option<u32>,
+    /// Serve the console from this folder
+    #[arg(long, value_name = "FOLDER")]
+    console_dist: Option<PathBuf>,
+    /// How log lines are written
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+    /// What is logged, such as info or warn,carillon=debug
+    #[arg(long, value_name = "FILTER")]
+    log_filter: Option<String>,
+    /// OTLP/gRPC collector for traces and metrics
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
+}
+
+impl Place {
+    /// The configuration, with these flags.
+    pub(super) fn config(&self) -> Result<Config, CliError> {
+        Ok(Config::load(&self.sources())?)
+    }
+
+    fn sources(&self) -> Sources {
+        let url = self.database_url.as_ref().map(|url| ("database.url", json!(url)));
+        Sources { file: self.config.clone(), flags: url.into_iter().collect() }
+    }
+}
+
+impl Settings {
+    /// The configuration, with these flags.
+    pub(super) fn config(&self) -> Result<Config, CliError> {
+        let mut sources = self.place.sources();
+        let text = |value: &Option<String>| value.as_ref().map(|value| json!(value));
+        let switch = |given: bool| given.then_some(Value::Bool(true));
+        let format = self.log_format.map(|format| match format {
+            LogFormat::Text => json!("text"),
+            LogFormat::Json => json!("json"),
+        });
+        let flags = [
+            ("listen", self.listen.map(|listen| json!(listen))),
+            ("public_url", text(&self.public_url)),
+            ("allow_commands", switch(self.allow_commands)),
+            ("egress.private_addresses", switch(self.allow_private_addresses)),
+            ("node.name", text(&self.node_name)),
+            ("node.capacity", self.capacity.map(|capacity| json!(capacity))),
+            ("console.dist", self.console_dist.as_ref().map(|dist| json!(dist))),
+            ("log.format", format),
+            ("log.filter", text(&self.log_filter)),
+            ("otlp.endpoint", text(&self.otlp_endpoint)),
+        ];
+        sources.flags.extend(flags.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        Ok(Config::load(&sources)?)
+    }
+}

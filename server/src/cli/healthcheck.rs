@@ -1,0 +1,47 @@
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    CliError,
+    client::{Server, http, unreachable},
+    output,
+};
+
+/// Ask a running server how it is; exit with 1 unless it is healthy
+#[derive(Debug, Args)]
+pub(super) struct Healthcheck {
+    #[command(flatten)]
+    server: Server,
+    /// Look at the schedules of this namespace only
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Look at the schedules with this tag only
+    #[arg(long)]
+    tag: Option<String>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Healthcheck {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let server = self.server.address()?;
+        let narrow = [("namespace", &self.namespace), ("tag", &self.tag)];
+        let narrow: Vec<_> = narrow.iter().filter_map(|(k, v)| Some((k, v.as_ref()?))).collect();
+        let request = http(&server)?.get(format!("{server}/healthz")).query(&narrow);
+        let answer = request.send().await.map_err(unreachable(&server))?;
+        let healthy = answer.status().is_success();
+        let answer: Value = answer.json().await.map_err(unreachable(&server))?;
+        if self.json {
+            output::json(&answer)?;
+        } else if healthy {
+            output::line("healthy")?;
+        }
+        if healthy {
+            return Ok(());
+        }
+        let issues = answer["issues"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let issues: Vec<&str> = issues.chain(answer["error"].as_str()).collect();
+        Err(CliError::Unhealthy(server, issues.join("; ")))
+    }
+}

@@ -1,0 +1,49 @@
+use clap::Args;
+use serde_json::json;
+
+use super::{CliError, flags::Place, output};
+use crate::{
+    app,
+    store::{Migrations, Options, Store},
+};
+
+/// Bring the database's schema up to date
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    #[command(flatten)]
+    place: Place,
+    /// Only say where it stands
+    #[arg(long)]
+    status: bool,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Migrate {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let options = app::database(&self.place.config()?);
+        let before = Store::schema(&options).await?;
+        if !self.status && !before.pending.is_empty() {
+            let options = Options { migrations: Migrations::Apply, ..options };
+            Store::open(&options).await?.close().await?;
+        }
+        let done = if self.status { Vec::new() } else { before.pending.clone() };
+        let left = if self.status { before.pending } else { Vec::new() };
+        if self.json {
+            let applied = before.applied.len() + done.len();
+            return output::json(&json!({ "applied": applied, "now": done, "pending": left }));
+        }
+        for name in &done {
+            output::line(format!("applied {name}"))?;
+        }
+        for name in &left {
+            output::line(format!("pending {name}"))?;
+        }
+        if done.is_empty() && left.is_empty() {
+            let applied = before.applied.len();
+            output::line(format!("the schema is up to date ({applied} migrations)"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::CliError;
+
+/// Writes a line to standard output; a closed pipe is an error that [`CliError::report`] forgives.
+pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
+    writeln!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
+}
+
+/// Writes a value as one line of JSON.
+pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| CliError::Io { what: "write JSON", source: error.into() })?;
+    line(text)
+}
+
+/// Writes rows in columns, under their headings.
+pub(super) fn table<const N: usize>(
+    headings: [&str; N],
+    rows: &[[String; N]],
+) -> Result<(), CliError> {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([headings[column].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let headings = headings.map(str::to_owned);
+    for row in [&headings].into_iter().chain(rows) {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Many questions: a line in, a line out, in order, as they come. A line that cannot be answered
+//! gets an error and the next one is read: one slip in a file of thousands must not cost the rest.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use timetable::{DstPolicy, Timetable};
+
+use super::{MOST, fires::PreviewFire};
+use crate::{
+    cli::{
+        CliError,
+        timing::{definition, instant},
+    },
+    clock::Clock,
+};
+
+/// A question. Keys that it does not know are the asker's own.
+#[derive(Debug, Deserialize)]
+struct Question {
+    expr: String,
+    #[serde(default = "utc")]
+    tz: String,
+    from: Option<String>,
+    count: Option<u64>,
+    #[serde(default)]
+    dst_gap: timetable::Gap,
+    #[serde(default)]
+    dst_overlap: timetable::Overlap,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Fires(Vec<PreviewFire>),
+    Error(String),
+}
+
+fn utc() -> String {
+    "UTC".to_owned()
+}
+
+/// Answers each line of a file, or of standard input.
+pub(super) fn answer(file: &str) -> Result<(), CliError> {
+    let questions: Box<dyn BufRead> = if file == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let opened = File::open(file).map_err(|error| {
+            CliError::Usage(format!("--batch '{file}' cannot be read: {error}; give a file or -"))
+        })?;
+        Box::new(BufReader::new(opened))
+    };
+    // Written out with each line's end: whoever asks line by line waits for the answer.
+    let mut answers = io::stdout().lock();
+    let now = Clock::system().now();
+    for line in questions.split(b'\n') {
+        let line = line.map_err(CliError::io("read the batch"))?;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let answer = answer_line(&line, now).unwrap_or_else(Answer::Error);
+        let mut text = serde_json::to_vec(&answer)
+            .map_err(io::Error::from)
+            .map_err(CliError::io("write JSON"))?;
+        text.push(b'\n');
+        answers.write_all(&text).map_err(CliError::io("write to standard output"))?;
+    }
+    Ok(())
+}
+
+fn answer_line(line: &[u8], now: DateTime<Utc>) -> Result<Answer, String> {
+    let question: Question = serde_json::from_slice(line)
+        .map_err(|error| format!("not a question: {error}; give {{\"expr\": ..., \"tz\": ...}}"))?;
+    let from = match &question.from {
+        Some(text) => instant(text).map_err(|problem| format!("from {text:?}: {problem}"))?,
+        None => now,
+    };
+    let count = match question.count {
+        None => 5,
+        Some(count) => usize::try_from(count)
+            .ok()
+            .filter(|count| *count <= MOST)
+            .ok_or_else(|| format!("count {count}: give a whole number up to {MOST}"))?,
+    };
+    let dst = DstPolicy { gap: question.dst_gap, overlap: question.dst_overlap };
+    let definition = definition(&[question.expr], &question.tz, from, dst);
+    let timetable = Timetable::new(&definition).map_err(|error| error.to_string())?;
+    let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC).take(count);
+    Ok(Answer::Fires(fires.map(PreviewFire::from).collect()))
+}

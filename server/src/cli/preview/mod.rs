@@ -1,0 +1,55 @@
+//! `carillon preview`: when a timing fires, asked of the same calculator as everything else.
+//!
+//! - `fires`: a fire as JSON and as a line
+//! - `batch`: many questions, one a line
+
+mod batch;
+mod fires;
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+pub(super) use fires::warn;
+use fires::{PreviewFire, Printed};
+
+use super::{CliError, output, timing::Timing};
+
+/// The most that is shown of one timing.
+const MOST: usize = 10_000;
+
+/// Show the next fires of a timing
+#[derive(Debug, Args)]
+pub(super) struct Preview {
+    #[command(flatten)]
+    timing: Timing,
+    /// How many, 1 to 10000
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
+    count: usize,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    /// Answer many: read {"expr","tz","from","count"} lines from a file, or - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["expressions", "json"])]
+    batch: Option<String>,
+}
+
+impl Preview {
+    pub(super) fn run(self) -> Result<(), CliError> {
+        if let Some(file) = &self.batch {
+            return batch::answer(file);
+        }
+        let (timetable, from) = self.timing.compile()?;
+        let fires: Vec<PreviewFire> = timetable
+            .fires(from, DateTime::<Utc>::MAX_UTC)
+            .take(self.count)
+            .map(PreviewFire::from)
+            .collect();
+        let printed =
+            Printed { description: timetable.describe(), fires, warnings: timetable.lint(from) };
+        if self.json { output::json(&printed) } else { printed.print(&self.timing.tz) }
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let help = || format!("give a whole number from 1 to {MOST}");
+    text.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(help)
+}

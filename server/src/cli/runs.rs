@@ -1,0 +1,96 @@
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{CliError, client::Server, output, trigger};
+
+/// List runs, newest first
+#[derive(Debug, Args)]
+pub(super) struct Runs {
+    #[command(flatten)]
+    server: Server,
+    /// Of this namespace
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Of the schedule of this name
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+    /// In one of these states
+    #[arg(long, value_enum, value_name = "STATE")]
+    state: Vec<State>,
+    /// Only those that have not ended
+    #[arg(long)]
+    live: bool,
+    /// How many, 1 to 200
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum State {
+    Queued,
+    Running,
+    Retrying,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "QUEUED",
+            Self::Running => "RUNNING",
+            Self::Retrying => "RETRYING",
+            Self::Succeeded => "SUCCEEDED",
+            Self::Failed => "FAILED",
+            Self::TimedOut => "TIMED_OUT",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $first: Int) {
+    runs(namespace: $namespace, filter: $filter, first: $first) {
+        nodes {
+            id state trigger scheduledAt startedAt finishedAt durationMs latenessMs attempt
+            maxAttempts error schedule { name }
+        }
+    }
+}";
+
+impl Runs {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        const ACTION: &str = "list the runs";
+        let mut filter = json!({});
+        if let Some(name) = &self.schedule {
+            let id = trigger::find(&self.server, ACTION, &self.namespace, name).await?;
+            filter["scheduleId"] = id;
+        }
+        if !self.state.is_empty() {
+            filter["states"] = self.state.iter().map(|state| state.word()).collect();
+        }
+        if self.live {
+            filter["live"] = json!(true);
+        }
+        let variables =
+            json!({ "namespace": self.namespace, "filter": filter, "first": self.limit });
+        let answer = self.server.ask(ACTION, RUNS, variables).await?;
+        let runs = &answer["runs"]["nodes"];
+        if self.json { output::json(runs) } else { print(runs) }
+    }
+}
+
+fn print(runs: &Value) -> Result<(), CliError> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let row = |run: &Value| {
+        let took = run["durationMs"].as_i64().map_or("-".to_owned(), |ms| format!("{ms} ms"));
+        let state = text(&run["state"]).to_lowercase();
+        [text(&run["id"]), text(&run["schedule"]["name"]), state, text(&run["scheduledAt"]), took]
+    };
+    let rows: Vec<[String; 5]> = runs.as_array().into_iter().flatten().map(row).collect();
+    output::table(["RUN", "SCHEDULE", "STATE", "SCHEDULED", "TOOK"], &rows)
+}

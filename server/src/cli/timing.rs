@@ -1,0 +1,115 @@
+use chrono::{DateTime, Utc};
+use clap::{Args, ValueEnum};
+use timetable::{Definition, DstPolicy, Gap, Overlap, Timetable, TimingError};
+
+use super::{CliError, caret};
+use crate::clock::Clock;
+
+/// A timing on the command line.
+#[derive(Debug, Args)]
+pub(super) struct Timing {
+    /// Cron, a nickname, @every or @at; several are joined
+    #[arg(value_name = "EXPRESSION", num_args = 1..=16)]
+    pub(super) expressions: Vec<String>,
+    /// IANA time zone
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    pub(super) tz: String,
+    /// Look from this instant on, itself excluded; @every counts from it [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    pub(super) from: Option<DateTime<Utc>>,
+    /// A fixed time that the clock skips fires right after the gap, or not at all
+    #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
+    pub(super) dst_gap: GapFlag,
+    /// In which pass a fixed time that the clock repeats fires
+    #[arg(long, value_enum, value_name = "POLICY", default_value = "first")]
+    pub(super) dst_overlap: OverlapFlag,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum GapFlag {
+    Shift,
+    Skip,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OverlapFlag {
+    First,
+    Last,
+    Both,
+}
+
+impl Timing {
+    /// The compiled timing, and the instant to look from.
+    pub(super) fn compile(&self) -> Result<(Timetable, DateTime<Utc>), CliError> {
+        if self.expressions.is_empty() {
+            let text = "give an expression, such as '30 2 * * *'";
+            return Err(CliError::Usage(text.to_owned()));
+        }
+        let from = self.from.unwrap_or_else(|| Clock::system().now());
+        let definition = definition(&self.expressions, &self.tz, from, self.policy());
+        let compiled = Timetable::new(&definition);
+        Ok((compiled.map_err(|error| CliError::Timing(self.explain(&error)))?, from))
+    }
+
+    fn policy(&self) -> DstPolicy {
+        let gap = match self.dst_gap {
+            GapFlag::Shift => Gap::Shift,
+            GapFlag::Skip => Gap::Skip,
+        };
+        let overlap = match self.dst_overlap {
+            OverlapFlag::First => Overlap::First,
+            OverlapFlag::Last => Overlap::Last,
+            OverlapFlag::Both => Overlap::Both,
+        };
+        DstPolicy { gap, overlap }
+    }
+
+    /// The error in terms of the command line, with the place marked.
+    fn explain(&self, error: &TimingError) -> String {
+        let index = error
+            .field
+            .strip_prefix("expressions[")
+            .and_then(|rest| rest.strip_suffix(']').and_then(|index| index.parse::<usize>().ok()));
+        let (name, text) = match (error.field.as_str(), index) {
+            ("zone", _) => ("--tz".to_owned(), Some(&self.tz)),
+            (_, Some(0)) if self.expressions.len() == 1 => {
+                ("expression".to_owned(), self.expressions.first())
+            }
+            (_, Some(index)) => (format!("expression {}", index + 1), self.expressions.get(index)),
+            (field, None) => (field.to_owned(), None),
+        };
+        let place = match &error.position {
+            Some(position) => format!(" at byte {}", position.start),
+            None => String::new(),
+        };
+        let line = format!("{name} {:?}{place}: {}; {}", error.value, error.problem, error.help);
+        let marked = text.zip(error.position.clone()).and_then(|(text, at)| caret::mark(text, at));
+        marked.map_or(line.clone(), |marked| format!("{line}\n{marked}"))
+    }
+}
+
+/// What the command line calls a timing, as the calculator knows it.
+pub(super) fn definition(
+    expressions: &[String],
+    zone: &str,
+    anchor: DateTime<Utc>,
+    dst: DstPolicy,
+) -> Definition {
+    Definition {
+        expressions: expressions.to_vec(),
+        zone: zone.to_owned(),
+        dst,
+        anchor,
+        start: None,
+        end: None,
+        jitter: std::time::Duration::ZERO,
+        seed: [0; 16],
+    }
+}
+
+/// An instant on the command line or in a batch.
+pub(super) fn instant(text: &str) -> Result<DateTime<Utc>, String> {
+    DateTime::parse_from_rfc3339(text).map(|at| at.to_utc()).map_err(|error| {
+        format!("{error}; give an instant with its offset, such as 2026-03-29T00:00:00Z")
+    })
+}

@@ -1,0 +1,123 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+use entity::{Timestamp, user::Role};
+use sea_orm::ActiveEnum;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::{CliError, flags::Place, offline::Office, output, user::role};
+use crate::{
+    config::Span,
+    engine::people::{NewToken, create_token, revoke_token},
+    store::tokens,
+};
+
+/// Manage the tokens that programs sign in with
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a token and print it; only its hash is kept
+    Create {
+        /// Unique
+        name: String,
+        /// viewer, operator, editor or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// How long it is valid, such as 90d; for ever if absent
+        #[arg(long, value_name = "DURATION")]
+        expires_in: Option<Span>,
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the tokens
+    List {
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a token back, from its next use on
+    Revoke {
+        /// Which
+        name: String,
+    },
+}
+
+impl Token {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let Office { store, clock, admin } = Office::open(&self.place).await?;
+        match self.action {
+            Action::Create { name, role, expires_in, json } => {
+                let expires_at = expires_in.map(|span| end(clock.now(), span)).transpose()?;
+                let token = NewToken { name: name.clone(), role, expires_at };
+                let token = create_token(&admin, &store, &clock, token).await?;
+                let text = token.expose_secret();
+                if json {
+                    return output::json(&json!({
+                        "name": name, "role": role.to_value(), "expires_at": expires_at,
+                        "token": text,
+                    }));
+                }
+                // The token alone, so that a script can keep it; the rest is for people.
+                eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
+                output::line(text)
+            }
+            Action::List { json } => list(&tokens::list(store.read()).await?, clock.now(), json),
+            Action::Revoke { name } => {
+                let revoked = revoke_token(&admin, &store, &clock, &name).await?;
+                let text = if revoked { "revoked" } else { "was revoked before:" };
+                output::line(format!("{text} the token '{name}'"))
+            }
+        }
+    }
+}
+
+fn end(now: DateTime<Utc>, span: Span) -> Result<DateTime<Utc>, CliError> {
+    let delta = TimeDelta::from_std(span.0).ok().filter(|delta| *delta > TimeDelta::zero());
+    let limit = TimeDelta::days(36_500);
+    delta.filter(|delta| *delta <= limit).map(|delta| now + delta).ok_or_else(|| {
+        CliError::Usage(format!("--expires-in '{span}' must be more than 0s and at most 36500d"))
+    })
+}
+
+fn list(
+    tokens: &[entity::api_token::Model],
+    now: DateTime<Utc>,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let state = |token: &entity::api_token::Model| match (token.revoked_at, token.expires_at) {
+        (Some(_), _) => "revoked",
+        (None, Some(at)) if at.utc() <= now => "expired",
+        (None, _) => "active",
+    };
+    if as_json {
+        let tokens = tokens.iter().map(|token| {
+            json!({
+                "name": token.name,
+                "role": token.role.to_value(),
+                "state": state(token),
+                "created_by": token.created_by,
+                "created_at": token.created_at.utc(),
+                "expires_at": token.expires_at.map(Timestamp::utc),
+                "used_at": token.used_at.map(Timestamp::utc),
+            })
+        });
+        return output::json(&tokens.collect::<Vec<_>>());
+    }
+    let at = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| at.utc().to_rfc3339());
+    let rows: Vec<[String; 5]> = tokens
+        .iter()
+        .map(|token| {
+            let (name, role) = (token.name.clone(), token.role.to_value());
+            [name, role, state(token).to_owned(), at(token.expires_at), at(token.used_at)]
+        })
+        .collect();
+    output::table(["NAME", "ROLE", "STATE", "EXPIRES", "LAST USE"], &rows)
+}

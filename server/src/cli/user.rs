@@ -1,0 +1,160 @@
+use std::io::{self, BufRead, IsTerminal};
+
+use clap::{Args, Subcommand};
+use entity::user::Role;
+use sea_orm::ActiveEnum;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use super::{CliError, flags::Place, offline::Office, output};
+use crate::{
+    engine::people::{NewUser, add_user, random_password, set_disabled, set_password},
+    store::users,
+};
+
+/// Manage the people who sign in
+#[derive(Debug, Args)]
+pub(super) struct User {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Add a user
+    Add {
+        /// Unique
+        name: String,
+        /// viewer, operator, editor or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        #[command(flatten)]
+        password: Password,
+    },
+    /// List the users
+    List {
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a user another password; their sessions end
+    Passwd {
+        /// Whom
+        name: String,
+        #[command(flatten)]
+        password: Password,
+    },
+    /// Take the right to sign in; their sessions end
+    Disable {
+        /// Whom
+        name: String,
+    },
+    /// Give the right to sign in back
+    Enable {
+        /// Whom
+        name: String,
+    },
+}
+
+/// Where a password comes from: a prompt, unless one of these says otherwise.
+#[derive(Debug, Args)]
+struct Password {
+    /// Read it from the first line of standard input
+    #[arg(long, conflicts_with = "random")]
+    password_stdin: bool,
+    /// Make a random one and print it
+    #[arg(long)]
+    random: bool,
+}
+
+impl User {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let Office { store, clock, admin } = Office::open(&self.place).await?;
+        match self.action {
+            Action::Add { name, role, password } => {
+                let (password, random) = password.read()?;
+                let user = NewUser { name: name.clone(), password: password.clone(), role };
+                add_user(&admin, &store, &clock, user).await?;
+                output::line(format!("added the {} '{name}'", role.to_value()))?;
+                show(random, &password)
+            }
+            Action::Passwd { name, password } => {
+                let (password, random) = password.read()?;
+                set_password(&admin, &store, &clock, &name, password.clone()).await?;
+                output::line(format!("changed the password of '{name}'"))?;
+                show(random, &password)
+            }
+            Action::Disable { name } => {
+                set_disabled(&admin, &store, &clock, &name, true).await?;
+                output::line(format!("'{name}' can no longer sign in"))
+            }
+            Action::Enable { name } => {
+                set_disabled(&admin, &store, &clock, &name, false).await?;
+                output::line(format!("'{name}' can sign in again"))
+            }
+            Action::List { json } => list(&users::list(store.read()).await?, json),
+        }
+    }
+}
+
+fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        let users = users.iter().map(|user| {
+            json!({
+                "name": user.name,
+                "role": user.role.to_value(),
+                "created_at": user.created_at.utc(),
+                "disabled_at": user.disabled_at.map(entity::Timestamp::utc),
+                "signed_in_at": user.signed_in_at.map(entity::Timestamp::utc),
+            })
+        });
+        return output::json(&users.collect::<Vec<_>>());
+    }
+    let rows: Vec<[String; 4]> = users
+        .iter()
+        .map(|user| {
+            let state = if user.disabled_at.is_some() { "disabled" } else { "active" };
+            let seen = user.signed_in_at.map_or("never".to_owned(), |at| at.utc().to_rfc3339());
+            [user.name.clone(), user.role.to_value(), state.to_owned(), seen]
+        })
+        .collect();
+    output::table(["NAME", "ROLE", "STATE", "LAST SIGN-IN"], &rows)
+}
+
+impl Password {
+    /// The password, and whether it was made here.
+    fn read(&self) -> Result<(SecretString, bool), CliError> {
+        if self.random {
+            return Ok((random_password()?, true));
+        }
+        let password = if self.password_stdin || !io::stdin().is_terminal() {
+            let mut line = String::new();
+            let read = io::stdin().lock().read_line(&mut line);
+            read.map_err(CliError::io("read the password from standard input"))?;
+            line.trim_end_matches(['\r', '\n']).to_owned()
+        } else {
+            let ask = |prompt| {
+                rpassword::prompt_password(prompt).map_err(CliError::io("ask for the password"))
+            };
+            let password = ask("Password: ")?;
+            if password != ask("Once more: ")? {
+                return Err(CliError::Usage("the two passwords differ".to_owned()));
+            }
+            password
+        };
+        Ok((password.into(), false))
+    }
+}
+
+/// A password that was made here is shown this once.
+fn show(random: bool, password: &SecretString) -> Result<(), CliError> {
+    if random { output::line(format!("password: {}", password.expose_secret())) } else { Ok(()) }
+}
+
+/// A role by its word.
+pub(super) fn role(text: &str) -> Result<Role, String> {
+    Role::try_from_value(&text.to_owned())
+        .map_err(|_| "choose viewer, operator, editor or admin".to_owned())
+}

@@ -1,0 +1,81 @@
+use crate::store::{Constraint, StoreError};
+
+/// Why a person or token was not added or changed. Messages read after "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum PeopleError {
+    /// A value cannot be accepted.
+    #[error("accept the {field} '{value}': it {problem}; {help}")]
+    BadInput {
+        /// Which.
+        field: &'static str,
+        /// What was given; empty for a password.
+        value: String,
+        /// What is wrong.
+        problem: String,
+        /// What would be right.
+        help: &'static str,
+    },
+    /// The name is taken.
+    #[error("add the {what} '{name}': there is one of that name; choose another")]
+    Exists {
+        /// `user` or `token`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The name is unknown.
+    #[error("find the {what} '{name}': there is none; 'carillon {what} list' shows them")]
+    NotFound {
+        /// `user` or `token`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The hash could not be computed.
+    #[error("hash the password: {0}")]
+    Hash(String),
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl PeopleError {
+    /// What the store says about adding `name`.
+    pub(super) fn adding(what: &'static str, name: &str) -> impl FnOnce(StoreError) -> Self {
+        let name = name.to_owned();
+        move |error| match error {
+            StoreError::Broken { constraint: Constraint::UserName | Constraint::TokenName } => {
+                Self::Exists { what, name }
+            }
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<StoreError> for PeopleError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<sea_orm::DbErr> for PeopleError {
+    fn from(error: sea_orm::DbErr) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// A name of a user or token: what fits on a line and can be typed.
+pub(super) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
+    let problem = if name.is_empty() {
+        "is empty"
+    } else if name.chars().count() > 64 {
+        "is longer than 64 characters"
+    } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        "has a space or a control character"
+    } else {
+        return Ok(());
+    };
+    let value = name.chars().take(64).flat_map(char::escape_debug).collect();
+    let help = "use 1 to 64 characters without spaces";
+    Err(PeopleError::BadInput { field, value, problem: problem.to_owned(), help })
+}

@@ -1,0 +1,100 @@
+use argon2::{
+    Argon2,
+    password_hash::{Error, PasswordHasher, PasswordVerifier, phc::PasswordHash},
+};
+use rand::{TryRngCore, rngs::OsRng};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+
+use super::PeopleError;
+
+/// Each hash takes a core for a while and 19 MiB: so many at once, the others wait.
+static AT_ONCE: Semaphore = Semaphore::const_new(4);
+
+/// Of nobody's password: so that an unknown name takes as long as a known one.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$Y2FyaWxsb24tbm9ib2R5$\
+    AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// A password that nobody has to think up: 120 random bits.
+pub fn random_password() -> Result<SecretString, PeopleError> {
+    // Without look-alikes; 32 of them, so that each byte's low bits choose fairly.
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut random = [0_u8; 24];
+    OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
+    let letters = random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
+    Ok(letters.collect::<String>().into())
+}
+
+/// Whether a password may be one.
+pub(super) fn check(password: &SecretString) -> Result<(), PeopleError> {
+    let length = password.expose_secret().chars().count();
+    let problem = match length {
+        0..12 => format!("has {length} characters; the least is 12"),
+        12..=256 => return Ok(()),
+        _ => format!("has {length} characters; the most is 256"),
+    };
+    let help = "give a longer or shorter one, or let --random choose";
+    Err(PeopleError::BadInput { field: "password", value: String::new(), problem, help })
+}
+
+/// Argon2id with its recommended parameters, in PHC form.
+pub(super) async fn hash(password: SecretString) -> Result<String, PeopleError> {
+    off_the_reactor(move || {
+        let hashed = Argon2::default().hash_password(password.expose_secret().as_bytes());
+        hashed.map(|hash: PasswordHash| hash.to_string())
+    })
+    .await
+}
+
+/// Whether the password is the one of that hash. Without a hash it is not, and takes as long.
+pub(super) async fn verify(
+    password: SecretString,
+    hash: Option<String>,
+) -> Result<bool, PeopleError> {
+    off_the_reactor(move || {
+        let stored = PasswordHash::new(hash.as_deref().unwrap_or(NOBODY))?;
+        let given = password.expose_secret().as_bytes();
+        match Argon2::default().verify_password(given, &stored) {
+            Ok(()) => Ok(hash.is_some()),
+            Err(Error::PasswordInvalid) => Ok(false),
+            Err(other) => Err(other),
+        }
+    })
+    .await
+}
+
+async fn off_the_reactor<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, PeopleError> {
+    let failed = |error: &dyn std::fmt::Display| PeopleError::Hash(error.to_string());
+    let _place = AT_ONCE.acquire().await.map_err(|error| failed(&error))?;
+    let worked = tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?;
+    worked.map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_matches_its_own_hash_only() {
+        let stored = hash("correct horse battery".into()).await.unwrap();
+        assert!(stored.starts_with("$argon2id$v=19$"), "{stored}");
+        assert!(verify("correct horse battery".into(), Some(stored.clone())).await.unwrap());
+        assert!(!verify("correct horse".into(), Some(stored)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn nobody_has_no_password() {
+        assert!(!verify("anything at all".into(), None).await.unwrap());
+    }
+
+    #[test]
+    fn random_passwords_differ_and_pass_the_check() {
+        let (one, other) = (random_password().unwrap(), random_password().unwrap());
+        assert_ne!(one.expose_secret(), other.expose_secret());
+        assert!(check(&one).is_ok());
+        assert!(check(&"short".into()).is_err());
+        assert!(check(&"x".repeat(257).into()).is_err());
+    }
+}

@@ -1,0 +1,122 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, api_token::ActiveModel, user::Role};
+use rand::{TryRngCore, rngs::OsRng};
+use sea_orm::{ActiveEnum, Set};
+use secrecy::SecretString;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{PeopleError, error::check_name, record};
+use crate::{
+    clock::Clock,
+    engine::commands::{Admin, Viewer, ViewerKind},
+    store::{Store, StoreError, tokens},
+};
+
+/// What every token begins with, so that a leaked one is recognised as ours.
+const PREFIX: &str = "car_";
+
+/// The last use is written down so often at the most.
+const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
+
+/// A token to be.
+#[derive(Debug)]
+pub struct NewToken {
+    /// Unique, for people.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// From then on it is void.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+/// Makes a token. Only its hash is kept: this is the one time that it is seen.
+pub async fn create_token(
+    admin: &Admin,
+    store: &Store,
+    clock: &Clock,
+    token: NewToken,
+) -> Result<SecretString, PeopleError> {
+    check_name("name", &token.name)?;
+    let mut random = [0_u8; 32];
+    OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
+    let text = format!("{PREFIX}{}", hex(&random));
+    let id = Uuid::now_v7();
+    let row = ActiveModel {
+        id: Set(id),
+        name: Set(token.name.clone()),
+        hash: Set(hashed(&text)),
+        role: Set(token.role),
+        created_by: Set(admin.who().name.clone()),
+        created_at: Set(Timestamp::from(clock.now())),
+        expires_at: Set(token.expires_at.map(Timestamp::from)),
+        revoked_at: Set(None),
+        used_at: Set(None),
+    };
+    let tx = store.begin().await?;
+    tokens::insert(&tx, row).await.map_err(PeopleError::adding("token", &token.name))?;
+    let after = json!({ "role": token.role.to_value(), "expires_at": token.expires_at });
+    record(&tx, clock, admin.who(), "token.create", (id, &token.name), Some(after)).await?;
+    store.commit(tx).await?;
+    Ok(text.into())
+}
+
+/// Takes a token back; false if it was taken back before.
+pub async fn revoke_token(
+    admin: &Admin,
+    store: &Store,
+    clock: &Clock,
+    name: &str,
+) -> Result<bool, PeopleError> {
+    let found = tokens::by_name(store.read(), name).await?;
+    let missing = || PeopleError::NotFound { what: "token", name: name.to_owned() };
+    let token = found.ok_or_else(missing)?;
+    let tx = store.begin().await?;
+    let revoked = tokens::revoke_if_live(&tx, token.id, Timestamp::from(clock.now())).await?;
+    if revoked {
+        record(&tx, clock, admin.who(), "token.revoke", (token.id, name), None).await?;
+    }
+    store.commit(tx).await?;
+    Ok(revoked)
+}
+
+/// The program whose token it is, if it may still come in.
+pub async fn token_viewer(
+    store: &Store,
+    clock: &Clock,
+    token: &str,
+    source: String,
+) -> Result<Option<Viewer>, StoreError> {
+    if !token.starts_with(PREFIX) || token.len() > 256 {
+        return Ok(None);
+    }
+    let now = clock.now();
+    let found = tokens::live_by_hash(store.read(), &hashed(token), Timestamp::from(now)).await?;
+    let Some(found) = found else { return Ok(None) };
+    if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
+        let (store, id) = (store.clone(), found.id);
+        // Who asks need not wait for a note about it.
+        tokio::spawn(async move {
+            let stamped = async {
+                let tx = store.begin().await?;
+                tokens::stamp_use(&tx, id, Timestamp::from(now)).await?;
+                Ok::<_, StoreError>(tx.commit().await?)
+            };
+            if let Err(error) = stamped.await {
+                tracing::warn!(%error, "failed to note the use of a token");
+            }
+        });
+    }
+    let (id, name, role) = (found.id, found.name, found.role);
+    Ok(Some(Viewer { id, name, kind: ViewerKind::Token, role, source }))
+}
+
+/// A token is 256 random bits: one round of a fast hash is enough, and quick for each request.
+fn hashed(token: &str) -> String {
+    hex(&Sha256::digest(token))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

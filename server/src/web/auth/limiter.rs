@@ -1,0 +1,207 @@
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::clock::Clock;
+
+/// So many attempts at once, and one more after each pause.
+#[derive(Clone, Copy, Debug)]
+struct Allowance {
+    burst: f64,
+    pause: Duration,
+}
+
+/// Guesses at one name from one address.
+const PAIR: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) };
+/// Guesses at any names from one address.
+const ADDRESS: Allowance = Allowance { burst: 30.0, pause: Duration::from_secs(5) };
+/// Guesses at one name from all addresses together. Its owner shares it, so it is wide.
+const NAME: Allowance = Allowance { burst: 60.0, pause: Duration::from_secs(2) };
+
+/// Beyond so many, the oldest are forgotten.
+const REMEMBERED: usize = 20_000;
+
+/// Counts attempts to sign in. Successful ones are given back.
+#[derive(Debug)]
+pub struct Limiter {
+    clock: Clock,
+    buckets: Mutex<HashMap<Key, Bucket>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Pair(String, IpAddr),
+    Address(IpAddr),
+    Name(String),
+}
+
+impl Key {
+    fn allowance(&self) -> Allowance {
+        match self {
+            Self::Pair(..) => PAIR,
+            Self::Address(_) => ADDRESS,
+            Self::Name(_) => NAME,
+        }
+    }
+}
+
+/// What is left at an instant; it fills up by itself.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn refilled(self, allowance: Allowance, now: Instant) -> Self {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        let left = (self.left + passed / allowance.pause.as_secs_f64()).min(allowance.burst);
+        Self { left, at: now }
+    }
+}
+
+impl Limiter {
+    /// Nothing was tried yet.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, buckets: Mutex::default() }
+    }
+
+    /// Counts an attempt, or says how long to wait before the next.
+    pub fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Duration> {
+        let now = self.clock.instant();
+        let mut buckets = self.locked();
+        let mut wait = Duration::ZERO;
+        let keys = keys(name, address);
+        for key in &keys {
+            let allowance = key.allowance();
+            let full = Bucket { left: allowance.burst, at: now };
+            let bucket = buckets.entry(key.clone()).or_insert(full);
+            *bucket = bucket.refilled(allowance, now);
+            if bucket.left < 1.0 {
+                wait = wait.max(allowance.pause.mul_f64(1.0 - bucket.left));
+            }
+        }
+        if wait > Duration::ZERO {
+            return Err(wait);
+        }
+        for key in &keys {
+            if let Some(bucket) = buckets.get_mut(key) {
+                bucket.left -= 1.0;
+            }
+        }
+        if buckets.len() > REMEMBERED {
+            forget(&mut buckets, now);
+        }
+        Ok(())
+    }
+
+    /// The attempt was the right password: it does not count.
+    pub fn forgive(&self, name: &str, address: IpAddr) {
+        let mut buckets = self.locked();
+        for key in keys(name, address) {
+            if let Some(bucket) = buckets.get_mut(&key) {
+                bucket.left = (bucket.left + 1.0).min(key.allowance().burst);
+            }
+        }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Bucket>> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn keys(name: &str, address: IpAddr) -> [Key; 3] {
+    let name: String = name.chars().take(128).collect();
+    let address = network(address);
+    [Key::Pair(name.clone(), address), Key::Address(address), Key::Name(name)]
+}
+
+/// Who has one IPv6 address has its whole network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => v4.into(),
+            None => IpAddr::from((v6.to_bits() >> 64 << 64).to_be_bytes()),
+        },
+    }
+}
+
+/// Buckets that are full again say nothing; if those are too few, the oldest half goes.
+fn forget(buckets: &mut HashMap<Key, Bucket>, now: Instant) {
+    buckets.retain(|key, bucket| {
+        let allowance = key.allowance();
+        bucket.refilled(allowance, now).left < allowance.burst
+    });
+    if buckets.len() > REMEMBERED {
+        let mut ages: Vec<Instant> = buckets.values().map(|bucket| bucket.at).collect();
+        let middle = ages.len() / 2;
+        let (_, median, _) = ages.select_nth_unstable(middle);
+        let median = *median;
+        buckets.retain(|_, bucket| bucket.at > median);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+
+    #[test]
+    fn after_a_few_guesses_at_a_name_one_waits() {
+        let limiter = Limiter::new(Clock::system());
+        for _ in 0..5 {
+            assert!(limiter.attempt("ada", HOME).is_ok());
+        }
+        let wait = limiter.attempt("ada", HOME).unwrap_err();
+        assert!(wait > Duration::from_secs(25) && wait <= Duration::from_secs(30), "{wait:?}");
+        assert!(limiter.attempt("bob", HOME).is_ok());
+        assert!(limiter.attempt("ada", ELSEWHERE).is_ok());
+    }
+
+    #[test]
+    fn an_address_has_so_many_guesses_for_all_names() {
+        let limiter = Limiter::new(Clock::system());
+        let passed = (0..40).filter(|n| limiter.attempt(&n.to_string(), HOME).is_ok()).count();
+        assert_eq!(passed, 30);
+    }
+
+    #[test]
+    fn the_right_password_costs_nothing() {
+        let limiter = Limiter::new(Clock::system());
+        for _ in 0..50 {
+            assert!(limiter.attempt("ada", HOME).is_ok());
+            limiter.forgive("ada", HOME);
+        }
+    }
+
+    #[test]
+    fn a_bucket_fills_up_with_time() {
+        let now = Clock::system().instant();
+        let empty = Bucket { left: 0.0, at: now };
+        assert_eq!(empty.refilled(PAIR, now + PAIR.pause).left, 1.0);
+        assert_eq!(empty.refilled(PAIR, now + PAIR.pause * 100).left, PAIR.burst);
+    }
+
+    #[test]
+    fn the_addresses_of_one_ipv6_network_count_as_one() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), HOME);
+    }
+
+    #[test]
+    fn what_it_remembers_is_bounded() {
+        let limiter = Limiter::new(Clock::system());
+        for n in 0..30_000_u32 {
+            let _ = limiter.attempt("ada", IpAddr::from(n.to_be_bytes()));
+        }
+        assert!(limiter.locked().len() <= REMEMBERED + 3);
+    }
+}

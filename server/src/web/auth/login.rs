@@ -1,0 +1,68 @@
+use std::net::SocketAddr;
+
+use axum::{
+    Json,
+    extract::{ConnectInfo, State, rejection::JsonRejection},
+    http::StatusCode,
+};
+use secrecy::SecretString;
+use serde::Deserialize;
+use tower_sessions::Session;
+
+use super::session::SignedIn;
+use crate::{
+    engine::people,
+    telemetry::SignIn,
+    web::{Web, refusal::Refusal},
+};
+
+/// What somebody signs in with.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::web) struct Credentials {
+    name: String,
+    password: SecretString,
+}
+
+/// Opens a session: 204 and a cookie; or 401, or 429 with the seconds to wait.
+pub(in crate::web) async fn login(
+    State(web): State<Web>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    session: Session,
+    credentials: Result<Json<Credentials>, JsonRejection>,
+) -> Result<StatusCode, Refusal> {
+    let Json(Credentials { name, password }) = credentials.map_err(|rejection| {
+        let text = format!("{}; send {{\"name\": ..., \"password\": ...}}", rejection.body_text());
+        Refusal::new(rejection.status(), text)
+    })?;
+    let metrics = web.telemetry.metrics();
+    if let Err(wait) = web.limiter.attempt(&name, peer.ip()) {
+        metrics.sign_in(SignIn::Limited);
+        let seconds = wait.as_secs() + 1;
+        let text = format!("too many attempts; wait {seconds} seconds");
+        return Err(Refusal::too_many(text, seconds));
+    }
+    let user = people::sign_in(&web.store, &web.clock, &name, password).await;
+    let Some(user) = user.map_err(|error| Refusal::internal(&error))? else {
+        metrics.sign_in(SignIn::Refused);
+        tracing::warn!(name, address = %peer.ip(), "a sign-in was refused");
+        // One text for an unknown name, a wrong password and a disabled user.
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
+    };
+    web.limiter.forgive(&name, peer.ip());
+    metrics.sign_in(SignIn::Accepted);
+    // A key that somebody planted before is worth nothing now.
+    let opened = async {
+        session.cycle_id().await?;
+        SignedIn::new(&user, web.clock.now()).save(&session).await
+    };
+    opened.await.map_err(|error| Refusal::internal(&error))?;
+    tracing::info!(name, address = %peer.ip(), "signed in");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ends the session, if there is one.
+pub(in crate::web) async fn logout(session: Session) -> Result<StatusCode, Refusal> {
+    session.flush().await.map_err(|error| Refusal::internal(&error))?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,24 @@
+//! Who is asking.
+//!
+//! A browser signs in at `/auth/login` and gets a session: a random key in a cookie that scripts
+//! cannot read, whose hash is a row in the database. A program sends a bearer token, whose hash is
+//! a row in the database. Either way each request reads the person's or the token's row again, so
+//! a role that was lowered, a user who was disabled, a password that was changed or a token that
+//! was taken back counts from the next request on.
+//!
+//! - `login`: signing in and out
+//! - `identity`: from a request to a viewer
+//! - `session`: what a session keeps, and when it ends
+//! - `session_store`: where tower-sessions keeps it
+//! - `limiter`: guessing passwords takes longer than anybody has
+
+mod identity;
+mod limiter;
+mod login;
+mod session;
+mod session_store;
+
+pub(super) use identity::{Asking, from_token, identify};
+pub use limiter::Limiter;
+pub(super) use login::{login, logout};
+pub use session_store::SessionStore;

@@ -1,0 +1,127 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::user;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tower_sessions::{Session, session};
+use uuid::Uuid;
+
+use crate::config;
+
+/// The key in the session's data.
+const KEY: &str = "signed_in";
+
+/// What a session keeps of its sign-in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SignedIn {
+    pub(super) user: Uuid,
+    /// Of the password that was given: another password ends the session.
+    mark: String,
+    since: DateTime<Utc>,
+    renewed: DateTime<Utc>,
+}
+
+/// Whether a session still stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Good,
+    /// Good, and old enough to be written again, so that it does not end while it is used.
+    Renew,
+    Over,
+}
+
+impl SignedIn {
+    pub(super) fn new(user: &user::Model, now: DateTime<Utc>) -> Self {
+        Self { user: user.id, mark: mark(&user.password_hash), since: now, renewed: now }
+    }
+
+    pub(super) async fn load(session: &Session) -> Result<Option<Self>, session::Error> {
+        session.get(KEY).await
+    }
+
+    pub(super) async fn save(&self, session: &Session) -> Result<(), session::Error> {
+        session.insert(KEY, self).await
+    }
+
+    /// The same, renewed.
+    pub(super) fn renewed(self, now: DateTime<Utc>) -> Self {
+        Self { renewed: now, ..self }
+    }
+
+    pub(super) fn standing(
+        &self,
+        user: &user::Model,
+        limits: &config::Session,
+        now: DateTime<Utc>,
+    ) -> Standing {
+        let older = |since: DateTime<Utc>, than: std::time::Duration| {
+            TimeDelta::from_std(than).is_ok_and(|than| now - since > than)
+        };
+        let over = older(self.since, limits.absolute.0) || older(self.renewed, limits.idle.0);
+        if over || user.disabled_at.is_some() || self.mark != mark(&user.password_hash) {
+            Standing::Over
+        } else if older(self.renewed, limits.idle.0 / 20) {
+            Standing::Renew
+        } else {
+            Standing::Good
+        }
+    }
+}
+
+/// Tells two password hashes apart, and says nothing about either.
+fn mark(password_hash: &str) -> String {
+    let digest = Sha256::digest(password_hash);
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{Timestamp, user::Role};
+
+    use super::*;
+
+    fn user() -> user::Model {
+        user::Model {
+            id: Uuid::nil(),
+            name: "ada".to_owned(),
+            password_hash: "$argon2id$1".to_owned(),
+            role: Role::Viewer,
+            created_at: Timestamp(0),
+            disabled_at: None,
+            signed_in_at: None,
+        }
+    }
+
+    fn hour(hours: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::hours(hours)
+    }
+
+    #[test]
+    fn a_session_that_is_used_goes_on_until_its_absolute_end() {
+        let (user, limits) = (user(), config::Session::default());
+        let mut session = SignedIn::new(&user, hour(0));
+        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Good);
+        for hours in 1..=7 * 24 {
+            assert_eq!(session.standing(&user, &limits, hour(hours)), Standing::Renew);
+            session = session.renewed(hour(hours));
+        }
+        assert_eq!(session.standing(&user, &limits, hour(7 * 24 + 1)), Standing::Over);
+    }
+
+    #[test]
+    fn a_session_that_is_not_used_ends() {
+        let (user, limits) = (user(), config::Session::default());
+        let session = SignedIn::new(&user, hour(0));
+        assert_eq!(session.standing(&user, &limits, hour(13)), Standing::Over);
+    }
+
+    #[test]
+    fn disabling_the_user_or_changing_the_password_ends_it() {
+        let (mut user, limits) = (user(), config::Session::default());
+        let session = SignedIn::new(&user, hour(0));
+        user.password_hash = "$argon2id$2".to_owned();
+        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
+        let session = SignedIn::new(&user, hour(0));
+        user.disabled_at = Some(Timestamp(0));
+        assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
+    }
+}

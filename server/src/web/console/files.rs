@@ -1,0 +1,64 @@
+use std::path::Path;
+
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use tower::ServiceExt;
+use tower_http::services::ServeDir;
+
+use super::missing;
+
+/// Where the console's files are.
+#[derive(Clone, Debug)]
+pub(in crate::web) enum Files {
+    /// In a folder.
+    Folder(ServeDir),
+    /// In the binary.
+    #[cfg_attr(not(feature = "embed"), expect(dead_code, reason = "needs the feature `embed`"))]
+    Embedded(Router),
+    /// Nowhere.
+    Missing,
+}
+
+impl Files {
+    /// The folder if one is configured, else what the binary holds.
+    pub(in crate::web) fn find(dist: Option<&Path>) -> Self {
+        match dist {
+            Some(dist) => Self::Folder(ServeDir::new(dist).append_index_html_on_directories(true)),
+            None => embedded(),
+        }
+    }
+
+    /// The answer to a request for a file; 404 if there is none of that path.
+    pub(in crate::web) async fn get(&self, request: Request) -> Response {
+        match self {
+            Self::Folder(folder) => match folder.clone().oneshot(request).await {
+                Ok(response) => response.into_response(),
+                Err(never) => match never {},
+            },
+            Self::Embedded(router) => match router.clone().oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Self::Missing => missing::answer(request.uri().path()),
+        }
+    }
+}
+
+#[cfg(feature = "embed")]
+fn embedded() -> Files {
+    use memory_serve::CacheControl;
+    // The console's own rule about caching replaces what is set here.
+    let files = memory_serve::load!()
+        .index_file(Some("/index.html"))
+        .html_cache_control(CacheControl::NoCache)
+        .cache_control(CacheControl::NoCache);
+    Files::Embedded(files.into_router())
+}
+
+#[cfg(not(feature = "embed"))]
+fn embedded() -> Files {
+    Files::Missing
+}

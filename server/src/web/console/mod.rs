@@ -1,0 +1,113 @@
+//! The monitoring console: a single-page app, from a folder while it is being built (`console.dist`)
+//! or from inside the binary (feature `embed`).
+//!
+//! Its router runs in the browser, so a path that is no file is the app's as long as a person
+//! navigates to it; a program that mistypes an address gets an error instead of a page. Names of
+//! files that carry a hash of their content never change and may be kept for ever; the page that
+//! names them is asked for each time.
+//!
+//! - `files`: where the files are
+//! - `missing`: what to say when there are none
+
+mod files;
+mod missing;
+
+pub(super) use files::Files;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+
+use super::{Web, refusal::Refusal};
+
+/// Paths of programs: never the app's.
+const PROGRAMS: [&str; 4] = ["/api", "/auth", "/graphql", "/metrics"];
+
+/// Whatever no other route answers.
+pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    if PROGRAMS.iter().any(|of| path.strip_prefix(of).is_some_and(|rest| is_end(rest))) {
+        let text = format!("there is nothing at {path}");
+        return Refusal::new(StatusCode::NOT_FOUND, text).into_response();
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let text = "this address can only be read";
+        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response();
+    }
+    let navigates = is_navigation(request.headers());
+    let (mut parts, body) = request.into_parts();
+    let index = Request::from_parts(parts.clone(), axum::body::Body::empty());
+    // A page has one address: `/index.html` is `/`.
+    if path == "/index.html" {
+        parts.uri = Uri::from_static("/");
+    }
+    let mut response = web.files.get(Request::from_parts(parts, body)).await;
+    let mut is_page = path == "/" || path == "/index.html";
+    if response.status() == StatusCode::NOT_FOUND && navigates && !has_extension(&path) {
+        let (mut parts, body) = index.into_parts();
+        parts.uri = Uri::from_static("/");
+        response = web.files.get(Request::from_parts(parts, body)).await;
+        is_page = true;
+    }
+    let lasting = !is_page && response.status().is_success() && is_hashed(&path);
+    let kept = if lasting { "public, max-age=31536000, immutable" } else { "no-cache" };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(kept));
+    response
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
+}
+
+/// A person's browser goes there, not a program or a script.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match text("sec-fetch-mode") {
+        Some(mode) => mode == "navigate",
+        None => text("accept").is_some_and(|accept| accept.contains("text/html")),
+    }
+}
+
+fn has_extension(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.contains('.'))
+}
+
+/// Whether the name carries a hash of the content: `app-0123456789abcdef_bg.wasm`.
+fn is_hashed(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.split(['-', '_', '.'])
+        .skip(1)
+        .any(|part| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_with_a_hash_are_kept_for_ever() {
+        assert!(is_hashed("/frontend-0123456789abcdef_bg.wasm"));
+        assert!(is_hashed("/tokens-0a1b2c3d4e5f6071.css"));
+        assert!(!is_hashed("/fonts/inter.woff2"));
+        assert!(!is_hashed("/0123456789abcdef"));
+        assert!(!is_hashed("/boot-0123.js"));
+    }
+
+    #[test]
+    fn a_navigation_is_told_from_a_request_of_a_script() {
+        let of = |pairs: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            is_navigation(&headers)
+        };
+        assert!(of(&[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")]));
+        assert!(of(&[("sec-fetch-mode", "navigate"), ("accept", "text/html")]));
+        assert!(!of(&[("sec-fetch-mode", "cors"), ("accept", "text/html")]));
+        assert!(!of(&[("accept", "*/*")]));
+        assert!(!of(&[]));
+    }
+}

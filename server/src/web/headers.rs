@@ -1,0 +1,41 @@
+//! What every answer carries.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::Response,
+};
+
+use super::Web;
+
+/// The console needs nothing from elsewhere and runs no inline script; its WebAssembly may compile.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+    img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; \
+    frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/// Adds the headers, where the answer does not bring its own.
+pub(super) async fn secure(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    add(headers, header::CONTENT_SECURITY_POLICY, POLICY);
+    add(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    add(headers, header::REFERRER_POLICY, "same-origin");
+    add(headers, HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    add(headers, HeaderName::from_static("cross-origin-resource-policy"), "same-origin");
+    if web.config.is_secure() {
+        add(headers, header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+    response
+}
+
+fn add(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    headers.entry(name).or_insert(HeaderValue::from_static(value));
+}
+
+/// What is answered to one person or at one instant is not for a cache.
+pub(super) async fn never_stored(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    add(response.headers_mut(), header::CACHE_CONTROL, "no-store");
+    response
+}

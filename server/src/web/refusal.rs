@@ -1,0 +1,48 @@
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+/// An error as JSON: `{"error": "..."}`.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self { status, error: error.into(), header: None }
+    }
+
+    /// Nobody signed in, or not as they claim.
+    pub(super) fn unauthenticated(error: &str) -> Self {
+        let challenge = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        Self { header: Some(challenge), ..Self::new(StatusCode::UNAUTHORIZED, error) }
+    }
+
+    /// Too many; come back after so many seconds.
+    pub(super) fn too_many(error: impl Into<String>, seconds: u64) -> Self {
+        let after = (header::RETRY_AFTER, HeaderValue::from(seconds));
+        Self { header: Some(after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, error) }
+    }
+
+    /// Our fault: the caller learns that, the log learns what.
+    pub(super) fn internal(error: &dyn std::error::Error) -> Self {
+        tracing::error!(%error, "failed to answer a request");
+        let text = "the server could not answer; its log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = Json(serde_json::json!({ "error": self.error }));
+        match self.header {
+            Some(header) => (self.status, [header], body).into_response(),
+            None => (self.status, body).into_response(),
+        }
+    }
+}

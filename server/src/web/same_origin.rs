@@ -1,0 +1,94 @@
+//! No orders from other sites.
+//!
+//! A browser sends our cookie along with whatever page asks it to, so the cookie alone proves
+//! nothing. Where a request comes from, the browser says by itself: in `Sec-Fetch-Site`, and in
+//! `Origin` on every POST and every WebSocket. A request that says neither comes from no browser,
+//! and thus carries no cookie that its user did not put there.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{Web, refusal::Refusal};
+
+/// Lets a request pass that reads, carries a token of its own, or comes from our own pages.
+pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let upgrades = headers.contains_key(header::UPGRADE);
+    let has_token = headers.contains_key(header::AUTHORIZATION);
+    if (reads && !upgrades) || has_token {
+        return next.run(request).await;
+    }
+    match from_elsewhere(headers, web.config.public_url.as_deref()) {
+        None => next.run(request).await,
+        Some(origin) => {
+            tracing::warn!(origin, "refused a request from another site");
+            let text = format!(
+                "this request comes from another site ({origin}); open Carillon at its own \
+                 address, or set public_url to the address that browsers use"
+            );
+            Refusal::new(StatusCode::FORBIDDEN, text).into_response()
+        }
+    }
+}
+
+/// The foreign site that a request comes from, if it does.
+fn from_elsewhere<'h>(headers: &'h HeaderMap, public_url: Option<&str>) -> Option<&'h str> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let origin = text("origin");
+    match text("sec-fetch-site") {
+        Some("same-origin" | "none") => return None,
+        Some(site) if origin.is_none() => return Some(site),
+        // The browser may see another origin than we do, behind a proxy: compare ourselves.
+        _ => {}
+    }
+    let origin = origin?;
+    if public_url.is_some_and(|url| url.eq_ignore_ascii_case(origin)) {
+        return None;
+    }
+    let authority = origin.split_once("://").map(|(_, authority)| authority);
+    let ours = text("host");
+    match (authority, ours) {
+        (Some(theirs), Some(ours)) if theirs.eq_ignore_ascii_case(ours) => None,
+        _ => Some(origin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(pairs: &[(&'static str, &'static str)], public_url: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.insert(*name, value.parse().unwrap());
+        }
+        from_elsewhere(&headers, public_url).is_none()
+    }
+
+    #[test]
+    fn our_own_pages_and_programs_pass() {
+        let host = ("host", "127.0.0.1:8080");
+        assert!(judged(&[host], None));
+        assert!(judged(&[host, ("origin", "http://127.0.0.1:8080")], None));
+        assert!(judged(&[host, ("sec-fetch-site", "same-origin")], None));
+        let proxied = [host, ("origin", "https://cron.example.org")];
+        assert!(judged(&proxied, Some("https://cron.example.org")));
+    }
+
+    #[test]
+    fn other_sites_do_not() {
+        let host = ("host", "127.0.0.1:8080");
+        assert!(!judged(&[host, ("origin", "http://evil.example")], None));
+        assert!(!judged(&[host, ("origin", "null")], None));
+        assert!(!judged(&[host, ("origin", "http://127.0.0.1:9090")], None));
+        assert!(!judged(&[host, ("sec-fetch-site", "cross-site")], None));
+        assert!(!judged(&[host, ("sec-fetch-site", "same-site")], None));
+        let both = [host, ("sec-fetch-site", "cross-site"), ("origin", "http://evil.example")];
+        assert!(!judged(&both, Some("https://cron.example.org")));
+    }
+}
