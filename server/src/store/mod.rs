@@ -100,6 +100,16 @@ impl Store {
         self
     }
 
+    /// The same store that tells `observer` of the text of each statement: for tests that count.
+    pub fn with_observer(mut self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let observer = std::sync::Arc::new(observer);
+        for connection in [&mut self.read, &mut self.write] {
+            let observer = observer.clone();
+            connection.set_metric_callback(move |info| observer(&info.statement.sql));
+        }
+        self
+    }
+
     /// Closes the connections after their statements in flight.
     pub async fn close(self) -> Result<(), StoreError> {
         self.write.close().await?;

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so by panicking, its helpers too"
 )]
 
+mod api;
 mod engine;
 mod rooms;
 mod store;

@@ -1,0 +1,129 @@
+//! Somebody in front of the API, at a time of the test's choosing.
+
+use std::sync::Arc;
+
+use async_graphql::{Request, Response, Variables};
+use carillon::{
+    api::{self, Schema},
+    clock::ManualClock,
+    config,
+    engine::{
+        Signals,
+        commands::{Commands, Viewer, ViewerKind},
+    },
+    store::Store,
+    target::{Executor, Policy},
+};
+use chrono::{DateTime, Utc};
+use entity::user::Role;
+use futures::stream::BoxStream;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::TestDatabase;
+
+/// A schema over a database of the test's own.
+pub(crate) struct Desk {
+    pub(crate) database: TestDatabase,
+    pub(crate) clock: ManualClock,
+    pub(crate) schema: Schema,
+}
+
+/// When the tests begin.
+pub(crate) fn noon() -> DateTime<Utc> {
+    "2026-03-01T12:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn viewer(role: Role) -> Viewer {
+    let kind = ViewerKind::User;
+    Viewer { id: Uuid::from_u128(7), name: "ada".to_owned(), kind, role, source: "test".to_owned() }
+}
+
+impl Desk {
+    /// Where commands may run.
+    pub(crate) async fn open(database: TestDatabase) -> Self {
+        Self::with(database, Policy { commands: true, ..Policy::default() }, |store| store).await
+    }
+
+    pub(crate) async fn with(
+        database: TestDatabase,
+        policy: Policy,
+        store: impl FnOnce(Store) -> Store,
+    ) -> Self {
+        let clock = ManualClock::new(noon());
+        let store = store(database.store.clone().with_lease_clock(clock.clock()));
+        let commands = Commands::new(
+            store,
+            clock.clock(),
+            Arc::new(timetable::Cache::new(1_000)),
+            Arc::new(Executor::new(policy, clock.clock()).unwrap()),
+            Signals::default(),
+        );
+        let schema = api::schema(commands, config::Health::default());
+        Self { database, clock, schema }
+    }
+
+    /// The answer, which must be one.
+    pub(crate) async fn ask(&self, query: &str, variables: Value) -> Value {
+        let response = self.send(Some(Role::Admin), query, variables).await;
+        assert!(response.errors.is_empty(), "{query}\n{:#?}", response.errors);
+        response.data.into_json().unwrap()
+    }
+
+    /// The refusal, which must be one: `message` and `extensions`.
+    pub(crate) async fn refused(&self, query: &str, variables: Value) -> Value {
+        self.refused_as(Some(Role::Admin), query, variables).await
+    }
+
+    pub(crate) async fn refused_as(
+        &self,
+        role: Option<Role>,
+        query: &str,
+        variables: Value,
+    ) -> Value {
+        let response = self.send(role, query, variables).await;
+        let error = response.errors.first().unwrap_or_else(|| panic!("not refused: {query}"));
+        serde_json::to_value(error).unwrap()
+    }
+
+    pub(crate) async fn send(&self, role: Option<Role>, query: &str, variables: Value) -> Response {
+        self.schema.execute(request(role, query, variables)).await
+    }
+
+    pub(crate) fn subscribe(&self, query: &str, variables: Value) -> BoxStream<'static, Response> {
+        self.schema.execute_stream(request(Some(Role::Admin), query, variables))
+    }
+
+    /// Makes a schedule that does nothing, and gives its key.
+    pub(crate) async fn schedule(&self, name: &str, expression: &str) -> String {
+        let input = json!({
+            "name": name,
+            "timing": { "expressions": [expression] },
+            "task": { "target": { "noop": {} } },
+        });
+        let made = self.ask(CREATE, json!({ "input": input })).await;
+        made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a run by hand, and gives its key.
+    pub(crate) async fn trigger(&self, schedule: &str) -> String {
+        let query = "mutation($id: UUID!) { triggerSchedule(id: $id) { run { id } } }";
+        let run = self.ask(query, json!({ "id": schedule })).await;
+        run["triggerSchedule"]["run"]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Makes a schedule.
+pub(crate) const CREATE: &str = "mutation($input: CreateScheduleInput!, $key: String) {
+    createSchedule(input: $input, idempotencyKey: $key) {
+        schedule { id name version state nextFireAt timing { warnings { code } } }
+        warnings { code message }
+    } }";
+
+fn request(role: Option<Role>, query: &str, variables: Value) -> Request {
+    let request = Request::new(query).variables(Variables::from_json(variables));
+    match role {
+        Some(role) => request.data(viewer(role)),
+        None => request,
+    }
+}

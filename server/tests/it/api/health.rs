@@ -1,0 +1,52 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::desk::Desk;
+use crate::support::{TestDatabase, on_both};
+
+on_both!(health_says_what_is_wrong, an_overview_tells_what_comes_and_what_runs);
+
+async fn health_says_what_is_wrong(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.schedule("tick", "* * * * *").await;
+    let query = "{ health { healthy issues database version zoneData { version source }
+        checks { name healthy value limit } } }";
+    desk.clock.advance(Duration::from_secs(600));
+    let answer = desk.ask(query, json!({})).await;
+    let health = &answer["health"];
+    assert_eq!(health["healthy"], false);
+    let issues = health["issues"].as_array().unwrap();
+    assert!(
+        issues.iter().any(|issue| issue.as_str().unwrap().contains("due for 540 s")),
+        "{health}"
+    );
+    assert!(health["zoneData"]["version"].as_str().unwrap().starts_with("20"), "{health}");
+    let error = desk.refused("{ health(namespace: \"none\") { healthy } }", json!({})).await;
+    assert_eq!(error["extensions"]["code"], "NOT_FOUND");
+}
+
+async fn an_overview_tells_what_comes_and_what_runs(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let often = desk.schedule("often", "*/20 * * * *").await;
+    desk.schedule("hourly", "@hourly").await;
+    desk.schedule("over", "@at 0").await;
+    desk.trigger(&often).await;
+    let query = "{ overview { schedules activeSchedules pausedSchedules liveRuns nodes { id }
+        tally { running } failures { id } upcoming(first: 4) { at schedule { name } } } }";
+    let answer = desk.ask(query, json!({})).await;
+    let at = |at: &str, name: &str| json!({ "at": at, "schedule": { "name": name } });
+    let mut overview = answer["overview"].clone();
+    let upcoming = overview["upcoming"].take();
+    assert_eq!(
+        overview,
+        json!({
+            "schedules": 3, "activeSchedules": 2, "pausedSchedules": 0, "liveRuns": 1, "nodes": [],
+            "tally": { "running": 0 }, "failures": [], "upcoming": null,
+        })
+    );
+    assert_eq!(upcoming[0], at("2026-03-01T12:20:00Z", "often"));
+    assert_eq!(upcoming[1], at("2026-03-01T12:40:00Z", "often"));
+    let both = [&upcoming[2], &upcoming[3]].map(|fire| fire["at"].clone());
+    assert_eq!(both, [json!("2026-03-01T13:00:00Z"), json!("2026-03-01T13:00:00Z")]);
+}

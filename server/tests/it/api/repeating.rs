@@ -1,0 +1,51 @@
+use entity::{run, schedule};
+use sea_orm::{EntityTrait, PaginatorTrait};
+use serde_json::json;
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_call_repeated_with_its_key_is_answered_and_not_done_again,
+    two_calls_at_once_with_one_key_are_one_call,
+    a_refused_call_leaves_its_key_free,
+);
+
+fn input(name: &str, key: &str) -> serde_json::Value {
+    let input = json!({
+        "name": name, "timing": { "expressions": ["@at 0"] }, "task": { "target": { "noop": {} } },
+    });
+    json!({ "input": input, "key": key })
+}
+
+async fn a_call_repeated_with_its_key_is_answered_and_not_done_again(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let first = desk.ask(CREATE, input("nightly", "k-1")).await;
+    let second = desk.ask(CREATE, input("nightly", "k-1")).await;
+    assert_eq!(first, second, "the warnings too");
+    let error = desk.refused(CREATE, input("other", "k-1")).await;
+    assert_eq!(error["extensions"]["code"], "CONFLICT");
+    let read = desk.database.store.read();
+    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 1);
+    let error = desk.refused(CREATE, input("other", "no spaces please")).await;
+    assert_eq!(error["extensions"]["field"], "idempotencyKey");
+}
+
+async fn two_calls_at_once_with_one_key_are_one_call(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@daily").await;
+    let query =
+        "mutation($id: UUID!) { triggerSchedule(id: $id, idempotencyKey: \"k\") { run { id } } }";
+    let call = || desk.ask(query, json!({ "id": id }));
+    let (one, two, three) = tokio::join!(call(), call(), call());
+    assert_eq!(one, two);
+    assert_eq!(two, three);
+    let read = desk.database.store.read();
+    assert_eq!(run::Entity::find().count(read).await.unwrap(), 1);
+}
+
+async fn a_refused_call_leaves_its_key_free(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.refused(CREATE, input("not a name", "k-1")).await;
+    desk.ask(CREATE, input("a-name", "k-1")).await;
+}

@@ -1,0 +1,127 @@
+use std::collections::BTreeSet;
+
+use entity::user::Role;
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use crate::support::TestDatabase;
+
+const ID: &str = "\"00000000-0000-7000-8000-000000000001\"";
+const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
+
+/// Every root field but `me`, asked in a way that the library accepts.
+fn queries() -> Vec<(&'static str, String)> {
+    vec![
+        ("schedules", "schedules { totalCount }".into()),
+        ("schedule", format!("schedule(id: {ID}) {{ id }}")),
+        ("schedulePreview", format!("schedulePreview({TIMING}) {{ description }}")),
+        ("lint", format!("lint({TIMING}) {{ code }}")),
+        ("workflows", "workflows { nodes { id } }".into()),
+        ("workflow", "workflow(name: \"x\") { id }".into()),
+        ("runs", "runs { nodes { id } }".into()),
+        ("run", format!("run(id: {ID}) {{ id }}")),
+        ("fires", format!("fires(scheduleId: {ID}) {{ nodes {{ id }} }}")),
+        ("taskLog", format!("taskLog(runId: {ID}) {{ nodes {{ text }} }}")),
+        ("timezones", "timezones".into()),
+        ("health", "health { healthy }".into()),
+        ("overview", "overview { schedules }".into()),
+    ]
+}
+
+fn mutations() -> Vec<(&'static str, String)> {
+    let create = format!("input: {{ name: \"x\", {TIMING} }}");
+    vec![
+        ("createSchedule", format!("createSchedule({create}) {{ schedule {{ id }} }}")),
+        (
+            "updateSchedule",
+            format!(
+                "updateSchedule(input: {{ id: {ID}, expectedVersion: 1 }}) {{ schedule {{ id }} }}"
+            ),
+        ),
+        (
+            "pauseSchedule",
+            format!("pauseSchedule(id: {ID}, reason: \"x\") {{ schedule {{ id }} }}"),
+        ),
+        ("resumeSchedule", format!("resumeSchedule(id: {ID}) {{ schedule {{ id }} }}")),
+        ("deleteSchedule", format!("deleteSchedule(id: {ID}) {{ id }}")),
+        ("triggerSchedule", format!("triggerSchedule(id: {ID}) {{ run {{ id }} }}")),
+        ("cancelRun", format!("cancelRun(id: {ID}) {{ run {{ id }} }}")),
+        ("retryRun", format!("retryRun(id: {ID}) {{ run {{ id }} }}")),
+        ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
+    ]
+}
+
+fn subscriptions() -> Vec<(&'static str, String)> {
+    vec![
+        ("runEvents", "runEvents { cursor }".into()),
+        ("taskLog", format!("taskLog(runId: {ID}) {{ cursor }}")),
+        ("scheduleEvents", "scheduleEvents { cursor }".into()),
+    ]
+}
+
+/// The fields of a root type, as the schema tells them.
+async fn fields(desk: &Desk, root: &str) -> BTreeSet<String> {
+    let query = format!("{{ __type(name: \"{root}\") {{ fields {{ name }} }} }}");
+    let answer = desk.ask(&query, json!({})).await;
+    let names = answer["__type"]["fields"].as_array().unwrap().iter();
+    names.map(|field| field["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn named(walk: &[(&'static str, String)]) -> BTreeSet<String> {
+    walk.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+fn code(error: &Value) -> &str {
+    error["extensions"]["code"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn nothing_but_the_question_who_i_am_is_answered_to_nobody() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let me = desk.send(None, "{ me { name } }", json!({})).await;
+    assert_eq!(me.data.into_json().unwrap(), json!({ "me": null }));
+
+    let mut all = named(&queries());
+    all.insert("me".to_owned());
+    assert_eq!(all, fields(&desk, "Query").await, "a root field is missing in this walk");
+    for (name, query) in queries() {
+        let error = desk.refused_as(None, &format!("{{ {query} }}"), json!({})).await;
+        assert_eq!(code(&error), "UNAUTHENTICATED", "{name}");
+    }
+    assert_eq!(named(&mutations()), fields(&desk, "Mutation").await);
+    for (name, query) in mutations() {
+        let error = desk.refused_as(None, &format!("mutation {{ {query} }}"), json!({})).await;
+        assert_eq!(code(&error), "UNAUTHENTICATED", "{name}");
+    }
+    assert_eq!(named(&subscriptions()), fields(&desk, "Subscription").await);
+    for (name, query) in subscriptions() {
+        let mut stream = desk.schema.execute_stream(format!("subscription {{ {query} }}"));
+        let refusal = stream.next().await.unwrap();
+        let error = serde_json::to_value(&refusal.errors[0]).unwrap();
+        assert_eq!(code(&error), "UNAUTHENTICATED", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_only_look_changes_nothing() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    for (name, query) in mutations() {
+        let query = format!("mutation {{ {query} }}");
+        let error = desk.refused_as(Some(Role::Viewer), &query, json!({})).await;
+        assert_eq!(code(&error), "FORBIDDEN", "{name}");
+        assert_eq!(error["extensions"]["has"], "VIEWER");
+    }
+}
+
+#[tokio::test]
+async fn an_operator_operates_and_does_not_edit() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let editing = ["createSchedule", "updateSchedule", "deleteSchedule", "deployModule"];
+    for (name, query) in mutations() {
+        let query = format!("mutation {{ {query} }}");
+        let error = desk.refused_as(Some(Role::Operator), &query, json!({})).await;
+        let expected = if editing.contains(&name) { "FORBIDDEN" } else { "NOT_FOUND" };
+        assert_eq!(code(&error), expected, "{name}: {error}");
+    }
+}
