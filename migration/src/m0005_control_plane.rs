@@ -31,9 +31,6 @@ impl MigrationTrait for Migration {
             // Runs that ended badly, newest first.
             "CREATE INDEX run_failure ON run (namespace_id, finished_at) \
              WHERE state IN ('failed', 'timed_out')",
-            // Fires that nobody made up for.
-            "CREATE INDEX fire_missed ON fire (decided_at) \
-             WHERE verdict IN ('missed', 'abandoned')",
         ] {
             schema.get_connection().execute_unprepared(statement).await?;
         }
@@ -41,9 +38,7 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        for index in
-            ["fire_missed", "run_failure", "workflow_module", "workflow_list", "schedule_list"]
-        {
+        for index in ["run_failure", "workflow_module", "workflow_list", "schedule_list"] {
             let drop = format!("DROP INDEX {index}");
             schema.get_connection().execute_unprepared(&drop).await?;
         }
