@@ -2,7 +2,10 @@ use std::{io, path::Path, process::ExitCode};
 
 use super::client::ClientError;
 use crate::{
-    app::AppError, config::ConfigError, engine::people::PeopleError, store::StoreError,
+    app::AppError,
+    config::ConfigError,
+    engine::{commands::CommandError, people::PeopleError},
+    store::StoreError,
     telemetry::TelemetryError,
 };
 
@@ -39,6 +42,9 @@ pub(super) enum CliError {
     /// A person or token was refused.
     #[error("failed to {0}")]
     People(#[from] PeopleError),
+    /// A command was refused.
+    #[error("failed to {0}")]
+    Command(#[from] CommandError),
     /// Standard input or output broke off.
     #[error("failed to {what}: {source}")]
     Io {

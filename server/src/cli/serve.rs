@@ -1,15 +1,20 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use entity::user::Role;
 use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{CliError, flags::Settings, offline::somebody_here, output};
+use super::{
+    CliError, apply, client::ClientError, flags::Settings, offline::somebody_here, output,
+};
 use crate::{
     app::App,
     clock::Clock,
-    engine::people::{NewUser, add_user, random_password},
+    engine::{
+        commands::{Call, CommandError},
+        people::{NewUser, add_user, random_password},
+    },
     store::users,
     telemetry::Telemetry,
 };
@@ -22,23 +27,58 @@ pub(super) struct Serve {
     /// Make the user 'admin' with a random password and print it, if there is no user yet
     #[arg(long)]
     init_admin: bool,
+    /// Deploy this module file; may be given several times
+    #[arg(long, value_name = "FILE")]
+    apply: Vec<PathBuf>,
 }
 
 impl Serve {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let config = self.settings.config()?;
+        // A file that is not there must stop the start, not the running server.
+        let sources = self.apply.iter().map(|file| Ok((file, apply::read(file)?)));
+        let sources: Vec<(&PathBuf, String)> = sources.collect::<Result<_, CliError>>()?;
         let clock = Clock::system();
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
         // Listened for from the start: a signal during the start is not lost.
         let stop = (of(SignalKind::interrupt())?, of(SignalKind::terminate())?);
         let app = App::start(config, Arc::new(telemetry), clock.clone()).await?;
-        if self.init_admin {
-            init_admin(&app, &clock).await?;
+        if let Err(error) = self.prepare(&app, &clock, sources).await {
+            // What was started ends in good order before the error is told.
+            app.run_until(std::future::ready(())).await?;
+            return Err(error);
         }
-        output::line(format!("Carillon is ready at http://{}", app.address()))?;
         Ok(app.run_until(asked_to_stop(stop)).await?)
     }
+
+    /// What the flags ask for before the server counts as ready.
+    async fn prepare(
+        &self,
+        app: &App,
+        clock: &Clock,
+        sources: Vec<(&PathBuf, String)>,
+    ) -> Result<(), CliError> {
+        if self.init_admin {
+            init_admin(app, clock).await?;
+        }
+        for (file, source) in sources {
+            deploy(app, &source).await.map_err(|error| {
+                let problem = format!("{}: {error}", file.display());
+                ClientError::Refused { action: "apply the module", problem }
+            })?;
+        }
+        output::line(format!("Carillon is ready at http://{}", app.address()))
+    }
+}
+
+/// Deploys a module as somebody with a shell on this machine would.
+async fn deploy(app: &App, source: &str) -> Result<(), CommandError> {
+    let editor = somebody_here().editor()?;
+    let call = Call::new("deployModule", source, None)?;
+    let deployed = app.commands().deploy(&editor, source, false, true, &call).await?;
+    tracing::info!(module = deployed.module, changes = deployed.changes.len(), "applied");
+    Ok(())
 }
 
 /// The first user, when there is none.
@@ -48,7 +88,8 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
     }
     let password = random_password()?;
     let user = NewUser { name: "admin".to_owned(), password: password.clone(), role: Role::Admin };
-    add_user(&somebody_here()?, app.store(), clock, user).await?;
+    let admin = somebody_here().admin()?;
+    add_user(&admin, app.store(), clock, user).await?;
     output::line(format!(
         "User 'admin' with the password '{}': written nowhere else, so keep it",
         password.expose_secret()

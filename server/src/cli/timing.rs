@@ -8,9 +8,13 @@ use crate::clock::Clock;
 /// A timing on the command line.
 #[derive(Debug, Args)]
 pub(super) struct Timing {
-    /// Cron, a nickname, @every or @at; several are joined
-    #[arg(value_name = "EXPRESSION", num_args = 1..=16)]
-    pub(super) expressions: Vec<String>,
+    /// Cron, a nickname, @every or @at
+    // One that begins with a hyphen is for the calculator to refuse: it says where and why.
+    #[arg(allow_hyphen_values = true)]
+    expression: Option<String>,
+    /// Another, in union with the first; may be given several times
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true, requires = "expression")]
+    also: Vec<String>,
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     pub(super) tz: String,
@@ -41,14 +45,19 @@ pub(super) enum OverlapFlag {
 impl Timing {
     /// The compiled timing, and the instant to look from.
     pub(super) fn compile(&self) -> Result<(Timetable, DateTime<Utc>), CliError> {
-        if self.expressions.is_empty() {
+        let expressions = self.expressions();
+        if expressions.is_empty() {
             let text = "give an expression, such as '30 2 * * *'";
             return Err(CliError::Usage(text.to_owned()));
         }
         let from = self.from.unwrap_or_else(|| Clock::system().now());
-        let definition = definition(&self.expressions, &self.tz, from, self.policy());
+        let definition = definition(&expressions, &self.tz, from, self.policy());
         let compiled = Timetable::new(&definition);
-        Ok((compiled.map_err(|error| CliError::Timing(self.explain(&error)))?, from))
+        Ok((compiled.map_err(|error| CliError::Timing(self.explain(&expressions, &error)))?, from))
+    }
+
+    fn expressions(&self) -> Vec<String> {
+        self.expression.iter().chain(&self.also).cloned().collect()
     }
 
     fn policy(&self) -> DstPolicy {
@@ -65,17 +74,17 @@ impl Timing {
     }
 
     /// The error in terms of the command line, with the place marked.
-    fn explain(&self, error: &TimingError) -> String {
+    fn explain(&self, expressions: &[String], error: &TimingError) -> String {
         let index = error
             .field
             .strip_prefix("expressions[")
             .and_then(|rest| rest.strip_suffix(']').and_then(|index| index.parse::<usize>().ok()));
         let (name, text) = match (error.field.as_str(), index) {
             ("zone", _) => ("--tz".to_owned(), Some(&self.tz)),
-            (_, Some(0)) if self.expressions.len() == 1 => {
-                ("expression".to_owned(), self.expressions.first())
+            (_, Some(0)) if expressions.len() == 1 => {
+                ("expression".to_owned(), expressions.first())
             }
-            (_, Some(index)) => (format!("expression {}", index + 1), self.expressions.get(index)),
+            (_, Some(index)) => (format!("expression {}", index + 1), expressions.get(index)),
             (field, None) => (field.to_owned(), None),
         };
         let place = match &error.position {

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use figment::{
     Figment,
@@ -7,6 +7,9 @@ use figment::{
 };
 
 use super::{BadSetting, Config};
+
+/// Read if it exists and no other was asked for.
+const FILE: &str = "carillon.toml";
 
 /// Variables with our prefix that are no settings: the command line or the tests read them, or a
 /// `command` target was given them and calls the command line.
@@ -66,7 +69,8 @@ impl Config {
                 return Err(ConfigError::NoFile { path: path.clone() });
             }
             Some(path) => figment = figment.merge(Toml::file_exact(path)),
-            None => figment = figment.merge(Toml::file_exact("carillon.toml")),
+            None if Path::new(FILE).is_file() => figment = figment.merge(Toml::file_exact(FILE)),
+            None => {}
         }
         figment = figment.merge(Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__"));
         for (name, value) in &sources.flags {

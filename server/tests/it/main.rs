@@ -7,8 +7,10 @@
 )]
 
 mod api;
+mod cli;
 mod engine;
 mod rooms;
 mod store;
 mod support;
 mod target;
+mod web;

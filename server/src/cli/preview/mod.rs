@@ -28,7 +28,7 @@ pub(super) struct Preview {
     #[arg(long)]
     json: bool,
     /// Answer many: read {"expr","tz","from","count"} lines from a file, or - for standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["expressions", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "json"])]
     batch: Option<String>,
 }
 

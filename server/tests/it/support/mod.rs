@@ -7,11 +7,20 @@
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
 //! - `postgres`: the server behind it
+//! - `command`: the built binary, run to its end
+//! - `server`: the built binary as a server on a free port, asked over HTTP
+//! - `socket`: a subscription to it
 
+mod command;
 mod database;
 mod postgres;
+mod server;
+mod socket;
 
+pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
+pub(crate) use server::{Server, cookie};
+pub(crate) use socket::Socket;
 
 /// Runs each test, an `async fn(TestDatabase)`, on SQLite and on PostgreSQL.
 macro_rules! on_both {

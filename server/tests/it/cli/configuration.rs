@@ -1,0 +1,80 @@
+use crate::support::Command;
+
+/// The one line that a server says about settings that it cannot use.
+fn refused(command: Command) -> String {
+    let line = command.run().refused(1);
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+fn with_file(content: &str) -> String {
+    refused(Command::new(&["serve"]).file("carillon.toml", content))
+}
+
+#[test]
+fn an_unknown_setting_is_named_wherever_it_comes_from() {
+    let line = with_file("listn = \"127.0.0.1:8080\"");
+    assert!(line.contains("listn: no such setting"), "{line}");
+    assert!(line.contains("carillon.toml"), "{line}");
+    let line = with_file("[database]\nuri = \"sqlite:x\"");
+    assert!(line.contains("database.uri: no such setting"), "{line}");
+    let line = refused(Command::new(&["serve"]).env("CARILLON_ENGINE__HEARTBEAT", "5s"));
+    assert!(line.contains("engine.heartbeat: no such setting"), "{line}");
+    assert!(line.contains("environment"), "{line}");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named_with_what_would_fit() {
+    let line = with_file("[engine]\nlost_after = 300");
+    assert!(line.contains("engine.lost_after") && line.contains("1h30m"), "{line}");
+    let line = with_file("[engine]\nlost_after = \"5 minutes\"");
+    assert!(line.contains("engine.lost_after") && line.contains("'5 minutes'"), "{line}");
+    let line = with_file("listen = \"8080\"");
+    assert!(line.contains("listen"), "{line}");
+    let line = with_file("[log]\nformat = \"xml\"");
+    assert!(line.contains("log.format") && line.contains("json"), "{line}");
+}
+
+#[test]
+fn a_value_out_of_bounds_is_told_them() {
+    let line = with_file("[engine]\nheartbeat_interval = \"0s\"");
+    assert_eq!(
+        line,
+        "failed to use the configuration: engine.heartbeat_interval: '0s' is too short; give \
+         100ms to 1d"
+    );
+}
+
+#[test]
+fn a_file_that_is_none_is_named() {
+    let line = refused(Command::new(&["serve", "--config", "not-there.toml"]));
+    assert!(line.contains("--config 'not-there.toml' does not exist"), "{line}");
+    let line = with_file("listen = ");
+    assert!(line.contains("carillon.toml"), "{line}");
+}
+
+#[test]
+fn a_console_that_is_not_built_is_refused() {
+    let line = refused(Command::new(&["serve", "--console-dist", "dist"]));
+    assert!(line.contains("console.dist: 'dist' is no folder with an index.html"), "{line}");
+}
+
+#[test]
+fn a_filter_that_is_none_is_refused() {
+    let line = refused(Command::new(&["serve", "--log-filter", "carillon=loud"]));
+    assert!(line.contains("log.filter: 'carillon=loud'"), "{line}");
+}
+
+#[test]
+fn flags_win_over_the_environment_and_that_over_the_file() {
+    let base = || {
+        Command::new(&["migrate", "--status"])
+            .file("carillon.toml", "[database]\nurl = \"mysql://file\"")
+    };
+    assert!(refused(base()).contains("mysql://file"));
+    assert!(refused(base().env("CARILLON_DATABASE__URL", "mysql://env")).contains("mysql://env"));
+    let flagged = Command::new(&["migrate", "--status", "--database-url", "mysql://flag"])
+        .file("carillon.toml", "[database]\nurl = \"mysql://file\"")
+        .env("CARILLON_DATABASE__URL", "mysql://env");
+    assert!(refused(flagged).contains("mysql://flag"));
+}

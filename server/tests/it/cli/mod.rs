@@ -1,0 +1,7 @@
+//! The command line, as the built binary.
+
+mod configuration;
+mod database;
+mod people;
+mod preview;
+mod stopping;

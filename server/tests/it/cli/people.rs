@@ -1,0 +1,64 @@
+use serde_json::Value;
+
+use crate::support::{Command, TestDatabase, on_both};
+
+on_both!(users_come_and_go, tokens_come_and_go);
+
+fn carillon(database: &TestDatabase, args: &[&str]) -> Command {
+    Command::new(args).on(database)
+}
+
+fn listed(database: &TestDatabase, what: &str) -> Vec<Value> {
+    let list = carillon(database, &[what, "list", "--json"]).run().done();
+    serde_json::from_str(&list).unwrap()
+}
+
+async fn users_come_and_go(database: TestDatabase) {
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    carillon(&database, &add).input("correct horse battery\n").run().done();
+    let again = carillon(&database, &add).input("correct horse battery\n").run().refused(1);
+    assert!(again.contains("the user 'ada'") && again.contains("one of that name"), "{again}");
+    let users = listed(&database, "user");
+    assert_eq!(users.len(), 1);
+    assert_eq!((&users[0]["name"], &users[0]["role"]), (&"ada".into(), &"operator".into()));
+    carillon(&database, &["user", "disable", "ada"]).run().done();
+    assert!(listed(&database, "user")[0]["disabled_at"].is_string());
+    carillon(&database, &["user", "enable", "ada"]).run().done();
+    assert!(listed(&database, "user")[0]["disabled_at"].is_null());
+    let made = carillon(&database, &["user", "passwd", "ada", "--random"]).run().done();
+    assert!(made.contains("password: "), "{made}");
+    let missing = carillon(&database, &["user", "disable", "bob"]).run().refused(1);
+    assert!(missing.contains("the user 'bob'"), "{missing}");
+}
+
+async fn tokens_come_and_go(database: TestDatabase) {
+    let create = ["token", "create", "ci", "--role", "editor", "--expires-in", "30d"];
+    let token = carillon(&database, &create).run().done();
+    assert!(token.starts_with("car_") && token.trim().len() == 68, "{token}");
+    let again = carillon(&database, &create).run().refused(1);
+    assert!(again.contains("the token 'ci'"), "{again}");
+    let tokens = listed(&database, "token");
+    assert_eq!((&tokens[0]["state"], &tokens[0]["role"]), (&"active".into(), &"editor".into()));
+    assert!(!tokens[0].to_string().contains(token.trim()));
+    carillon(&database, &["token", "revoke", "ci"]).run().done();
+    assert_eq!(listed(&database, "token")[0]["state"], "revoked");
+}
+
+#[tokio::test]
+async fn bad_people_are_refused_and_nothing_is_kept() {
+    let database = TestDatabase::sqlite().await;
+    for (args, input, part) in [
+        (&["user", "add", "ada", "--role", "viewer"][..], "short\n", "the least is 12"),
+        (&["user", "add", "a b", "--role", "viewer"], "correct horse battery\n", "space"),
+        (&["user", "add", "", "--role", "viewer"], "correct horse battery\n", "empty"),
+    ] {
+        let refused = carillon(&database, args).input(input).run().refused(1);
+        assert!(refused.contains(part), "{refused}");
+    }
+    let role = carillon(&database, &["user", "add", "ada", "--role", "king"]).run().refused(2);
+    assert!(role.contains("viewer, operator, editor or admin"), "{role}");
+    let expiry = ["token", "create", "ci", "--role", "viewer", "--expires-in", "0s"];
+    assert!(carillon(&database, &expiry).run().refused(2).contains("--expires-in"));
+    assert!(listed(&database, "user").is_empty());
+    assert!(listed(&database, "token").is_empty());
+}

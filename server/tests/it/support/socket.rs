@@ -1,0 +1,61 @@
+use futures::{SinkExt, StreamExt};
+use reqwest::{RequestBuilder, Response, StatusCode, Upgraded, header};
+use serde_json::{Value, json};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Message, protocol::Role},
+};
+
+use super::Server;
+
+/// A socket that speaks `graphql-transport-ws`.
+pub(crate) struct Socket(WebSocketStream<Upgraded>);
+
+impl Socket {
+    /// The request that opens one.
+    pub(crate) fn request(server: &Server, path: &str) -> RequestBuilder {
+        server
+            .get(path)
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, "Y2FyaWxsb24gdGVzdCBrZQ==")
+            .header(header::SEC_WEBSOCKET_PROTOCOL, "graphql-transport-ws")
+    }
+
+    pub(crate) async fn open(request: RequestBuilder) -> Self {
+        let answer: Response = request.send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SWITCHING_PROTOCOLS);
+        let upgraded = answer.upgrade().await.unwrap();
+        Self(WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await)
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next message; None when the server has closed.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        while let Some(Ok(message)) = self.0.next().await {
+            match message {
+                Message::Text(text) => return Some(serde_json::from_str(&text).unwrap()),
+                Message::Close(_) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Says who is there, and gives the server's answer.
+    pub(crate) async fn init(&mut self, payload: Value) -> Option<Value> {
+        self.send(json!({ "type": "connection_init", "payload": payload })).await;
+        self.next().await
+    }
+
+    /// Asks one query and gives its one answer.
+    pub(crate) async fn ask(&mut self, query: &str) -> Value {
+        let payload = json!({ "query": query });
+        self.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await;
+        self.next().await.unwrap()["payload"].take()
+    }
+}

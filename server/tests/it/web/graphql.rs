@@ -1,0 +1,91 @@
+use reqwest::{StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::support::{Command, Server, Socket, TestDatabase, cookie, on_both};
+
+on_both!(a_token_opens_the_control_plane_until_it_is_revoked);
+
+fn token(database: &TestDatabase, name: &str) -> String {
+    let create = ["token", "create", name, "--role", "viewer"];
+    Command::new(&create).on(database).run().done().trim().to_owned()
+}
+
+async fn a_token_opens_the_control_plane_until_it_is_revoked(database: TestDatabase) {
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let who = server.who(server.post("/graphql").bearer_auth(&token)).await;
+    assert_eq!(who, json!({ "name": "ci", "kind": "TOKEN", "role": "VIEWER" }));
+    Command::new(&["token", "revoke", "ci"]).on(&database).run().done();
+    let refused = server.post("/graphql").bearer_auth(&token).json(&json!({})).send().await;
+    let refused = refused.unwrap();
+    assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(refused.headers()[header::WWW_AUTHENTICATE], "Bearer");
+    assert!(refused.json::<Value>().await.unwrap()["error"].is_string());
+}
+
+#[tokio::test]
+async fn a_stranger_is_told_to_sign_in() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    let query = json!({ "query": "{ schedules { totalCount } }" });
+    let answer = server.post("/graphql").json(&query).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    let answer: Value = answer.json().await.unwrap();
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    for scheme in ["Bearer car_0", "Bearer", "Basic YWRhOng=", ""] {
+        let post = server.post("/graphql").header(header::AUTHORIZATION, scheme);
+        let answer = post.json(&query).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{scheme}");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_knows_who_opened_it() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
+    Command::new(&add).on(&database).input("correct horse battery").run().done();
+    let server = Server::start(&database);
+
+    let cookie = cookie(&server.sign_in("ada", "correct horse battery").await);
+    let open = Socket::request(&server, "/graphql/ws").header(header::COOKIE, cookie);
+    let mut socket = Socket::open(open).await;
+    assert_eq!(socket.init(json!({})).await.unwrap()["type"], "connection_ack");
+    assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "ada");
+
+    // Both addresses take an upgrade, and a program brings its token along.
+    for path in ["/graphql", "/graphql/ws"] {
+        let mut socket = Socket::open(Socket::request(&server, path)).await;
+        let answer = socket.init(json!({ "token": token })).await.unwrap();
+        assert_eq!(answer["type"], "connection_ack");
+        assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "ci");
+    }
+
+    let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+    assert_eq!(socket.init(Value::Null).await.unwrap()["type"], "connection_ack");
+    assert_eq!(socket.ask("{ me { name } }").await["data"]["me"], Value::Null);
+
+    let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+    let answer = socket.init(json!({ "token": "car_0" })).await;
+    assert!(answer.is_none_or(|answer| answer["type"] != "connection_ack"));
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    let query = json!({ "query": format!("{{ me {{ name }} }} #{}", "x".repeat(5 * 1024 * 1024)) });
+    let answer = server.post("/graphql").json(&query).send().await;
+    // The server may answer and close before it has read everything.
+    assert!(answer.is_ok_and(|answer| answer.status() == StatusCode::PAYLOAD_TOO_LARGE));
+}
+
+#[tokio::test]
+async fn graphiql_has_a_policy_of_its_own() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    let page = server.get("/graphiql").send().await.unwrap();
+    let policy = page.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+    assert!(policy.contains("https://unpkg.com"), "{policy}");
+    assert!(page.text().await.unwrap().contains("/graphql/ws"));
+}
