@@ -57,7 +57,7 @@ pub(super) async fn schedules(
 fn definition() -> Definition {
     Definition::single(Task {
         name: "noop".to_owned(),
-        target: Target::Noop(Noop {}),
+        target: Target::Noop(Noop::default()),
         timeout_ms: 60_000,
         kill_grace_ms: 1_000,
         retry: retry::Policy::default(),
