@@ -6,7 +6,8 @@ pub struct Settings {
     /// The name that the operator knows the node by. A start under the same name ends the life of
     /// the process that bore it.
     pub node_name: String,
-    /// How many runs the node works on at once.
+    /// How many runs the node works on at once. With room for a batch, a batch of short runs needs
+    /// no queue.
     pub capacity: usize,
     /// How many schedules, intents or runs go into one transaction.
     pub batch: u64,
@@ -32,7 +33,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             node_name: "node".to_owned(),
-            capacity: 256,
+            capacity: 512,
             batch: 500,
             look_ahead: Duration::from_secs(60),
             poll: Duration::from_secs(5),

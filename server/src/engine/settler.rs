@@ -33,6 +33,7 @@ pub(super) async fn run(
         if received == 0 {
             return;
         }
+        gather(&mut settlements, &mut batch).await;
         let mut pause = Duration::from_millis(50);
         // What an attempt did is known here alone: try until it is written. Should this process
         // die first, recovery finds the run.
@@ -45,6 +46,18 @@ pub(super) async fn run(
             core.signals.wake_dispatcher();
         }
         batch.clear();
+    }
+}
+
+/// Attempts that end at this very moment come along: whatever is ready to run gets its turn first.
+/// No time is spent waiting, so an attempt that ends alone is settled at once.
+async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
+    while batch.len() < BATCH {
+        tokio::task::yield_now().await;
+        if settlements.is_empty() {
+            return;
+        }
+        settlements.recv_many(batch, BATCH - batch.len()).await;
     }
 }
 
