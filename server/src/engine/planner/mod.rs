@@ -30,6 +30,11 @@ use super::{
     handoff::{self, HandedOver},
     service::Service,
 };
+use crate::store::handoffs::Intent;
+
+/// The first claim of a round is small, so that the first fires of a storm do not wait until a
+/// full batch is written.
+const FIRST_BATCH: u64 = 50;
 
 /// Claims due schedules and hands their fires over.
 #[derive(Debug)]
@@ -62,19 +67,18 @@ impl Planner {
         Self { core, agenda: Agenda::default() }
     }
 
-    async fn hand_over(
-        &self,
-        intents: &[crate::store::handoffs::Intent],
-        report: &mut PlannerReport,
-    ) -> Result<(), EngineError> {
+    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
         if intents.is_empty() {
-            return Ok(());
+            return Ok(HandedOver::default());
         }
-        let HandedOver { started, queued, .. } =
-            handoff::hand_over(&self.core, intents, None).await?;
-        report.started += started;
-        report.queued += queued;
-        Ok(())
+        handoff::hand_over(&self.core, intents, None).await
+    }
+}
+
+impl PlannerReport {
+    fn add(&mut self, handed_over: HandedOver) {
+        self.started += handed_over.started;
+        self.queued += handed_over.queued;
     }
 }
 
@@ -85,26 +89,40 @@ impl Service for Planner {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
         let batch = core.settings.batch;
-        let mut report = PlannerReport::default();
-        report.resumed = super::accounting::resume_due(&core, now).await?;
+        let resumed = super::accounting::resume_due(&core, now).await?;
+        let mut report = PlannerReport { resumed, ..PlannerReport::default() };
+        // What is claimed is handed over while the next batch is being claimed.
+        let mut limit = batch.min(FIRST_BATCH);
+        let mut intents = Vec::new();
         loop {
-            let now = core.clock.now();
-            let claimed = claim::claim_due(&core, now, batch).await?;
+            let (handed_over, claimed) = tokio::join!(
+                self.hand_over(&intents),
+                claim::claim_due(&core, core.clock.now(), limit)
+            );
+            // A failure on the one side must not keep from the other what is its due.
+            let claimed = match claimed {
+                Ok(claimed) => claimed,
+                Err(error) => return handed_over.and(Err(error)),
+            };
             report.batches += 1;
             report.claimed += claimed.schedules;
             report.fires += claimed.fires;
             report.broken += claimed.broken;
             self.agenda.note(claimed.next_instants);
-            self.hand_over(&claimed.intents, &mut report).await?;
-            if claimed.schedules < usize::try_from(batch).unwrap_or(usize::MAX)
-                && !claimed.more_is_due
-            {
+            intents = claimed.intents;
+            let is_last = (claimed.schedules as u64) < limit && !claimed.more_is_due;
+            if is_last || handed_over.is_err() {
+                report.add(self.hand_over(&intents).await?);
+            }
+            report.add(handed_over?);
+            if is_last {
                 break;
             }
+            limit = batch;
         }
         loop {
             let adopted = claim::adopt_due(&core, core.clock.now(), batch).await?;
-            self.hand_over(&adopted.intents, &mut report).await?;
+            report.add(self.hand_over(&adopted.intents).await?);
             if adopted.taken < usize::try_from(batch).unwrap_or(usize::MAX) {
                 break;
             }
