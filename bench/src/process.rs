@@ -4,9 +4,31 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+use serde::{Deserialize, Serialize};
 
 /// Ticks a second in `/proc/PID/stat`: Linux shows it so on every architecture that we run on.
 const TICKS: f64 = 100.0;
+
+/// CPU seconds, of users and of the kernel for them.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Cpu {
+    /// This process; SQLite works inside it.
+    pub(crate) own: f64,
+    /// The database's processes.
+    pub(crate) database: f64,
+}
+
+impl Cpu {
+    /// Both.
+    pub(crate) fn total(self) -> f64 {
+        self.own + self.database
+    }
+
+    /// What was spent since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { own: self.own - earlier.own, database: self.database - earlier.database }
+    }
+}
 
 /// Adds up the CPU time of this process and of its database's.
 #[derive(Debug, Clone, Copy)]
@@ -28,26 +50,26 @@ impl Meter {
         Ok(Self { postmaster: Some(stat.parent) })
     }
 
-    /// CPU seconds until now, of users and of the kernel for them.
-    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
-        let own = Stat::of(std::process::id())?.own_ticks;
-        let Some(postmaster) = self.postmaster else { return ticks(own) };
+    /// What was spent until now.
+    pub(crate) fn read(&self) -> Result<Cpu> {
+        let own = seconds(Stat::of(std::process::id())?.own_ticks);
+        let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
         let server = Stat::of(postmaster)?;
         // Backends that have ended are in the postmaster's account of its children.
-        let mut total = own + server.own_ticks + server.ended_children_ticks;
+        let mut ticks = server.own_ticks + server.ended_children_ticks;
         let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"))
             .context("list the server's processes")?;
         for child in children.split_ascii_whitespace() {
             // One that ends just now is counted with its parent next time.
-            total += Stat::of(child.parse()?).map_or(0, |stat| stat.own_ticks);
+            ticks += Stat::of(child.parse()?).map_or(0, |stat| stat.own_ticks);
         }
-        ticks(total)
+        Ok(Cpu { own, database: seconds(ticks) })
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of hundredths of a second")]
-fn ticks(ticks: u64) -> Result<f64> {
-    Ok(ticks as f64 / TICKS)
+fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / TICKS
 }
 
 struct Stat {

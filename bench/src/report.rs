@@ -22,8 +22,10 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
                 storm(kind, *count, &rounds);
             }
         }
-        limits(kind, all);
-        growth(kind, &arguments.schedules, all);
+        if all.iter().any(|one| one.database == kind) {
+            limits(kind, all);
+            growth(kind, &arguments.schedules, all);
+        }
     }
 }
 
@@ -48,7 +50,11 @@ fn storm(kind: Kind, count: usize, rounds: &[&Measured]) {
     line("seconds to the last record", over(&|one| Some(one.round.seconds)), p2);
     line("exec/s", over(&|one| Some(rate(one))), "");
     let p3 = if kind == Kind::Postgres { "P3 2500; 6000" } else { "" };
-    line("exec per CPU-s", over(&|one| Some(n / one.round.cpu_seconds)), p3);
+    line("exec per CPU-s", over(&|one| Some(n / one.round.cpu.total())), p3);
+    if kind == Kind::Postgres {
+        let share = |one: &Measured| one.round.cpu.database / one.round.cpu.total();
+        line("of it in the database", over(&|one| Some(share(one))), "");
+    }
     match kind {
         Kind::Postgres => {
             let p4 = if count == 10_000 { "P4 0.05; 0.12" } else { "" };

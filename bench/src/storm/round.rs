@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{seed, tally, watch};
 use crate::{
-    process::{self, Meter},
+    process::{self, Cpu, Meter},
     spread::percentile,
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Round {
     /// From the due instant to the commit that recorded the last completion.
     pub(crate) seconds: f64,
     /// In that time: this process and the database's.
-    pub(crate) cpu_seconds: f64,
+    pub(crate) cpu: Cpu,
     /// Peak memory of this process in that time.
     pub(crate) memory_mb: f64,
     /// Commits in that time.
@@ -81,7 +81,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
         |percent| percentile(&lateness.started, percent).context("a storm of no schedules");
     Ok(Round {
         seconds: (ended.at - began.at).as_secs_f64(),
-        cpu_seconds: ended.cpu_seconds - began.cpu_seconds,
+        cpu: ended.cpu.since(began.cpu),
         memory_mb,
         commits: ended.commits - began.commits,
         first_ms: of_started(0)?,

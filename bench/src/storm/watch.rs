@@ -5,13 +5,13 @@ use carillon::{clock::Clock, store::Store};
 use entity::Timestamp;
 use sea_orm::ConnectionTrait;
 
-use crate::process::Meter;
+use crate::process::{Cpu, Meter};
 
 /// The moment of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) at: std::time::Instant,
-    pub(super) cpu_seconds: f64,
+    pub(super) cpu: Cpu,
     /// Commits of this process so far.
     pub(super) commits: u64,
 }
@@ -44,7 +44,7 @@ pub(super) async fn until_recorded(
 }
 
 pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Moment> {
-    Ok(Moment { at: clock.instant(), cpu_seconds: meter.cpu_seconds()?, commits })
+    Ok(Moment { at: clock.instant(), cpu: meter.read()?, commits })
 }
 
 /// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each becomes
