@@ -76,10 +76,11 @@ async fn try_hand_over(
 ) -> Result<HandedOver, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
-    let mut slots = core.free_slots(intents.len());
     let tx = core.store.begin().await?;
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules).await?;
+    // Not before the tables have answered: short runs of the batch before have ended by then.
+    let mut slots = core.free_slots(intents.len());
     let now = core.clock.now();
 
     let mut runs = Vec::with_capacity(intents.len());

@@ -104,6 +104,9 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
+/// Connections to PostgreSQL that stay open: as many as the engine works with at once.
+const KEPT_OPEN: u32 = 4;
+
 async fn connect(
     options: &Options,
     backend: DbBackend,
@@ -116,7 +119,10 @@ async fn connect(
         .connect_timeout(options.acquire_timeout)
         .sqlx_logging(false)
         .test_before_acquire(false);
-    if backend == DbBackend::Sqlite {
+    if backend == DbBackend::Postgres {
+        // The first fires of a storm are not to wait for a connection.
+        connect.min_connections(connections.min(KEPT_OPEN));
+    } else {
         connect.map_sqlx_sqlite_opts(|sqlite| {
             // FULL: a commit that was answered is on the disk. The guarantee rests on it.
             sqlite
