@@ -20,6 +20,7 @@ export class Server {
   readonly log = join(this.folder, "server.log");
   private process?: ChildProcess;
   private port = 0;
+  private token = "";
 
   static async start(): Promise<Server> {
     const server = new Server();
@@ -32,6 +33,8 @@ export class Server {
     });
     closeSync(log);
     await server.ready();
+    const token = ["token", "create", "e2e", "--role", "editor"];
+    server.token = server.cli(token).trim();
     return server;
   }
 
@@ -39,7 +42,7 @@ export class Server {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Runs a command of the same binary on the same database; returns what it prints. */
+  /** Runs a command of the same binary on the same database or server; returns what it prints. */
   cli(args: string[], input?: string): string {
     return execFileSync(binary, args, {
       cwd: this.folder,
@@ -69,6 +72,8 @@ export class Server {
     return {
       PATH: process.env.PATH,
       HOME: this.folder,
+      CARILLON_SERVER: this.url,
+      CARILLON_TOKEN: this.token,
       CARILLON_LISTEN: `127.0.0.1:${this.port}`,
       CARILLON_DATABASE__URL: `sqlite:${join(this.folder, "carillon.db")}`,
       CARILLON_CONSOLE__DIST: dist,

@@ -7,17 +7,23 @@ import { deploy } from "../support/world.ts";
 
 /** One of everything that a page can show. */
 const MODULE = `
-name: everything
+module: everything
 schedules:
-  - name: succeeds
+  succeeds:
     note: prints a line and is content
     tags: [demo, billing]
-    cron: ["*/2 * * * * *", "0 9 * * MON-FRI"]
+    when: ["*/2 * * * * *", "0 9 * * MON-FRI"]
     zone: Europe/Berlin
-    task: { command: { script: "echo hello; echo again >&2" } }
-  - { name: fails, cron: "*/3 * * * * *", task: { command: { script: "echo no; exit 3" } } }
-  - { name: overlaps, cron: "* * * * * *", task: { command: { script: "sleep 5" } } }
-  - { name: never-again, at: "2001-01-01T00:00:00Z", task: { noop: {} } }
+    task: { target: { command: { script: "echo hello; echo again >&2" } } }
+  fails:
+    when: "*/3 * * * * *"
+    task: { target: { command: { script: "echo no; exit 3" } } }
+  overlaps:
+    when: "* * * * * *"
+    task: { target: { command: { script: "sleep 5" } } }
+  never-again:
+    when: "@at 2001-01-01T00:00:00Z"
+    task: { target: { noop: {} } }
 `;
 
 const themes = ["light", "dark"] as const;

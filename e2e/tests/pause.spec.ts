@@ -4,10 +4,14 @@ import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
-name: pause
+module: pause
 schedules:
-  - { name: to-be-paused, cron: "* * * * * *", task: { noop: {} } }
-  - { name: witness, cron: "* * * * * *", task: { noop: {} } }
+  to-be-paused:
+    when: "* * * * * *"
+    task: { target: { noop: {} } }
+  witness:
+    when: "* * * * * *"
+    task: { target: { noop: {} } }
 `;
 
 /** The instants in the ledger, newest first. */

@@ -2,9 +2,11 @@ import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
-name: rights
+module: rights
 schedules:
-  - { name: quiet, cron: "0 4 * * *", task: { noop: {} } }
+  quiet:
+    when: "0 4 * * *"
+    task: { target: { noop: {} } }
 `;
 
 test("without a session every page is the sign-in page, and the API answers nothing", async ({

@@ -32,7 +32,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   // The command waits for a file: the first run works until this test says so.
   const gate = join(server.folder, "gate");
   await page.getByLabel("Name", { exact: true }).fill("every-second");
-  await page.getByLabel("Target").selectOption("script");
+  await page.getByRole("radio", { name: "Command" }).check();
   await page
     .getByLabel("Script")
     .fill(`echo waiting for the gate; until [ -e ${gate} ]; do sleep 0.1; done; echo the gate is open`);
