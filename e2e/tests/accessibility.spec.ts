@@ -71,7 +71,7 @@ for (const theme of themes) {
 
         await page.goto("/schedules/new");
         await page.getByLabel("Expression 1").fill("0 25 * * *");
-        await expect(page.locator("#expression-0-error")).not.toBeEmpty();
+        await expect(page.locator("#expression-1-error")).not.toBeEmpty();
         await hasNoViolations(page, `form with an error, ${look}`);
 
         await page.goto("/runs?state=failed");

@@ -18,7 +18,7 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await expression.fill("0 25 * * *");
   await expect(expression).toHaveAttribute("aria-invalid", "true");
   await expect(description).toContainText("cannot be read");
-  await expect(page.locator("#expression-0-error")).toContainText("25");
+  await expect(page.locator("#expression-1-error")).toContainText("25");
 
   await expression.fill("0 9 * * *");
   await expect(expression).not.toHaveAttribute("aria-invalid", "true");
