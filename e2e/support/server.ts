@@ -49,6 +49,8 @@ export class Server {
       env: this.environment(),
       input: input ?? "",
       encoding: "utf8",
+      // What it says beside the answer is in the error, if there is one, and not in the report.
+      stdio: "pipe",
     });
   }
 

@@ -126,7 +126,7 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// The form's name for an input's path: `input.timing.zone` is `zone`, `input.task.target.http.url` is `target.http.url`.
-fn field_name(path: &str) -> &str {
+pub(super) fn field_name(path: &str) -> &str {
     let path = path.strip_prefix("input.").unwrap_or(path);
     path.strip_prefix("timing.").or_else(|| path.strip_prefix("task.")).unwrap_or(path)
 }

@@ -1,7 +1,10 @@
 //! Schedules, their timing, policies and tasks.
 
 use crate::{
-    api::operations::{preview, schedule, schedule_events, schedules},
+    api::{
+        failure::field_name,
+        operations::{preview, schedule, schedule_events, schedules},
+    },
     model::{
         Misfire, Pause, Policy, Preview, PreviewFire, Problem, Retry, ScheduleDetail, ScheduleRow,
         Tally, Target, Task, Version, Warning,
@@ -172,7 +175,7 @@ impl From<preview::PreviewSchedulePreview> for Preview {
                 })
                 .collect(),
             problem: preview.problem.map(|problem| Problem {
-                field: problem.field,
+                field: field_name(&problem.field).to_owned(),
                 value: problem.value,
                 problem: problem.problem,
                 help: problem.help,
