@@ -118,7 +118,7 @@ pub(crate) fn explain(problem: &str, help: &str) -> String {
 }
 
 /// The server speaks in fragments; a page speaks in sentences.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };

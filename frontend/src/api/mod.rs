@@ -24,7 +24,7 @@ mod socket;
 
 pub(crate) use calls::*;
 pub(crate) use client::{sign_in, sign_out};
-pub(crate) use failure::{Code, Failure, explain};
+pub(crate) use failure::{Code, Failure, explain, sentence};
 pub(crate) use feed::{use_log_feed, use_run_feed, use_schedule_feed};
 pub(crate) use load::{Load, use_load};
 pub(crate) use operations::{create_schedule, preview as preview_input, update_schedule};

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
+    api::sentence,
     components::{Glyph, Icon},
     model::Warning,
 };
@@ -22,7 +23,7 @@ pub(crate) fn WarningList(#[prop(into)] warnings: Signal<Vec<Warning>>) -> impl 
                         view! {
                             <li data-testid=test data-code=warning.code>
                                 <Icon glyph=Glyph::Alert/>
-                                <span>{warning.message}{suggestion}</span>
+                                <span>{sentence(&warning.message)}{suggestion}</span>
                             </li>
                         }
                     })

@@ -43,7 +43,7 @@ pub(super) fn Checks(health: Signal<Health>) -> impl IntoView {
                     check.limit.map(|limit| view! { <span class="muted">" / "{limit}</span> });
                 view! {
                     <div class="check" data-state=Mark::Healthy(check.healthy).state()>
-                        <dt>{check.name}</dt>
+                        <dt>{words(&check.name)}</dt>
                         <dd>{check.value}{limit}</dd>
                     </div>
                 }
@@ -60,4 +60,11 @@ pub(super) fn Checks(health: Signal<Health>) -> impl IntoView {
             <div class="check"><dt>"Zone data"</dt><dd>{zone_data}</dd></div>
         </dl>
     }
+}
+
+/// A check's name as words: `pending_handoffs` is `Pending handoffs`.
+fn words(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase()).unwrap_or_default();
+    format!("{first}{}", letters.as_str().replace('_', " "))
 }

@@ -33,7 +33,6 @@ pub(super) fn Header(
             <p class="lede">
                 <Expressions expressions=part(schedule, |schedule| schedule.row.expressions.clone())/>
                 <span>{move || row.with(|row| row.description.clone())}</span>
-                <span class="muted">{move || row.with(|row| row.zone.clone())}</span>
             </p>
             {move || row.with(|row| row.pause.clone()).map(|pause| view! {
                 <p class="pause-note" role="status">
@@ -64,6 +63,7 @@ fn Actions(
     let notices = use_notices();
     let id = part(schedule, |schedule| schedule.row.id.clone());
     let name = part(schedule, |schedule| schedule.row.name.clone());
+    let is_declared = part(schedule, |schedule| schedule.module.is_some());
     let (pausing, resuming, deleting) =
         (RwSignal::new(false), RwSignal::new(false), RwSignal::new(false));
     let trigger = move |_| {
@@ -101,9 +101,12 @@ fn Actions(
                 <a class="button" href=move || Route::EditSchedule(id.get()).path()>
                     <Icon glyph=Glyph::Edit/>"Edit"
                 </a>
-                <button type="button" class="button button-danger" on:click=move |_| deleting.set(true)>
-                    <Icon glyph=Glyph::Trash/>"Delete"
-                </button>
+                // What a module declares is deleted by deploying the module without it.
+                <Show when=move || !is_declared.get()>
+                    <button type="button" class="button button-danger" on:click=move |_| deleting.set(true)>
+                        <Icon glyph=Glyph::Trash/>"Delete"
+                    </button>
+                </Show>
             </Show>
         </div>
         <PauseDialog open=pausing id=id done=changed/>

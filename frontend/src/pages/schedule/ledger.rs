@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     api::{self, Load, Place, use_load},
-    components::{AsyncView, Badge, Bead, Beads, FireMark, Mark, Pager, When},
+    components::{AsyncView, Badge, Bead, Beads, FireMark, Mark, Pager, ReasonText, When},
     model::{Fire, Page, Verdict},
     route::Route,
     state::Rows,
@@ -132,7 +132,7 @@ fn Row(fire: Memo<Fire>, zone: Signal<Option<String>>) -> impl IntoView {
             </td>
             <td><Badge mark=Signal::derive(move || Mark::Verdict(fire.with(|fire| fire.verdict)))/></td>
             <td class="why-cell">
-                {move || fire.with(|fire| fire.reason.clone())}
+                {move || view! { <ReasonText text=fire.with(|fire| fire.reason.clone())/> }}
                 {move || fire.with(|fire| (fire.recovery_attempts > 0).then(|| view! {
                     <span class="cell-note">{format!("{} recovery attempts", fire.recovery_attempts)}</span>
                 }))}

@@ -84,6 +84,12 @@ fn Edit(id: String) -> impl IntoView {
                 };
                 view! {
                     <header class="page-head"><h1>"Edit "{before.row.name.clone()}</h1></header>
+                    {before.module.clone().map(|module| view! {
+                        <p class="pause-note form-note">
+                            {format!("The module {module} declares this schedule. Change its file and deploy it; \
+                                what is saved here is refused.")}
+                        </p>
+                    })}
                     <Form draft=Draft::of(&before) action="Save changes" back=Route::Schedule(before.row.id) save=save/>
                 }
             }
