@@ -30,7 +30,7 @@ impl Lint {
         if self.json {
             output::json(&linted)?;
         } else {
-            output::line(format!("{} ({})", linted.description, self.timing.tz))?;
+            output::line(&linted.description)?;
             linted.warnings.iter().try_for_each(warn)?;
         }
         match linted.warnings.len() {

@@ -17,16 +17,16 @@ pub(super) struct Timing {
     also: Vec<String>,
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
-    pub(super) tz: String,
+    tz: String,
     /// Look from this instant on, itself excluded; @every counts from it [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = instant)]
-    pub(super) from: Option<DateTime<Utc>>,
+    from: Option<DateTime<Utc>>,
     /// A fixed time that the clock skips fires right after the gap, or not at all
     #[arg(long, value_enum, value_name = "POLICY", default_value = "shift")]
-    pub(super) dst_gap: GapFlag,
+    dst_gap: GapFlag,
     /// In which pass a fixed time that the clock repeats fires
     #[arg(long, value_enum, value_name = "POLICY", default_value = "first")]
-    pub(super) dst_overlap: OverlapFlag,
+    dst_overlap: OverlapFlag,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -99,6 +99,14 @@ impl Config {
                 return Err(BadSetting::new("public_url", url, problem, help));
             }
         }
+        if let Some(endpoint) = &self.otlp.endpoint
+            && !endpoint.starts_with("http://")
+            && !endpoint.starts_with("https://")
+        {
+            let problem = "is no address of a collector";
+            let help = "give OTLP over gRPC, such as http://127.0.0.1:4317";
+            return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
+        }
         if let Some(dist) = &self.console.dist
             && !dist.join("index.html").is_file()
         {

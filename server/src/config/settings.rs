@@ -181,7 +181,9 @@ impl Default for Engine {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { format: LogFormat::Text, filter: "info,sqlx=warn,sea_orm_migration=warn".to_owned() }
+        let filter = "info,opentelemetry=warn,opentelemetry_sdk=warn,sea_orm_migration=warn,\
+                      sqlx=warn";
+        Self { format: LogFormat::Text, filter: filter.to_owned() }
     }
 }
 

@@ -1,3 +1,5 @@
+use std::io::IsTerminal;
+
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
@@ -17,8 +19,9 @@ pub(super) fn start(
         })
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
     let lines = match log.format {
-        config::LogFormat::Text => lines.with_target(false).boxed(),
+        config::LogFormat::Text => lines.with_target(false).with_ansi(colours).boxed(),
         config::LogFormat::Json => {
             lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
         }

@@ -37,8 +37,8 @@ pub(super) struct Printed {
 
 impl Printed {
     /// The same for people.
-    pub(super) fn print(&self, zone: &str) -> Result<(), CliError> {
-        output::line(format!("{} ({zone})", self.description))?;
+    pub(super) fn print(&self) -> Result<(), CliError> {
+        output::line(&self.description)?;
         if self.fires.is_empty() {
             output::line("no fire is left")?;
         }

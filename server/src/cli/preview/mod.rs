@@ -45,7 +45,7 @@ impl Preview {
             .collect();
         let printed =
             Printed { description: timetable.describe(), fires, warnings: timetable.lint(from) };
-        if self.json { output::json(&printed) } else { printed.print(&self.timing.tz) }
+        if self.json { output::json(&printed) } else { printed.print() }
     }
 }
 

@@ -22,7 +22,7 @@ fn batch(lines: &str) -> Vec<Value> {
 fn a_preview_shows_what_the_clock_change_does() {
     let shown = preview(&[&["30 2 * * *"], &BERLIN[..], &["--count", "3"]].concat()).done();
     let mut lines = shown.lines();
-    assert!(lines.next().unwrap().ends_with("(Europe/Berlin)"), "{shown}");
+    assert!(lines.next().unwrap().contains("Europe/Berlin"), "{shown}");
     insta::assert_snapshot!(lines.take(3).collect::<Vec<_>>().join("\n"), @r"
     2025-03-29 02:30:00 +01:00  2025-03-29T01:30:00Z
     2025-03-30 03:00:00 +02:00  2025-03-30T01:00:00Z  the clock skips the time asked for: right after the gap

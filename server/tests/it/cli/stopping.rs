@@ -29,3 +29,11 @@ async fn the_first_administrator_is_made_once() {
     let users = Command::new(&["user", "list", "--json"]).on(&database).run().done();
     assert_eq!(users.matches("\"admin\"").count(), 2, "one user of that name and role: {users}");
 }
+
+#[tokio::test]
+async fn a_collector_that_is_away_holds_nothing_up() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start_with(&database, &["--otlp-endpoint", "http://127.0.0.1:1"]);
+    assert!(server.get("/healthz").send().await.unwrap().status().is_success());
+    assert_eq!(server.stop(), 0);
+}
