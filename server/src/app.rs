@@ -179,13 +179,14 @@ pub fn database(config: &Config) -> Options {
 
 async fn listen(listen: SocketAddr) -> Result<TcpListener, AppError> {
     TcpListener::bind(listen).await.map_err(|source| {
-        let help = match source.kind() {
-            io::ErrorKind::AddrInUse => {
-                "stop what listens there, or choose another port by --listen, CARILLON_LISTEN or \
-                 'listen' in the configuration file"
-            }
-            io::ErrorKind::PermissionDenied => "choose a port above 1023 by --listen",
-            _ => "choose an address of this machine by --listen",
+        let kind = source.kind();
+        let help = if kind == io::ErrorKind::AddrInUse {
+            "stop what listens there, or choose another port by --listen, CARILLON_LISTEN or \
+             'listen' in the configuration file"
+        } else if kind == io::ErrorKind::PermissionDenied {
+            "choose a port above 1023 by --listen"
+        } else {
+            "choose an address of this machine by --listen"
         };
         AppError::Listen { listen, source, help }
     })

@@ -62,14 +62,11 @@ impl CliError {
     }
 
     /// The same, said about a file.
-    pub(super) fn about(self, file: &Path) -> Self {
-        match self {
-            Self::Client(ClientError::Refused { action, problem }) => {
-                let problem = format!("{}: {problem}", file.display());
-                Self::Client(ClientError::Refused { action, problem })
-            }
-            unchanged => unchanged,
+    pub(super) fn about(mut self, file: &Path) -> Self {
+        if let Self::Client(ClientError::Refused { problem, .. }) = &mut self {
+            *problem = format!("{}: {problem}", file.display());
         }
+        self
     }
 
     /// Prints it, and gives the exit code.

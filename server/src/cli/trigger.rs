@@ -72,13 +72,12 @@ pub(super) async fn find(
 ) -> Result<Value, CliError> {
     let variables = json!({ "namespace": namespace, "name": name });
     let mut answer = server.ask(action, FIND, variables).await?;
-    match answer["schedule"]["id"].take() {
-        Value::Null => {
-            let problem = format!("there is no schedule '{name}' in the namespace '{namespace}'");
-            Err(ClientError::Refused { action, problem }.into())
-        }
-        id => Ok(id),
+    let id = answer["schedule"]["id"].take();
+    if id.is_null() {
+        let problem = format!("there is no schedule '{name}' in the namespace '{namespace}'");
+        return Err(ClientError::Refused { action, problem }.into());
     }
+    Ok(id)
 }
 
 fn context(text: &str) -> Result<Value, String> {

@@ -91,20 +91,20 @@ pub fn variable(name: &str) -> Option<String> {
 /// One line: the setting, what is wrong, where it stands.
 fn problem(error: &figment::Error) -> ConfigError {
     let name = error.path.join(".");
-    let problem = match &error.kind {
-        Kind::UnknownField(field, expected) => {
-            // The path already ends with the field when it was found in a map.
-            let name = if error.path.last().is_some_and(|last| last == field) {
-                name
-            } else if name.is_empty() {
-                field.clone()
-            } else {
-                format!("{name}.{field}")
-            };
-            format!("{name}: no such setting; there are {}", expected.join(", "))
-        }
-        other if name.is_empty() => other.to_string(),
-        other => format!("{name}: {other}"),
+    let problem = if let Kind::UnknownField(field, expected) = &error.kind {
+        // The path already ends with the field when it was found in a map.
+        let name = if error.path.last().is_some_and(|last| last == field) {
+            name
+        } else if name.is_empty() {
+            field.clone()
+        } else {
+            format!("{name}.{field}")
+        };
+        format!("{name}: no such setting; there are {}", expected.join(", "))
+    } else if name.is_empty() {
+        error.kind.to_string()
+    } else {
+        format!("{name}: {}", error.kind)
     };
     let place = error.metadata.as_ref().map(|metadata| match &metadata.source {
         Some(source) => format!(" (in {source})"),

@@ -1,11 +1,11 @@
 //! The control plane's door: POST for queries and mutations, `graphql-transport-ws` for
 //! subscriptions, and GraphiQL for trying them out.
 
-use async_graphql::{Data, http::ALL_WEBSOCKET_PROTOCOLS};
-use async_graphql_axum::{GraphQLProtocol, GraphQLRequest, GraphQLResponse, GraphQLWebSocket};
+use async_graphql::{Data, Request, http::ALL_WEBSOCKET_PROTOCOLS};
+use async_graphql_axum::{GraphQLProtocol, GraphQLResponse, GraphQLWebSocket};
 use axum::{
-    Extension,
-    extract::{State, WebSocketUpgrade},
+    Extension, Json,
+    extract::{State, WebSocketUpgrade, rejection::JsonRejection},
     http::header,
     response::{Html, IntoResponse, Response},
 };
@@ -14,26 +14,31 @@ use serde::Deserialize;
 use super::{
     Web,
     auth::{Asking, from_token},
+    refusal::Refusal,
 };
 
 /// A subscriber that sends more than this in one message is no client of ours.
 const MESSAGE: usize = 1024 * 1024;
 
-/// Queries and mutations.
+/// Queries and mutations: JSON only, within the router's limit. The extractor that comes with the
+/// library would also take uploads and read without end.
 pub(super) async fn execute(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
-    request: GraphQLRequest,
-) -> GraphQLResponse {
-    let mut request = request.into_inner();
+    request: Result<Json<Request>, JsonRejection>,
+) -> Result<GraphQLResponse, Refusal> {
+    let Json(mut request) = request.map_err(|rejection| {
+        let text = format!("{}; send {{\"query\": ...}} as JSON", rejection.body_text());
+        Refusal::new(rejection.status(), text)
+    })?;
     if let Some(viewer) = asking.viewer {
         request = request.data(viewer);
     }
-    web.schema.execute(request).await.into()
+    Ok(web.schema.execute(request).await.into())
 }
 
 /// What a client may send when it opens the socket.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
 }
@@ -49,11 +54,8 @@ pub(super) async fn subscribe(
     let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
     upgrade.on_upgrade(move |socket| async move {
         let init = move |payload: serde_json::Value| async move {
-            let init = match payload {
-                serde_json::Value::Null => Init::default(),
-                given => serde_json::from_value(given)?,
-            };
-            let viewer = match init.token {
+            let init: Option<Init> = serde_json::from_value(payload)?;
+            let viewer = match init.and_then(|init| init.token) {
                 Some(token) => {
                     let found = from_token(&web, &token, asking.address).await;
                     let found = found.map_err(|_| "the server could not look the token up")?;

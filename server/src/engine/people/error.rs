@@ -43,11 +43,10 @@ impl PeopleError {
     /// What the store says about adding `name`.
     pub(super) fn adding(what: &'static str, name: &str) -> impl FnOnce(StoreError) -> Self {
         let name = name.to_owned();
-        move |error| match error {
-            StoreError::Broken { constraint: Constraint::UserName | Constraint::TokenName } => {
-                Self::Exists { what, name }
-            }
-            other => Self::Store(other),
+        move |error| {
+            use Constraint::{TokenName, UserName};
+            let taken = matches!(error, StoreError::Broken { constraint: UserName | TokenName });
+            if taken { Self::Exists { what, name } } else { Self::Store(error) }
         }
     }
 }

@@ -84,18 +84,17 @@ impl Limiter {
                 wait = wait.max(allowance.pause.mul_f64(1.0 - bucket.left));
             }
         }
-        if wait > Duration::ZERO {
-            return Err(wait);
-        }
-        for key in &keys {
-            if let Some(bucket) = buckets.get_mut(key) {
-                bucket.left -= 1.0;
+        if wait.is_zero() {
+            for key in &keys {
+                if let Some(bucket) = buckets.get_mut(key) {
+                    bucket.left -= 1.0;
+                }
             }
         }
         if buckets.len() > REMEMBERED {
             forget(&mut buckets, now);
         }
-        Ok(())
+        if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
     /// The attempt was the right password: it does not count.

@@ -28,7 +28,7 @@ const PROGRAMS: [&str; 4] = ["/api", "/auth", "/graphql", "/metrics"];
 /// Whatever no other route answers.
 pub(super) async fn serve(State(web): State<Web>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    if PROGRAMS.iter().any(|of| path.strip_prefix(of).is_some_and(|rest| is_end(rest))) {
+    if PROGRAMS.iter().any(|of| path.strip_prefix(of).is_some_and(is_end)) {
         let text = format!("there is nothing at {path}");
         return Refusal::new(StatusCode::NOT_FOUND, text).into_response();
     }

@@ -2,7 +2,7 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::fs::{MetadataExt, chown},
     path::{Path, PathBuf},
-    process::{ChildStdin, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::{OnceLock, mpsc},
 };
 
@@ -10,7 +10,8 @@ use std::{
 /// it and removes its files when the pipe closes - by a normal end, a panic or a kill alike.
 struct Server {
     url: String,
-    _lifeline: ChildStdin,
+    /// Its standard input is the pipe.
+    _supervisor: Child,
 }
 
 /// The supervisor: `$1` the programs' folder, `$2` the server's own folder.
@@ -72,7 +73,7 @@ fn start() -> Server {
     });
     is_ready.recv().unwrap().unwrap_or_else(|log| panic!("PostgreSQL did not start:\n{log}"));
     let url = format!("postgres://postgres@localhost/postgres?host={}", folder.display());
-    Server { url, _lifeline: supervisor.stdin.take().unwrap() }
+    Server { url, _supervisor: supervisor }
 }
 
 /// PostgreSQL refuses to run as root: then it runs as the user that its package made.

@@ -37,10 +37,8 @@ impl Socket {
     /// The next message; None when the server has closed.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         while let Some(Ok(message)) = self.0.next().await {
-            match message {
-                Message::Text(text) => return Some(serde_json::from_str(&text).unwrap()),
-                Message::Close(_) => return None,
-                _ => {}
+            if let Message::Text(text) = message {
+                return Some(serde_json::from_str(&text).unwrap());
             }
         }
         None

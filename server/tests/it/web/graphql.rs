@@ -71,13 +71,21 @@ async fn a_socket_knows_who_opened_it() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused() {
+async fn a_body_that_is_no_request_is_refused() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
-    let query = json!({ "query": format!("{{ me {{ name }} }} #{}", "x".repeat(5 * 1024 * 1024)) });
-    let answer = server.post("/graphql").json(&query).send().await;
-    // The server may answer and close before it has read everything.
-    assert!(answer.is_ok_and(|answer| answer.status() == StatusCode::PAYLOAD_TOO_LARGE));
+    let post = || server.post("/graphql").header(header::CONTENT_TYPE, "application/json");
+    let long = format!("{{ me {{ name }} }} #{}", "x".repeat(4 * 1024 * 1024));
+    for (request, status) in [
+        (post().body("{"), StatusCode::BAD_REQUEST),
+        (post().body("[1]"), StatusCode::UNPROCESSABLE_ENTITY),
+        (post().body(json!({ "query": long }).to_string()), StatusCode::PAYLOAD_TOO_LARGE),
+        (server.post("/graphql").body("{}"), StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    ] {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status);
+        assert!(answer.json::<Value>().await.unwrap()["error"].is_string());
+    }
 }
 
 #[tokio::test]
