@@ -7,7 +7,6 @@ use crate::support::TestDatabase;
 #[test]
 fn the_committed_schema_is_the_one_that_is_spoken() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.graphql");
-    std::fs::write("/tmp/schema.graphql", api::sdl()).unwrap();
     let committed = std::fs::read_to_string(path).unwrap();
     assert!(
         committed.trim() == api::sdl().trim(),
