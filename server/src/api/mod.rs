@@ -11,13 +11,14 @@
 //! - `schema`: limits, and the text that `server/schema.graphql` keeps
 //! - `query`, `mutation`, `subscription`: the roots
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
-//! - `follow`: reading a feed on and on
+//! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`: the nouns
 //! - `overview`, `health`, `viewer`, `deploy`: the rest
 //! - `schedule_input`, `task_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
+mod calm;
 mod context;
 mod deploy;
 mod error;

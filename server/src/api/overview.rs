@@ -6,6 +6,7 @@ use entity::{Timestamp, node};
 use uuid::Uuid;
 
 use super::{
+    calm::Calm,
     context::Ask,
     error::Result,
     page::{bounded, cost},
@@ -64,7 +65,7 @@ impl Overview {
         &self,
         cx: &Context<'_>,
         #[graphql(default = 10)] first: i32,
-    ) -> Result<Vec<Upcoming>> {
+    ) -> Result<Vec<Calm<Upcoming>>> {
         let limit = bounded("first", first)?;
         // The next n fires of all are among the next n fires of the n schedules that come next.
         let rows = overview::soonest(cx.store(), self.namespace, limit).await?;
@@ -81,7 +82,8 @@ impl Overview {
         let mut upcoming = Vec::with_capacity(wanted);
         while upcoming.len() < wanted {
             let Some(Reverse((at, index))) = heads.pop() else { break };
-            upcoming.push(Upcoming { at: at.into(), schedule: Schedule(rows[index].clone()) });
+            let schedule = Schedule(rows[index].clone());
+            upcoming.push(Calm(Upcoming { at: at.into(), schedule }));
             let next = tables[index].as_ref().and_then(|table| table.next(at));
             heads.extend(next.map(|fire| Reverse((fire.at, index))));
         }
@@ -94,10 +96,10 @@ impl Overview {
         &self,
         cx: &Context<'_>,
         #[graphql(default = 10)] first: i32,
-    ) -> Result<Vec<Run>> {
+    ) -> Result<Vec<Calm<Run>>> {
         let limit = bounded("first", first)?;
         let rows = overview::failures(cx.store(), self.namespace, yesterday(cx), limit).await?;
-        Ok(rows.into_iter().map(Run).collect())
+        Ok(rows.into_iter().map(Run).map(Calm).collect())
     }
 
     /// Alive, or gone within a day.

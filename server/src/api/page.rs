@@ -2,10 +2,10 @@
 
 use async_graphql::{
     ObjectType, OutputType,
-    connection::{Connection, Edge, EmptyFields},
+    connection::{self, Edge, EmptyFields},
 };
 
-use super::error::Result;
+use super::{calm::Calm, error::Result};
 use crate::{
     engine::commands::BadInput,
     store::{Page, Window},
@@ -15,6 +15,9 @@ use crate::{
 const USUAL: i32 = 50;
 /// The most that a list gives.
 const MOST: i32 = 200;
+
+/// A page of a list.
+pub(crate) type Connection<N, F = EmptyFields> = connection::Connection<String, Calm<N>, F>;
 
 /// The arguments of a list.
 #[derive(Default)]
@@ -79,7 +82,7 @@ pub(crate) fn connection<T, N: OutputType>(
     page: Page<T>,
     cursor: impl Fn(&T) -> String,
     node: impl Fn(T) -> N,
-) -> Connection<String, N> {
+) -> Connection<N> {
     connection_with(page, EmptyFields, cursor, node)
 }
 
@@ -89,9 +92,9 @@ pub(crate) fn connection_with<T, N: OutputType, F: ObjectType>(
     fields: F,
     cursor: impl Fn(&T) -> String,
     node: impl Fn(T) -> N,
-) -> Connection<String, N, F> {
-    let mut connection =
-        Connection::with_additional_fields(page.has_previous, page.has_next, fields);
-    connection.edges.extend(page.rows.into_iter().map(|row| Edge::new(cursor(&row), node(row))));
-    connection
+) -> Connection<N, F> {
+    let mut answer =
+        connection::Connection::with_additional_fields(page.has_previous, page.has_next, fields);
+    answer.edges.extend(page.rows.into_iter().map(|row| Edge::new(cursor(&row), Calm(node(row)))));
+    answer
 }

@@ -1,4 +1,4 @@
-use async_graphql::{Context, Object, connection::Connection};
+use async_graphql::{Context, Object};
 use entity::Timestamp;
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use super::{
     health::Health,
     log::LogLine,
     overview::Overview,
-    page::{Paging, connection, connection_with, cost},
+    page::{Connection, Paging, connection, connection_with, cost},
     run::Run,
     scalar::Instant,
     schedule::Schedule,
@@ -46,7 +46,7 @@ impl Query {
         after: Option<String>,
         last: Option<i32>,
         before: Option<String>,
-    ) -> Result<Connection<String, Schedule, ScheduleTotal>> {
+    ) -> Result<Connection<Schedule, ScheduleTotal>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
         let filter = filter.unwrap_or_default().into();
@@ -130,7 +130,7 @@ impl Query {
         #[graphql(default = "default")] namespace: String,
         first: Option<i32>,
         after: Option<String>,
-    ) -> Result<Connection<String, Workflow>> {
+    ) -> Result<Connection<Workflow>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
         let window = Paging::forward(first, after).window(name_key)?;
@@ -162,7 +162,7 @@ impl Query {
         after: Option<String>,
         last: Option<i32>,
         before: Option<String>,
-    ) -> Result<Connection<String, Run>> {
+    ) -> Result<Connection<Run>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
         let key = |text: &str| Uuid::try_parse(text).ok();
@@ -189,7 +189,7 @@ impl Query {
         after: Option<String>,
         last: Option<i32>,
         before: Option<String>,
-    ) -> Result<Connection<String, Fire>> {
+    ) -> Result<Connection<Fire>> {
         cx.viewer()?;
         let key = |text: &str| text.parse().ok().map(Timestamp);
         let window = Paging { first, after, last, before }.window(key)?;
@@ -206,7 +206,7 @@ impl Query {
         run_id: Uuid,
         first: Option<i32>,
         after: Option<String>,
-    ) -> Result<Connection<String, LogLine>> {
+    ) -> Result<Connection<LogLine>> {
         cx.viewer()?;
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = reads::logs::page(cx.store(), run_id, &window).await?;

@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, Object, SimpleObject, connection::Connection};
+use async_graphql::{Context, Enum, Object, SimpleObject};
 use entity::{schedule, schedule_version};
 use uuid::Uuid;
 
@@ -6,7 +6,7 @@ use super::{
     context::Ask,
     error::Result,
     loaders::{DayTally, LastRun, LiveRuns, NamespaceName},
-    page::{Paging, connection, cost},
+    page::{Connection, Paging, connection, cost},
     run::Run,
     scalar::Instant,
     timing::{self, PreviewFire, Timing},
@@ -143,7 +143,7 @@ impl Schedule {
         cx: &Context<'_>,
         first: Option<i32>,
         after: Option<String>,
-    ) -> Result<Connection<String, ScheduleVersion>> {
+    ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;
         Ok(connection(page, |row| row.version.to_string(), Into::into))

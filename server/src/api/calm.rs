@@ -1,0 +1,102 @@
+//! Items of a list that are resolved as far as they can be before the next one's turn.
+//!
+//! The library resolves a long list in turns: an item that wakes itself counts as one that wants
+//! to give way, and an object wakes itself whenever it has looked at all its fields. After two
+//! such items the list pauses, and a loader that was to collect the keys of the whole page sets
+//! out with those of two rows. So an item here keeps its own wake-ups to itself and goes on until
+//! it really waits.
+
+use std::{
+    borrow::Cow,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use async_graphql::{
+    ContextSelectionSet, OutputType, Positioned, ServerResult, Value, parser::types::Field,
+    registry::Registry,
+};
+use futures::task::AtomicWaker;
+
+/// Turns that an item may take at once before it gives way after all.
+const TURNS: usize = 32;
+
+/// An item of a list.
+pub(crate) struct Calm<T>(pub(crate) T);
+
+impl<T: OutputType> OutputType for Calm<T> {
+    fn type_name() -> Cow<'static, str> {
+        T::type_name()
+    }
+
+    fn qualified_type_name() -> String {
+        T::qualified_type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        T::create_type_info(registry)
+    }
+
+    async fn resolve(
+        &self,
+        ctx: &ContextSelectionSet<'_>,
+        field: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        let mut item = pin!(self.0.resolve(ctx, field));
+        let bell = Arc::new(Bell::default());
+        std::future::poll_fn(move |cx| bell.poll(item.as_mut(), cx)).await
+    }
+}
+
+/// Hears an item's wake-ups, and passes them on only while it is not being polled.
+#[derive(Default)]
+struct Bell {
+    polling: AtomicBool,
+    rung: AtomicBool,
+    list: AtomicWaker,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, SeqCst);
+        if !self.polling.load(SeqCst) {
+            self.list.wake();
+        }
+    }
+}
+
+impl Bell {
+    fn poll<F: Future>(
+        self: &Arc<Self>,
+        mut item: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        self.list.register(cx.waker());
+        self.polling.store(true, SeqCst);
+        let waker = Waker::from(self.clone());
+        let mut inner = Context::from_waker(&waker);
+        for _ in 0..TURNS {
+            self.rung.store(false, SeqCst);
+            if let Poll::Ready(value) = item.as_mut().poll(&mut inner) {
+                return Poll::Ready(value);
+            }
+            if !self.rung.load(SeqCst) {
+                break;
+            }
+        }
+        self.polling.store(false, SeqCst);
+        // It may have rung between the last look and this line, when nobody passed it on.
+        if self.rung.load(SeqCst) {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
