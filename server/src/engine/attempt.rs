@@ -1,8 +1,7 @@
 //! One attempt at one task, from its start to the settlement that it asks for.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use chrono::TimeDelta;
 use entity::Timestamp;
 use futures::FutureExt;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -14,7 +13,7 @@ use super::{
     settle::{self, Standing},
 };
 use crate::{
-    store::runs::{Hold, Settlement},
+    store::holds::{Hold, Settlement},
     target::{Invocation, Outcome},
 };
 
@@ -60,7 +59,10 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         let retry = &task.retry;
         let standing =
             Standing { attempt: hold.attempt, max_attempts, retry, now, random: rand::random() };
-        let Some(decision) = settle::settle(outcome, why, standing) else { return };
+        let Some(decision) = settle::settle(outcome, why, standing) else {
+            core.forget(&hold);
+            return;
+        };
         let settlement = Settlement {
             hold,
             task: task.name,
@@ -78,11 +80,10 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     });
 }
 
-/// From when on any node may declare the attempt timed out: when its own node should have killed
+/// After how long any node may declare the attempt timed out: when its own node should have killed
 /// it long ago.
-pub(super) fn hard_deadline(core: &Core, task: &Task) -> Timestamp {
-    let limit = task.timeout() + task.kill_grace() + core.settings.heartbeat_expiry;
-    (core.clock.now() + TimeDelta::from_std(limit).unwrap_or_default()).into()
+pub(super) fn hard_limit(core: &Core, task: &Task) -> Duration {
+    task.timeout() + task.kill_grace() + core.settings.heartbeat_expiry
 }
 
 /// The trace that a run is: its key is the trace's id, its attempt the parent span.

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use chrono::{DateTime, Utc};
@@ -18,7 +19,7 @@ use crate::{
     clock::Clock,
     store::{
         Store,
-        runs::{Hold, Settlement},
+        holds::{Hold, Settlement},
     },
     target::Executor,
     telemetry::Metrics,
@@ -46,6 +47,8 @@ pub(super) struct Core {
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) logs: mpsc::Sender<LogMessage>,
     held: Mutex<HashMap<Uuid, Held>>,
+    /// Attempts that have ended and are not settled yet.
+    settling: Mutex<HashMap<Uuid, Hold>>,
 }
 
 /// An attempt that this node works on.
@@ -54,6 +57,8 @@ pub(super) struct Held {
     pub(super) hold: Hold,
     pub(super) stop: CancellationToken,
     pub(super) why: Option<StopReason>,
+    /// When it began, on the monotonic clock.
+    since: Instant,
 }
 
 /// Why an attempt is stopped from outside.
@@ -82,6 +87,7 @@ impl Core {
             backlog: AtomicBool::new(false),
             attempts: TaskTracker::new(),
             held: Mutex::default(),
+            settling: Mutex::default(),
             store,
             clock,
             executor,
@@ -103,21 +109,39 @@ impl Core {
     pub(super) fn hold(&self, hold: Hold) -> CancellationToken {
         let stop = CancellationToken::new();
         let mut held = self.held();
-        held.insert(hold.run_id, Held { hold, stop: stop.clone(), why: None });
+        held.insert(
+            hold.run_id,
+            Held { hold, stop: stop.clone(), why: None, since: self.clock.instant() },
+        );
         self.metrics.live_runs(held.len());
         stop
     }
 
-    /// Forgets an attempt; says why it was stopped, if it was.
+    /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
     pub(super) fn let_go(&self, hold: &Hold) -> Option<StopReason> {
         let mut held = self.held();
         // A later attempt of the same run may have begun already.
         if held.get(&hold.run_id).is_some_and(|now| now.hold == *hold) {
+            lock(&self.settling).insert(hold.run_id, *hold);
             let entry = held.remove(&hold.run_id);
             self.metrics.live_runs(held.len());
             return entry.and_then(|entry| entry.why);
         }
         Some(StopReason::Lost)
+    }
+
+    /// Forgets an attempt that is settled, or never will be.
+    pub(super) fn forget(&self, hold: &Hold) {
+        let mut settling = lock(&self.settling);
+        if settling.get(&hold.run_id) == Some(hold) {
+            settling.remove(&hold.run_id);
+        }
+    }
+
+    /// Whether this node works on an attempt, or is about to settle it.
+    pub(super) fn knows(&self, hold: &Hold) -> bool {
+        // In this order: an attempt that lets go is in both for a moment, never in none.
+        self.held_for(hold).is_some() || lock(&self.settling).get(&hold.run_id) == Some(hold)
     }
 
     /// Stops the attempts that `which` selects.
@@ -130,6 +154,12 @@ impl Core {
             stopped += 1;
         }
         stopped
+    }
+
+    /// How long this node has worked on an attempt, if it does.
+    pub(super) fn held_for(&self, hold: &Hold) -> Option<Duration> {
+        let held = self.held();
+        held.get(&hold.run_id).filter(|now| now.hold == *hold).map(|now| now.since.elapsed())
     }
 
     /// How many attempts this node works on.
@@ -149,8 +179,12 @@ impl Core {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the engine is made of.

@@ -142,7 +142,25 @@ pub(super) struct Definitions {
 const KEPT: usize = 10_000;
 
 impl Definitions {
-    pub(super) async fn get(
+    /// The task that runs of a workflow's version carry out, or why it cannot be used. That is
+    /// the misfortune of those runs alone; an error of the store is everybody's.
+    pub(super) async fn task(
+        &self,
+        store: &Store,
+        connection: &impl ConnectionTrait,
+        (workflow_id, version): (Uuid, i32),
+    ) -> Result<Result<Task, EngineError>, EngineError> {
+        let missing = || EngineError::NoDefinition { workflow_id, version };
+        match self.get(store, connection, workflow_id, version).await {
+            Ok(definition) => Ok(definition.first_task().cloned().ok_or_else(missing)),
+            Err(error @ (EngineError::Store(_) | EngineError::Defect)) => Err(error),
+            Err(
+                error @ (EngineError::NoDefinition { .. } | EngineError::BrokenDefinition { .. }),
+            ) => Ok(Err(error)),
+        }
+    }
+
+    async fn get(
         &self,
         store: &Store,
         connection: &impl ConnectionTrait,

@@ -14,7 +14,10 @@ use super::{
     service::Service,
 };
 use crate::{
-    store::runs::{Hold, Take, Waiting},
+    store::{
+        holds::Hold,
+        runs::{Take, Waiting},
+    },
     target::Invocation,
 };
 
@@ -37,7 +40,7 @@ impl Dispatcher {
         Self { core, next: None }
     }
 
-    /// Takes one batch; says how many, and whether it was all that waited.
+    /// Takes one batch; says how many waited.
     async fn take(
         &self,
         now: DateTime<Utc>,
@@ -47,28 +50,34 @@ impl Dispatcher {
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
         let waiting = core.store.lock_waiting_runs(&tx, now.into(), slots.len() as u64).await?;
-        let mut takes = Vec::with_capacity(waiting.len());
-        let mut tasks = Vec::with_capacity(waiting.len());
-        for run in &waiting {
-            let definition = core
-                .definitions
-                .get(&core.store, &tx, run.workflow_id, run.workflow_version)
-                .await?;
-            let Some(task) = definition.first_task().cloned() else { continue };
+        let found = waiting.len();
+        let mut takes = Vec::with_capacity(found);
+        let mut taken = Vec::with_capacity(found);
+        let mut failed = Vec::new();
+        for run in waiting {
+            let key = (run.workflow_id, run.workflow_version);
+            let task = match core.definitions.task(&core.store, &tx, key).await? {
+                Ok(task) => task,
+                Err(error) => {
+                    tracing::error!(run = %run.id, "failed to {error}");
+                    failed.push((run.id, format!("failed to {error}")));
+                    continue;
+                }
+            };
             takes.push(Take {
                 run_id: run.id,
                 task: task.name.clone(),
                 attempt: run.attempt + 1,
                 epoch: run.epoch + 1,
-                hard_deadline_at: attempt::hard_deadline(core, &task),
+                hard_limit: attempt::hard_limit(core, &task),
             });
-            tasks.push(task);
+            taken.push((run, task));
         }
+        core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
         core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
         core.store.commit(tx).await?;
 
-        let count = takes.len();
-        for ((run, take), task) in waiting.into_iter().zip(takes).zip(tasks) {
+        for ((run, task), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
             let hold =
                 Hold { run_id: run.id, attempt: take.attempt, node_id: node, epoch: take.epoch };
@@ -76,7 +85,7 @@ impl Dispatcher {
             let invocation = invocation(run, &task, &hold);
             attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
         }
-        Ok(count)
+        Ok(found)
     }
 }
 

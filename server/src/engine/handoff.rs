@@ -20,7 +20,7 @@ use super::{
 use crate::{
     store::{
         handoffs::{Current, Decided, Intent, NewRun, Start},
-        runs::Hold,
+        holds::Hold,
     },
     target::Invocation,
 };
@@ -96,14 +96,18 @@ async fn try_hand_over(
                 continue;
             }
         };
-        let definition = core
-            .definitions
-            .get(&core.store, &tx, schedule.workflow_id, schedule.workflow_version)
-            .await?;
-        let Some(task) = definition.first_task().cloned() else { continue };
+        let key = (schedule.workflow_id, schedule.workflow_version);
+        let task = match core.definitions.task(&core.store, &tx, key).await? {
+            Ok(task) => task,
+            Err(error) => {
+                // It stays an intent: recovery tries again, and gives up in the end.
+                tracing::error!(fire = %intent.id, "failed to {error}");
+                continue;
+            }
+        };
         let start = (runs.len() < slots.len()).then(|| Start {
             task: task.name.clone(),
-            hard_deadline_at: attempt::hard_deadline(core, &task),
+            hard_limit: attempt::hard_limit(core, &task),
         });
         runs.push(new_run(intent, schedule, task.retry.max_attempts, reason, now, start));
         tasks.push((task, schedule));

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
-    store::{Store, logs::NewLine, runs::Hold},
+    store::{Store, holds::Hold, logs::NewLine},
     target::{Line, Stream},
 };
 

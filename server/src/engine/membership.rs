@@ -60,14 +60,18 @@ impl Service for Pulse {
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<PulseReport, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
-        if core.store.beat_if_alive(node).await? == Heartbeat::Alive {
-            return Ok(PulseReport::default());
-        }
-        let lost = core.stop_held(StopReason::Lost, |hold| hold.node_id == node);
-        tracing::error!(%node, lost, "this node was declared dead; it starts a new life");
-        let mut current = core.node.write().await;
-        *current = join(&core.store, &core.clock, &core.settings).await?;
-        Ok(PulseReport { lost, rejoined: true })
+        let rejoined = core.store.beat_if_alive(node).await? == Heartbeat::Lost;
+        let node = if rejoined {
+            tracing::error!(%node, "this node was declared dead; it starts a new life");
+            let mut current = core.node.write().await;
+            *current = join(&core.store, &core.clock, &core.settings).await?;
+            *current
+        } else {
+            node
+        };
+        // At each beat: an attempt may have begun under the old life while the new one did.
+        let lost = core.stop_held(StopReason::Lost, |hold| hold.node_id != node);
+        Ok(PulseReport { lost, rejoined })
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -75,7 +79,7 @@ impl Service for Pulse {
     }
 
     fn is_notable(report: &PulseReport) -> bool {
-        report.rejoined
+        *report != PulseReport::default()
     }
 }
 

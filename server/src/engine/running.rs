@@ -92,7 +92,7 @@ impl Engine {
         let start = Starter { core: &core, stop: &stop, tracker: &services };
         let planner = start.service(Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
-        let recovery = start.service(Recovery { core: core.clone() }, Wake::Never);
+        let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
         let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Never);

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::core::Core;
-use crate::store::{StoreError, runs::Settlement};
+use crate::store::{StoreError, holds::Settlement};
 
 /// So many attempts go into one transaction.
 const BATCH: usize = 500;
@@ -45,7 +45,9 @@ pub(super) async fn run(
         if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
             core.signals.wake_dispatcher();
         }
-        batch.clear();
+        for settled in batch.drain(..) {
+            core.forget(&settled.hold);
+        }
     }
 }
 

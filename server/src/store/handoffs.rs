@@ -1,6 +1,9 @@
 //! The hand-off: from an intent in the ledger to a run. Phase 2 of a fire.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use entity::{
     Timestamp,
@@ -9,7 +12,7 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, runs::millis};
 
 /// An intent that is to be handed over.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -101,8 +104,8 @@ pub struct NewRun {
 pub struct Start {
     /// The task.
     pub task: String,
-    /// From when on any node may declare it timed out.
-    pub hard_deadline_at: Timestamp,
+    /// After how long any node may declare it timed out.
+    pub hard_limit: Duration,
 }
 
 /// A fire that is not to run after all.
@@ -212,11 +215,12 @@ impl Store {
              SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
                'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
                due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
-               0, CASE WHEN started = 1 THEN {{1}} END, started, hard_deadline_at, context, \
+               0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, context, \
                is_recovery = 1, idempotency_key, {} FROM v WHERE true",
+            self.dialect().now(),
             self.dialect().stamp("run")
         );
-        let deadline = |run: &NewRun| run.start.as_ref().map(|start| start.hard_deadline_at.0);
+        let limit = |run: &NewRun| run.start.as_ref().map(|start| millis(start.hard_limit));
         let statement = Bulk::default()
             .uuid("id", runs.iter().map(|run| run.id))
             .uuid("namespace_id", runs.iter().map(|run| run.namespace_id))
@@ -227,7 +231,7 @@ impl Store {
             .int("due_at", runs.iter().map(|run| run.due_at.0))
             .int("started", runs.iter().map(|run| i64::from(run.start.is_some())))
             .int("max_attempts", runs.iter().map(|run| i64::from(run.max_attempts)))
-            .int("hard_deadline_at", runs.iter().map(deadline))
+            .int("hard_limit", runs.iter().map(limit))
             .json("context", runs.iter().map(|run| run.context.clone()))
             .int("is_recovery", runs.iter().map(|run| i64::from(run.is_recovery)))
             .text("idempotency_key", runs.iter().map(|run| run.idempotency_key.clone()))

@@ -17,7 +17,8 @@ pub enum Term {
 }
 
 impl Store {
-    /// Takes the lease if it is free or its term is over, or renews one's own.
+    /// Takes the lease if it is free or its term is over, or renews one's own. A node whose life
+    /// is over holds nothing any more.
     pub async fn hold_lease_if_free(
         &self,
         name: &str,
@@ -30,7 +31,9 @@ impl Store {
         }
         let now = self.dialect().now();
         let sql = format!(
-            "INSERT INTO lease (name, holder, epoch, until_at) VALUES ($1, $2, 1, {now} + $3) \
+            "INSERT INTO lease (name, holder, epoch, until_at) \
+             SELECT $1, $2, 1, {now} + $3 \
+              WHERE EXISTS (SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive') \
              ON CONFLICT (name) DO UPDATE SET \
                epoch = CASE WHEN lease.holder = excluded.holder THEN lease.epoch \
                             ELSE lease.epoch + 1 END, \

@@ -20,6 +20,7 @@ mod definitions;
 mod dialect;
 mod error;
 pub mod handoffs;
+pub mod holds;
 pub mod idempotency;
 pub mod leases;
 pub mod logs;

@@ -80,10 +80,12 @@ impl Store {
         self.commit(tx).await
     }
 
-    /// Declares dead the nodes whose heartbeat is older than `expiry`, and says which.
-    pub async fn expire_nodes(
+    /// Declares dead the other nodes whose heartbeat is older than `expiry`, and says which. Not
+    /// `own`: after a suspension or a step of the clock it may look before its heart beats again.
+    pub async fn expire_other_nodes(
         &self,
         tx: &DatabaseTransaction,
+        own: Uuid,
         expiry: Duration,
     ) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
@@ -93,10 +95,10 @@ impl Store {
         let now = self.dialect().now();
         let sql = format!(
             "UPDATE node SET state = 'dead', ended_at = {now} \
-             WHERE state = 'alive' AND heartbeat_at < {now} - $1 RETURNING id"
+             WHERE state = 'alive' AND heartbeat_at < {now} - $1 AND id <> $2 RETURNING id"
         );
         let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
-        let statement = self.dialect().statement(sql, [expiry.into()]);
+        let statement = self.dialect().statement(sql, [expiry.into(), own.into()]);
         let rows = Row::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }

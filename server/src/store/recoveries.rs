@@ -40,14 +40,21 @@ pub struct Stray {
     pub context: serde_json::Value,
     /// When somebody asked to stop it.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Whether the schedule that fired it exists and is enabled; true without one.
-    pub wanted: bool,
+    /// The task at work.
+    pub task: Option<String>,
+    /// Whether the schedule that fired it is gone; false without one.
+    pub deleted: bool,
+    /// Whether that schedule is paused; false without one.
+    pub paused: bool,
 }
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.workflow_id, run.workflow_version, \
     run.scheduled_at, run.created_at, run.attempt, run.max_attempts, run.recovery_attempts, \
     run.node_id, run.epoch, run.context, run.cancel_requested_at, \
-    (run.trigger <> 'schedule' OR coalesce(s.enabled AND s.deleted_at IS NULL, false)) AS wanted";
+    (SELECT t.task FROM task_run t WHERE t.run_id = run.id AND t.attempt = run.attempt \
+        AND t.state = 'running' LIMIT 1) AS task, \
+    (run.trigger = 'schedule' AND (s.id IS NULL OR s.deleted_at IS NOT NULL)) AS deleted, \
+    (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
 impl Store {
     /// Intents without a run whose owner is gone, or that were claimed before `before`; locked.
@@ -110,21 +117,20 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Running attempts over their hard deadline, wherever they are; locked.
+    /// Running attempts over their hard deadline on the database's clock, wherever they are; locked.
     pub async fn lock_overrun_runs(
         &self,
         tx: &DatabaseTransaction,
-        now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Stray>, StoreError> {
         let sql = format!(
             "SELECT {STRAY_COLUMNS} FROM run LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
-               AND run.hard_deadline_at < $1 ORDER BY run.id LIMIT $2 {}",
+               AND run.hard_deadline_at < {} ORDER BY run.id LIMIT $1 {}",
+            self.dialect().now(),
             self.dialect().skip_locked("run")
         );
-        let values = [now.0.into(), limit.cast_signed().into()];
-        let statement = self.dialect().statement(sql, values);
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 

@@ -1,13 +1,13 @@
-//! Runs in motion: taking them from the queue, settling them, taking them away. Every write of a
-//! holder names its hold (run, attempt, node, epoch); zero rows means that it was lost.
+//! Runs on their way: waiting, taken by a node, cancelled. What a node does about the attempts that
+//! it holds is in `holds`.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
-use entity::{Timestamp, run, task_run};
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
+use entity::{Timestamp, run};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{Store, StoreError, bulk::Bulk};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -55,47 +55,8 @@ pub struct Take {
     pub attempt: i32,
     /// The new term.
     pub epoch: i64,
-    /// From when on any node may declare it timed out.
-    pub hard_deadline_at: Timestamp,
-}
-
-/// A node's hold on an attempt. What it names must still be so for a write to count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
-    /// The run.
-    pub run_id: Uuid,
-    /// The attempt.
-    pub attempt: i32,
-    /// The node.
-    pub node_id: Uuid,
-    /// The term.
-    pub epoch: i64,
-}
-
-/// How an attempt ended, and what becomes of its run.
-#[derive(Clone, Debug)]
-pub struct Settlement {
-    /// Whose.
-    pub hold: Hold,
-    /// The task.
-    pub task: String,
-    /// How the attempt ended.
-    pub task_state: task_run::State,
-    /// What becomes of the run.
-    pub run_state: run::State,
-    /// When the next attempt may start; for runs that go on.
-    pub available_at: Option<Timestamp>,
-    /// Why it ended badly.
-    pub error: Option<String>,
-    /// What the target gave back.
-    pub output: Option<serde_json::Value>,
-    /// Added to the attempts that the run may use: one for an attempt that the run lost without
-    /// its own fault.
-    pub extra_attempts: i32,
-    /// When.
-    pub at: Timestamp,
-    /// How long the attempt took; for the metrics.
-    pub took: Duration,
+    /// After how long any node may declare it timed out.
+    pub hard_limit: Duration,
 }
 
 impl Store {
@@ -150,15 +111,16 @@ impl Store {
         let sql = format!(
             "UPDATE run SET state = 'running', attempt = v.attempt, epoch = v.epoch, \
                node_id = {{0}}, started_at = coalesce(started_at, {{1}}), \
-               hard_deadline_at = v.hard_deadline_at, changed = {} \
+               hard_deadline_at = {} + v.hard_limit, changed = {} \
              FROM v WHERE run.id = v.id",
+            self.dialect().now(),
             self.dialect().stamp("run")
         );
         let statement = Bulk::default()
             .uuid("id", takes.iter().map(|take| take.run_id))
             .int("attempt", takes.iter().map(|take| i64::from(take.attempt)))
             .int("epoch", takes.iter().map(|take| take.epoch))
-            .int("hard_deadline_at", takes.iter().map(|take| take.hard_deadline_at.0))
+            .int("hard_limit", takes.iter().map(|take| millis(take.hard_limit)))
             .statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
         tx.execute_raw(statement).await?;
         let statement = Bulk::default()
@@ -175,70 +137,25 @@ impl Store {
         Ok(())
     }
 
-    /// Settles the attempts whose hold is still what the settlement names, and says which. The
-    /// others were lost: somebody else decides about them.
-    pub async fn settle_if_held(
+    /// Ends runs that this transaction has locked and that no node can carry out.
+    pub async fn fail_locked_runs(
         &self,
         tx: &DatabaseTransaction,
-        settlements: &[Settlement],
-    ) -> Result<HashSet<Uuid>, StoreError> {
-        if settlements.is_empty() {
-            return Ok(HashSet::new());
-        }
-        let sql = format!(
-            "UPDATE run SET state = v.state, error = v.error, \
-               available_at = coalesce(v.available_at, run.available_at), \
-               finished_at = v.finished_at, max_attempts = run.max_attempts + v.extra_attempts, \
-               hard_deadline_at = NULL, changed = {} \
-             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
-             RETURNING run.id",
-            self.dialect().stamp("run")
-        );
-        let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
-        let statement = Bulk::default()
-            .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
-            .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
-            .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
-            .int("epoch", settlements.iter().map(|s| s.hold.epoch))
-            .text("state", settlements.iter().map(|s| s.run_state.to_value()))
-            .text("error", settlements.iter().map(|s| s.error.clone()))
-            .int("available_at", settlements.iter().map(|s| s.available_at.map(|at| at.0)))
-            .int("finished_at", settlements.iter().map(finished))
-            .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
-            .statement(self.dialect(), &sql, vec![]);
-        let held = returned_ids(tx, statement).await?;
-
-        let ended: Vec<&Settlement> =
-            settlements.iter().filter(|s| held.contains(&s.hold.run_id)).collect();
-        self.end_attempts(tx, &ended).await?;
-        Ok(held)
-    }
-
-    async fn end_attempts(
-        &self,
-        tx: &DatabaseTransaction,
-        ended: &[&Settlement],
+        runs: &[(Uuid, String)],
+        now: Timestamp,
     ) -> Result<(), StoreError> {
-        if ended.is_empty() {
+        if runs.is_empty() {
             return Ok(());
         }
+        let sql = format!(
+            "UPDATE run SET state = 'failed', error = v.error, finished_at = {{0}}, changed = {} \
+             FROM v WHERE run.id = v.id",
+            self.dialect().stamp("run")
+        );
         let statement = Bulk::default()
-            .uuid("run_id", ended.iter().map(|s| s.hold.run_id))
-            .text("task", ended.iter().map(|s| s.task.clone()))
-            .int("attempt", ended.iter().map(|s| i64::from(s.hold.attempt)))
-            .text("state", ended.iter().map(|s| s.task_state.to_value()))
-            .int("finished_at", ended.iter().map(|s| s.at.0))
-            .text("error", ended.iter().map(|s| s.error.clone()))
-            .json("output", ended.iter().map(|s| s.output.clone()))
-            .statement(
-                self.dialect(),
-                "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
-                   error = v.error, output = v.output \
-                 FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
-                   AND task_run.attempt = v.attempt AND task_run.state = 'running'",
-                vec![],
-            );
+            .uuid("id", runs.iter().map(|(id, _)| *id))
+            .text("error", runs.iter().map(|(_, error)| error.clone()))
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
     }
@@ -287,19 +204,9 @@ impl Store {
         let result = tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(result.rows_affected() > 0)
     }
+}
 
-    /// Of the runs that `node` works on, those that somebody wants stopped.
-    pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
-        let statement = self.dialect().statement(
-            "SELECT id FROM run WHERE state IN ('queued', 'running', 'retrying') \
-               AND state = 'running' AND node_id = $1 AND cancel_requested_at IS NOT NULL",
-            [node.into()],
-        );
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
-    }
+/// A duration as the tables have it.
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
 }

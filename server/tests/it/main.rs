@@ -8,6 +8,7 @@
 
 mod api;
 mod cli;
+mod crash;
 mod engine;
 mod rooms;
 mod store;

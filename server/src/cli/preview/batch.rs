@@ -33,20 +33,11 @@ struct Question {
     dst_overlap: timetable::Overlap,
 }
 
-/// The fires, or why there can be none. A timing that is well formed and that no date ever matches
-/// has both: it is refused, and its fires are known.
-#[derive(Debug, Default, Serialize)]
-struct Answer {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fires: Option<Vec<PreviewFire>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-impl Answer {
-    fn refused(error: String) -> Self {
-        Self { error: Some(error), fires: None }
-    }
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Fires(Vec<PreviewFire>),
+    Error(String),
 }
 
 fn utc() -> String {
@@ -71,7 +62,7 @@ pub(super) fn answer(file: &str) -> Result<(), CliError> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = answer_line(&line, now).unwrap_or_else(Answer::refused);
+        let answer = answer_line(&line, now).unwrap_or_else(Answer::Error);
         let mut text = serde_json::to_vec(&answer)
             .map_err(io::Error::from)
             .map_err(CliError::io("write JSON"))?;
@@ -97,13 +88,7 @@ fn answer_line(line: &[u8], now: DateTime<Utc>) -> Result<Answer, String> {
     };
     let dst = DstPolicy { gap: question.dst_gap, overlap: question.dst_overlap };
     let definition = definition(&[question.expr], &question.tz, from, dst);
-    let timetable = match Timetable::new(&definition) {
-        Ok(timetable) => timetable,
-        Err(error) => {
-            let fires = error.never_fires.then(Vec::new);
-            return Ok(Answer { fires, error: Some(error.to_string()) });
-        }
-    };
+    let timetable = Timetable::new(&definition).map_err(|error| error.to_string())?;
     let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC).take(count);
-    Ok(Answer { fires: Some(fires.map(PreviewFire::from).collect()), error: None })
+    Ok(Answer::Fires(fires.map(PreviewFire::from).collect()))
 }

@@ -1,5 +1,28 @@
 //! The engine on real databases: what it promises, seen in the tables.
+//!
+//! - `world`: a database with schedules, and an engine on a clock
+//! - `plant`: how schedules get into it
+//! - `gate`: a receiver that keeps a run alive for as long as the test likes
+//! - `forge`: rows as a crash would have left them
+//! - the others: one promise a file
 
+mod broken;
+mod cancel;
+mod clock;
 mod firing;
+mod forge;
+mod fortnight;
+mod gate;
+mod handoff;
+mod limits;
+mod logs;
+mod membership;
 mod misfire;
-mod world;
+mod overlap;
+mod pause;
+mod plant;
+mod recovery;
+mod retry;
+mod shutdown;
+mod timeout;
+pub(crate) mod world;

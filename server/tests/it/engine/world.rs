@@ -4,15 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Definition, Engine, Settings, Signals, Task},
+    engine::{Engine, Settings, Signals, Task},
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
 };
 use chrono::{DateTime, Utc};
-use entity::{Strings, Timestamp, fire, namespace, run, schedule, task_run, workflow};
+use entity::{Timestamp, fire, namespace, run, task_run};
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter,
-    QueryOrder,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
+    QueryOrder, Value,
 };
 use timetable::retry;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) signals: Signals,
     pub(crate) settings: Settings,
-    namespace: Uuid,
+    pub(crate) namespace: Uuid,
 }
 
 /// An instant, from RFC 3339.
@@ -98,102 +98,6 @@ impl World {
         .unwrap()
     }
 
-    /// Adds a schedule; `change` makes it other than the default, which is: UTC, enabled, due from
-    /// the clock's now on.
-    pub(crate) async fn schedule(
-        &self,
-        expression: &str,
-        task: Task,
-        change: impl FnOnce(&mut schedule::Model),
-    ) -> schedule::Model {
-        let workflow_id = self.workflow(task).await;
-        let now = self.clock.now();
-        let id = Uuid::now_v7();
-        let mut row = schedule::Model {
-            id,
-            namespace_id: self.namespace,
-            name: format!("schedule-{id}"),
-            note: String::new(),
-            tags: Strings::default(),
-            workflow_id,
-            version: 1,
-            expressions: Strings(vec![expression.to_owned()]),
-            zone: "UTC".to_owned(),
-            dst_gap: schedule::DstGap::Shift,
-            dst_overlap: schedule::DstOverlap::First,
-            anchor_at: now.into(),
-            start_at: None,
-            end_at: None,
-            jitter_ms: 0,
-            catch_up: schedule::CatchUp::Latest,
-            grace_ms: 300_000,
-            catch_up_max: 100,
-            catch_up_spacing_ms: 0,
-            catch_up_window_ms: 86_400_000,
-            overlap: schedule::Overlap::Skip,
-            start_deadline_ms: None,
-            context: serde_json::json!({}),
-            shard: 0,
-            enabled: true,
-            paused_reason: None,
-            paused_by: None,
-            paused_at: None,
-            paused_until: None,
-            next_scheduled_at: None,
-            next_fire_at: None,
-            last_fire_at: None,
-            module: None,
-            created_at: now.into(),
-            updated_at: now.into(),
-            deleted_at: None,
-            changed: 0,
-        };
-        change(&mut row);
-        if row.next_scheduled_at.is_none() {
-            let next = calculator(&row).next(now).unwrap();
-            row.next_scheduled_at = Some(next.at.into());
-        }
-        row.next_fire_at = row.next_scheduled_at;
-        let tx = self.database.store.begin().await.unwrap();
-        let row = row.into_active_model().insert(&tx).await.unwrap();
-        self.database.store.commit(tx).await.unwrap();
-        self.signals.wake_planner();
-        row
-    }
-
-    async fn workflow(&self, task: Task) -> Uuid {
-        let id = Uuid::now_v7();
-        let now = self.clock.now().into();
-        let definition = serde_json::to_value(Definition::single(task)).unwrap();
-        let tx = self.database.store.begin().await.unwrap();
-        workflow::Model {
-            id,
-            namespace_id: self.namespace,
-            name: format!("workflow-{id}"),
-            version: 1,
-            module: None,
-            created_at: now,
-            updated_at: now,
-            deleted_at: None,
-        }
-        .into_active_model()
-        .insert(&tx)
-        .await
-        .unwrap();
-        entity::workflow_version::ActiveModel {
-            workflow_id: Set(id),
-            version: Set(1),
-            definition: Set(definition),
-            created_by: Set("test".to_owned()),
-            created_at: Set(now),
-        }
-        .insert(&tx)
-        .await
-        .unwrap();
-        self.database.store.commit(tx).await.unwrap();
-        id
-    }
-
     /// The schedule's ledger, oldest first.
     pub(crate) async fn ledger(&self, schedule: Uuid) -> Vec<fire::Model> {
         fire::Entity::find()
@@ -244,6 +148,40 @@ impl World {
             .unwrap_or_else(|_| panic!("waited in vain until {what}"))
     }
 
+    /// Waits until the run is in `state`; gives it.
+    pub(crate) async fn run_is(&self, id: Uuid, state: run::State) -> run::Model {
+        self.until(&format!("run {id} is {state:?}"), || async {
+            let run = run::Entity::find_by_id(id).one(self.database.store.read()).await.unwrap();
+            run.filter(|run| run.state == state)
+        })
+        .await
+    }
+
+    /// Waits until the schedule has one run and it has settled; gives it.
+    pub(crate) async fn settled_run(&self, schedule: Uuid) -> run::Model {
+        let mut runs = self.settled(schedule, 1).await;
+        assert_eq!(runs.len(), 1);
+        runs.remove(0)
+    }
+
+    /// Waits until the schedule's ledger has `count` rows and all are final; gives them.
+    pub(crate) async fn decided(&self, schedule: Uuid, count: usize) -> Vec<fire::Model> {
+        self.until(&format!("{count} fires are decided"), || async {
+            let mut ledger = self.ledger(schedule).await;
+            ledger.retain(|fire| fire.decided_at.is_some());
+            (ledger.len() >= count).then_some(ledger)
+        })
+        .await
+    }
+
+    /// Changes rows behind the engine's back.
+    pub(crate) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) {
+        let store = &self.database.store;
+        let tx = store.begin().await.unwrap();
+        tx.execute_raw(store.dialect().statement(sql, values)).await.unwrap();
+        store.commit(tx).await.unwrap();
+    }
+
     /// Waits until the schedule has `count` runs that have settled; gives them.
     pub(crate) async fn settled(&self, schedule: Uuid, count: usize) -> Vec<run::Model> {
         self.until(&format!("{count} runs have settled"), || async {
@@ -253,21 +191,6 @@ impl World {
         })
         .await
     }
-}
-
-/// The row's timing, on defaults where the tests use them.
-pub(crate) fn calculator(row: &schedule::Model) -> timetable::Timetable {
-    timetable::Timetable::new(&timetable::Definition {
-        expressions: row.expressions.0.clone(),
-        zone: row.zone.clone(),
-        dst: timetable::DstPolicy::default(),
-        anchor: row.anchor_at.utc(),
-        start: None,
-        end: None,
-        jitter: Duration::ZERO,
-        seed: row.id.into_bytes(),
-    })
-    .unwrap()
 }
 
 /// Milliseconds of an instant, as the tables have it.

@@ -2,40 +2,44 @@
 //! that it was given up. Three conditions, kept apart:
 //!
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
-//!   goes on elsewhere;
+//!   goes on elsewhere. So is one that the tables give to this node, which knows nothing of it: a
+//!   commit that was taken for failed, as its answer was lost;
 //! - an **overrun** is past its hard deadline on a node that should have ended it long ago;
 //! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old.
 //!
 //! (The fourth, a due schedule that nobody has claimed, needs no recovery: the next planner that
 //! looks claims it.) A run that is alive is never fired again, however long it runs. Tries are
 //! counted in columns, so a restart gives nobody new ones.
+//!
+//! - `fate`: what becomes of a stray attempt; pure
 
-use std::sync::Arc;
+mod fate;
+
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, fire, run, task_run};
+use timetable::retry;
 use uuid::Uuid;
 
+use self::fate::{Fate, hold, judge, orphaned, settlement};
 use super::{
-    EngineError,
+    EngineError, attempt,
     core::Core,
     handoff::{self, Limits},
     service::Service,
-    settle::{self, Decision, Standing},
+    settle::{self, Standing},
 };
 use crate::{
-    store::{
-        leases::Term,
-        recoveries::Stray,
-        runs::{Hold, Settlement},
-    },
+    store::{holds::Hold, leases::Term},
     telemetry::Recovery as What,
 };
 
 /// Looks for what was lost.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    pub(super) core: Arc<Core>,
+    core: Arc<Core>,
+    /// Attempts that this node does not know, since when.
+    unknown: HashMap<Hold, Instant>,
 }
 
 /// What a round found.
@@ -57,14 +61,41 @@ const LEASE: &str = "recovery";
 const BATCH: u64 = 500;
 
 impl Recovery {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core, unknown: HashMap::new() }
+    }
+
+    /// Disowns the attempts that this node has not known for as long as a silent node gets. For a
+    /// moment that is so of each: between the commit that begins it and its start.
+    async fn disown_unknown(&mut self) -> Result<(), EngineError> {
+        let core = &self.core;
+        let now = core.clock.instant();
+        let held = core.store.held_by(core.node_id().await).await?;
+        let unknown = held.into_iter().filter(|hold| !core.knows(hold));
+        self.unknown =
+            unknown.map(|hold| (hold, self.unknown.get(&hold).copied().unwrap_or(now))).collect();
+        let expiry = core.settings.heartbeat_expiry;
+        let long = self.unknown.iter().filter(|(_, since)| now - **since >= expiry);
+        let long: Vec<Hold> = long.map(|(hold, _)| *hold).collect();
+        if long.is_empty() {
+            return Ok(());
+        }
+        tracing::warn!(attempts = long.len(), "this node was to work on what it does not know");
+        let tx = core.store.begin().await?;
+        core.store.disown_if_held(&tx, &long).await?;
+        Ok(core.store.commit(tx).await?)
+    }
+
     async fn take_over_orphans(
         &self,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
+        let node = core.node_id().await;
         let tx = core.store.begin().await?;
-        let expired = core.store.expire_nodes(&tx, core.settings.heartbeat_expiry).await?;
+        let expired =
+            core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?;
         let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
         report.expired_nodes += expired.len();
         report.orphans += strays.len();
@@ -73,8 +104,7 @@ impl Recovery {
         let mut abandoned = Vec::new();
         for stray in &strays {
             let fate = judge(stray, now, self.limits());
-            let (task, decision) = (self.task(stray).await?, orphaned(stray, fate, now));
-            settlements.push(settlement(stray, task, decision, now));
+            settlements.push(settlement(stray, orphaned(fate, now), now));
             match fate {
                 Fate::TakeOver => {
                     let mut context = stray.context.clone();
@@ -113,27 +143,35 @@ impl Recovery {
     ) -> Result<(), EngineError> {
         let core = &self.core;
         let tx = core.store.begin().await?;
-        let strays = core.store.lock_overrun_runs(&tx, now.into(), BATCH).await?;
-        report.overruns += strays.len();
+        let strays = core.store.lock_overrun_runs(&tx, BATCH).await?;
         let mut settlements = Vec::with_capacity(strays.len());
         for stray in &strays {
-            let definition = core
-                .definitions
-                .get(&core.store, &tx, stray.workflow_id, stray.workflow_version)
-                .await?;
-            let Some(task) = definition.first_task() else { continue };
+            let key = (stray.workflow_id, stray.workflow_version);
+            let task = core.definitions.task(&core.store, &tx, key).await?;
+            // A node knows better of its own: its clock may have been stepped, but how long it has
+            // worked on an attempt is a duration.
+            if let (Ok(task), Some(held)) = (&task, core.held_for(&hold(stray)))
+                && held < attempt::hard_limit(core, task)
+            {
+                continue;
+            }
+            // Without its definition nobody could carry out another attempt.
+            let (retry, max_attempts) = match task {
+                Ok(task) => (task.retry, stray.max_attempts),
+                Err(_) => (retry::Policy::default(), stray.attempt),
+            };
             let standing = Standing {
                 attempt: stray.attempt,
-                max_attempts: stray.max_attempts,
-                retry: &task.retry,
+                max_attempts,
+                retry: &retry,
                 now,
                 random: rand::random(),
             };
-            let decision = settle::overrun(standing);
-            settlements.push(settlement(stray, task.name.clone(), decision, now));
+            settlements.push(settlement(stray, settle::overrun(standing), now));
         }
         let ended = core.store.settle_if_held(&tx, &settlements).await?;
         core.store.commit(tx).await?;
+        report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
         core.stop_held(super::core::StopReason::Lost, |hold| {
             settlements.iter().any(|s| s.hold == *hold && ended.contains(&hold.run_id))
@@ -168,15 +206,6 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
-    async fn task(&self, stray: &Stray) -> Result<String, EngineError> {
-        let core = &self.core;
-        let definition = core
-            .definitions
-            .get(&core.store, core.store.read(), stray.workflow_id, stray.workflow_version)
-            .await?;
-        Ok(definition.first_task().map(|task| task.name.clone()).unwrap_or_default())
-    }
-
     fn limits(&self) -> Limits {
         let settings = &self.core.settings;
         Limits {
@@ -197,6 +226,7 @@ impl Service for Recovery {
         if self.core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
             return Ok(report);
         }
+        self.disown_unknown().await?;
         while self.take_over_orphans(now, &mut report).await? {}
         self.end_overruns(now, &mut report).await?;
         while self.hand_over_lost(now, &mut report).await? {}
@@ -214,67 +244,5 @@ impl Service for Recovery {
 
     fn is_notable(report: &RecoveryReport) -> bool {
         *report != RecoveryReport::default()
-    }
-}
-
-/// What recovery does about an orphaned run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    TakeOver,
-    Cancel,
-    Abandon(fire::Reason),
-}
-
-fn judge(stray: &Stray, now: DateTime<Utc>, limits: Limits) -> Fate {
-    if stray.cancel_requested_at.is_some() {
-        Fate::Cancel
-    } else if !stray.wanted {
-        Fate::Abandon(fire::Reason::Disabled)
-    } else if stray.recovery_attempts >= limits.attempts {
-        Fate::Abandon(fire::Reason::AttemptsExhausted)
-    } else if now - stray.created_at.utc() > limits.age {
-        Fate::Abandon(fire::Reason::TooOld)
-    } else {
-        Fate::TakeOver
-    }
-}
-
-fn orphaned(stray: &Stray, fate: Fate, now: DateTime<Utc>) -> Decision {
-    let lost = "the node that worked on it died";
-    let (run_state, error) = match fate {
-        Fate::TakeOver => (run::State::Retrying, lost.to_owned()),
-        Fate::Cancel => (run::State::Cancelled, lost.to_owned()),
-        Fate::Abandon(_) => {
-            let tries = stray.recovery_attempts;
-            (run::State::Failed, format!("{lost}; given up after {tries} recoveries"))
-        }
-    };
-    Decision {
-        task_state: task_run::State::Lost,
-        run_state,
-        available_at: (run_state == run::State::Retrying).then_some(now),
-        error: Some(error),
-        output: None,
-        extra_attempts: i32::from(run_state == run::State::Retrying),
-    }
-}
-
-fn settlement(stray: &Stray, task: String, decision: Decision, now: DateTime<Utc>) -> Settlement {
-    Settlement {
-        hold: Hold {
-            run_id: stray.id,
-            attempt: stray.attempt,
-            node_id: stray.node_id,
-            epoch: stray.epoch,
-        },
-        task,
-        task_state: decision.task_state,
-        run_state: decision.run_state,
-        available_at: decision.available_at.map(Timestamp::from),
-        error: decision.error,
-        output: decision.output,
-        extra_attempts: decision.extra_attempts,
-        at: now.into(),
-        took: std::time::Duration::ZERO,
     }
 }

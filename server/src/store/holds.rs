@@ -1,0 +1,176 @@
+//! A node's holds on attempts: settling them, asking about them, ending them. Every write of a
+//! holder names its hold (run, attempt, node, epoch); zero rows means that it was lost.
+
+use std::{collections::HashSet, time::Duration};
+
+use entity::{Timestamp, run, task_run};
+use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+
+/// A node's hold on an attempt. What it names must still be so for a write to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
+pub struct Hold {
+    /// The run.
+    pub run_id: Uuid,
+    /// The attempt.
+    pub attempt: i32,
+    /// The node.
+    pub node_id: Uuid,
+    /// The term.
+    pub epoch: i64,
+}
+
+/// How an attempt ended, and what becomes of its run.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// Whose.
+    pub hold: Hold,
+    /// The task.
+    pub task: String,
+    /// How the attempt ended.
+    pub task_state: task_run::State,
+    /// What becomes of the run.
+    pub run_state: run::State,
+    /// When the next attempt may start; for runs that go on.
+    pub available_at: Option<Timestamp>,
+    /// Why it ended badly.
+    pub error: Option<String>,
+    /// What the target gave back.
+    pub output: Option<serde_json::Value>,
+    /// Added to the attempts that the run may use: one for an attempt that the run lost without
+    /// its own fault.
+    pub extra_attempts: i32,
+    /// When.
+    pub at: Timestamp,
+    /// How long the attempt took; for the metrics.
+    pub took: Duration,
+}
+
+impl Store {
+    /// Settles the attempts whose hold is still what the settlement names, and says which. The
+    /// others were lost: somebody else decides about them.
+    pub async fn settle_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[Settlement],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if settlements.is_empty() {
+            return Ok(HashSet::new());
+        }
+        // A run that somebody wants stopped has no further attempt, even if the request came too
+        // late to reach this one.
+        let stopped = "v.state = 'retrying' AND run.cancel_requested_at IS NOT NULL";
+        let sql = format!(
+            "UPDATE run SET error = v.error, \
+               state = CASE WHEN {stopped} THEN 'cancelled' ELSE v.state END, \
+               available_at = coalesce(v.available_at, run.available_at), \
+               finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, max_attempts = run.max_attempts + v.extra_attempts, \
+               hard_deadline_at = NULL, changed = {} \
+             FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
+             RETURNING run.id",
+            self.dialect().stamp("run")
+        );
+        let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
+        let statement = Bulk::default()
+            .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
+            .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
+            .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
+            .int("epoch", settlements.iter().map(|s| s.hold.epoch))
+            .text("state", settlements.iter().map(|s| s.run_state.to_value()))
+            .text("error", settlements.iter().map(|s| s.error.clone()))
+            .int("available_at", settlements.iter().map(|s| s.available_at.map(|at| at.0)))
+            .int("at", settlements.iter().map(|s| s.at.0))
+            .int("finished_at", settlements.iter().map(finished))
+            .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
+            .statement(self.dialect(), &sql, vec![]);
+        let held = returned_ids(tx, statement).await?;
+
+        let ended: Vec<&Settlement> =
+            settlements.iter().filter(|s| held.contains(&s.hold.run_id)).collect();
+        self.end_attempts(tx, &ended).await?;
+        Ok(held)
+    }
+
+    async fn end_attempts(
+        &self,
+        tx: &DatabaseTransaction,
+        ended: &[&Settlement],
+    ) -> Result<(), StoreError> {
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", ended.iter().map(|s| s.hold.run_id))
+            .text("task", ended.iter().map(|s| s.task.clone()))
+            .int("attempt", ended.iter().map(|s| i64::from(s.hold.attempt)))
+            .text("state", ended.iter().map(|s| s.task_state.to_value()))
+            .int("finished_at", ended.iter().map(|s| s.at.0))
+            .text("error", ended.iter().map(|s| s.error.clone()))
+            .json("output", ended.iter().map(|s| s.output.clone()))
+            .statement(
+                self.dialect(),
+                "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
+                   error = v.error, output = v.output \
+                 FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
+                   AND task_run.attempt = v.attempt AND task_run.state = 'running'",
+                vec![],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// What `node` works on, as far as the tables know.
+    pub async fn held_by(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT id AS run_id, attempt, node_id, epoch FROM run \
+             WHERE state IN ('queued', 'running', 'retrying') \
+               AND state = 'running' AND node_id = $1",
+            [node.into()],
+        );
+        Ok(Hold::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
+    /// node are.
+    pub async fn disown_if_held(
+        &self,
+        tx: &DatabaseTransaction,
+        holds: &[Hold],
+    ) -> Result<(), StoreError> {
+        if holds.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE run SET node_id = {{0}}, changed = {} FROM v \
+             WHERE run.id = v.run_id AND run.attempt = v.attempt AND run.node_id = v.node_id \
+               AND run.epoch = v.epoch AND run.state = 'running'",
+            self.dialect().stamp("run")
+        );
+        let statement = Bulk::default()
+            .uuid("run_id", holds.iter().map(|hold| hold.run_id))
+            .int("attempt", holds.iter().map(|hold| i64::from(hold.attempt)))
+            .uuid("node_id", holds.iter().map(|hold| hold.node_id))
+            .int("epoch", holds.iter().map(|hold| hold.epoch))
+            .statement(self.dialect(), &sql, vec![Uuid::nil().into()]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Of the runs that `node` works on, those that somebody wants stopped.
+    pub async fn cancel_requests(&self, node: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let statement = self.dialect().statement(
+            "SELECT id FROM run WHERE state IN ('queued', 'running', 'retrying') \
+               AND state = 'running' AND node_id = $1 AND cancel_requested_at IS NOT NULL",
+            [node.into()],
+        );
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+}

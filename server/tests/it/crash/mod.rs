@@ -1,0 +1,100 @@
+//! The crash test: the real server is killed with SIGKILL, again and again, in the midst of storms
+//! of due schedules; started again, it must bring every fire to its end.
+//!
+//! A storm is 1,000 schedules due at one instant. Each runs a program that appends its idempotency
+//! key, run and attempt to a file outside the database: what really happened, whatever the tables
+//! say. In each storm the server is killed three times (what survives more is given up by the
+//! limits of recovery, which is another promise) at moments drawn from a seeded generator, spread
+//! over the storm's progress: while it claims, hands over, executes and settles. Then the storm
+//! drains, and file and tables are compared with what was expected.
+//!
+//! `CARILLON_CRASH_SEED` repeats a run's moments, `CARILLON_CRASH_KILLS` sets their number.
+//!
+//! - `server`: the process
+//! - `storm`: the schedules, and how far their storm has come
+//! - `verdict`: the comparison
+
+mod server;
+mod storm;
+mod verdict;
+
+use std::time::Duration;
+
+use carillon::clock::Clock;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use self::{server::Server, storm::Storm, verdict::Tally};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(nothing_is_lost_or_doubled_when_the_server_is_killed);
+
+/// Recovery takes a run from a dead node three times.
+const KILLS_A_STORM: usize = 3;
+
+async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestDatabase) {
+    let seed = setting("CARILLON_CRASH_SEED").unwrap_or_else(rand::random);
+    let kills = setting("CARILLON_CRASH_KILLS").map_or(50, |kills| usize::try_from(kills).unwrap());
+    println!("CARILLON_CRASH_SEED={seed} CARILLON_CRASH_KILLS={kills}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let clock = Clock::system();
+    let start = clock.instant();
+    let mut storm = Storm::new(database).await;
+    let mut done = 0;
+    let mut tally = Tally::default();
+    while done < kills {
+        let now = (kills - done).min(KILLS_A_STORM);
+        storm.arm().await;
+        let mut server = Server::start(&storm);
+        for moment in moments(&mut random, now) {
+            let progress = wait_for(&moment, &storm, &mut server, &clock).await;
+            server.kill();
+            done += 1;
+            println!("kill {done:2} at {progress:?}");
+            server = Server::start(&storm);
+        }
+        storm.drained(&mut server, &clock).await;
+        server.kill();
+        tally += verdict::check(&mut storm).await;
+    }
+    println!("{tally:?} in {:.1?}", start.elapsed());
+    assert!(tally.lost_attempts > 0 || kills < 20, "no kill hit anything");
+}
+
+/// When to kill: once the storm has come so far, and then a little later.
+#[derive(Debug)]
+struct Moment {
+    progress: usize,
+    later: Duration,
+}
+
+/// `count` moments of one storm, in their order.
+fn moments(random: &mut StdRng, count: usize) -> Vec<Moment> {
+    let mut progress: Vec<usize> =
+        (0..count).map(|_| random.random_range(0..=storm::PROGRESS)).collect();
+    progress.sort_unstable();
+    let later = |progress| Moment {
+        progress,
+        // From nothing, a storm takes a moment to rise: the start of the process is hit as well.
+        later: Duration::from_millis(
+            random.random_range(0..if progress < 100 { 1_500 } else { 20 }),
+        ),
+    };
+    progress.into_iter().map(later).collect()
+}
+
+async fn wait_for(
+    moment: &Moment,
+    storm: &Storm,
+    server: &mut Server,
+    clock: &Clock,
+) -> storm::Progress {
+    storm.reaches(moment.progress.min(storm::PROGRESS - 1), server, clock).await;
+    clock.sleep(moment.later).await;
+    storm.progress().await
+}
+
+fn setting(name: &str) -> Option<u64> {
+    #[expect(clippy::disallowed_methods, reason = "the tests' own configuration")]
+    let value = std::env::var(name).ok()?;
+    Some(value.parse().expect("a number"))
+}

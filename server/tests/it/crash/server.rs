@@ -1,0 +1,68 @@
+use std::{
+    fs::File,
+    process::{Child, Command, Stdio},
+};
+
+use super::storm::Storm;
+
+/// A server process of the test's own. Dropped, it is killed.
+pub(super) struct Server {
+    process: Child,
+    log: std::path::PathBuf,
+}
+
+/// Short paces: a restart finds at once what the life before it left.
+const PACE: &[(&str, &str)] = &[
+    ("CARILLON_ENGINE__HEARTBEAT_INTERVAL", "500ms"),
+    ("CARILLON_ENGINE__HEARTBEAT_EXPIRY", "5s"),
+    ("CARILLON_ENGINE__RECOVERY_INTERVAL", "100ms"),
+    ("CARILLON_ENGINE__LOST_AFTER", "5s"),
+];
+
+impl Server {
+    /// Starts the real program on the storm's database.
+    pub(super) fn start(storm: &Storm) -> Self {
+        let log = storm.folder().join("server.log");
+        let errors = File::options().create(true).append(true).open(&log).unwrap();
+        let process = Command::new(program())
+            .args(["serve", "--listen", "127.0.0.1:0", "--node-name", "crash"])
+            .args(["--allow-commands", "--log-filter", "error", "--database-url", storm.url()])
+            .env_clear()
+            .envs(PACE.iter().copied())
+            .current_dir(storm.folder())
+            .stdin(Stdio::null())
+            .stdout(errors.try_clone().unwrap())
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        Self { process, log }
+    }
+
+    /// Ends it as a power cut would.
+    pub(super) fn kill(&mut self) {
+        self.is_alive();
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Panics with its log if it has ended by itself.
+    pub(super) fn is_alive(&mut self) {
+        if let Some(status) = self.process.try_wait().unwrap() {
+            let log = std::fs::read_to_string(&self.log).unwrap();
+            panic!("the server ended by itself, {status}:\n{log}");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn program() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the tests' own configuration")]
+    let given = std::env::var("CARILLON_BINARY");
+    given.unwrap_or_else(|_| env!("CARGO_BIN_EXE_carillon").to_owned())
+}

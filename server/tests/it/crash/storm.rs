@@ -1,0 +1,143 @@
+use std::{path::Path, time::Duration};
+
+use carillon::{
+    clock::Clock,
+    target::{Command, Target},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use sea_orm::FromQueryResult;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::server::Server;
+use crate::{
+    engine::world::{World, task},
+    support::TestDatabase,
+};
+
+/// Many schedules that are due at one instant.
+pub(super) struct Storm {
+    pub(super) world: World,
+    /// The instant.
+    pub(super) at: DateTime<Utc>,
+    folder: TempDir,
+    /// Up to here the witness was read by the storms before.
+    pub(super) read: usize,
+}
+
+pub(super) const SCHEDULES: usize = 1_000;
+
+/// How far a storm has come when all is over: claimed, handed over, executed, settled.
+pub(super) const PROGRESS: usize = 4 * SCHEDULES;
+
+/// How far a storm has come, in fires.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    claimed: usize,
+    handed_over: usize,
+    executed: usize,
+    settled: usize,
+}
+
+impl Progress {
+    fn sum(self) -> usize {
+        self.claimed + self.handed_over + self.executed + self.settled
+    }
+}
+
+#[derive(FromQueryResult)]
+struct Row {
+    claimed: i64,
+    handed_over: i64,
+    settled: i64,
+}
+
+impl Storm {
+    /// The schedules, none of them due.
+    pub(super) async fn new(database: TestDatabase) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::new(database).await;
+        let witness = folder.path().join("witness");
+        std::fs::write(&witness, "").unwrap();
+        let script = format!(
+            "printf '%s %s %s\\n' $CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT \
+             >>{}",
+            witness.display()
+        );
+        let command = Command { script: Some(script), ..Command::default() };
+        world.schedules(SCHEDULES, "@every 365d", task(Target::Command(command))).await;
+        Self { world, at: DateTime::UNIX_EPOCH, folder, read: 0 }
+    }
+
+    /// Makes all of them due a moment from now. No server may run.
+    pub(super) async fn arm(&mut self) {
+        // The last storm's instant is not to be met again.
+        let soon = self.world.clock.now().trunc_subsecs(0) + TimeDelta::seconds(2);
+        self.at = soon.max(self.at + TimeDelta::seconds(1));
+        let anchor = self.at - TimeDelta::days(365);
+        self.world
+            .write(
+                "UPDATE schedule SET anchor_at = $1, next_scheduled_at = $2, next_fire_at = $2",
+                [anchor.timestamp_millis().into(), self.at.timestamp_millis().into()],
+            )
+            .await;
+    }
+
+    /// How far the storm has come.
+    pub(super) async fn progress(&self) -> Progress {
+        let store = &self.world.database.store;
+        let sql = "SELECT \
+              (SELECT count(*) FROM fire WHERE id > $1) AS claimed, \
+              (SELECT count(*) FROM fire WHERE id > $1 AND verdict <> 'pending') AS handed_over, \
+              (SELECT count(*) FROM run WHERE id > $1 \
+                 AND state NOT IN ('queued', 'running', 'retrying')) AS settled";
+        let statement = store.dialect().statement(sql, [self.floor().into()]);
+        let row = Row::find_by_statement(statement).one(store.read()).await.unwrap().unwrap();
+        let count = |number: i64| usize::try_from(number).unwrap();
+        let executed = self.witnessed().lines().count();
+        Progress {
+            claimed: count(row.claimed),
+            handed_over: count(row.handed_over),
+            executed: executed.min(SCHEDULES),
+            settled: count(row.settled),
+        }
+    }
+
+    /// Waits until it has come so far. Another process writes the tables, so it has to be asked.
+    pub(super) async fn reaches(&self, progress: usize, server: &mut Server, clock: &Clock) {
+        let waiting = async {
+            while self.progress().await.sum() < progress {
+                server.is_alive();
+                clock.sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(120), waiting).await.is_err() {
+            panic!("the storm came to a halt at {:?}", self.progress().await);
+        }
+    }
+
+    /// Waits until every fire has its verdict and every run has settled.
+    pub(super) async fn drained(&self, server: &mut Server, clock: &Clock) {
+        self.reaches(PROGRESS, server, clock).await;
+    }
+
+    /// What the handlers of this storm wrote.
+    pub(super) fn witnessed(&self) -> String {
+        let all = std::fs::read_to_string(self.folder.path().join("witness")).unwrap();
+        all[self.read..].to_owned()
+    }
+
+    /// Below the keys of all fires of this storm, and above those of the ones before: keys begin
+    /// with their time, and no fire is written before it is due.
+    pub(super) fn floor(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.at.timestamp_millis().unsigned_abs()) << 80)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.world.database.url
+    }
+}

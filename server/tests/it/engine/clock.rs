@@ -1,0 +1,89 @@
+//! A clock that is stepped, forward and backward: nothing is lost, nothing fires twice.
+
+use std::time::Duration;
+
+use entity::{
+    fire::{Reason, Verdict},
+    run,
+};
+
+use super::world::{World, at, ms, noop};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice,
+    a_running_attempt_outlives_a_step_of_the_clock,
+);
+
+async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
+    let schedule = world.schedule("* * * * *", noop(), |_| {}).await;
+    let engine = world.engine().await;
+    let mut settled = 0;
+    // In step; two hours ahead; back by one and a half; in step again; back by a second.
+    for (now, more) in [
+        ("2026-03-01T12:00:00Z", 1),
+        ("2026-03-01T12:01:00Z", 1),
+        ("2026-03-01T14:00:00Z", 1),
+        ("2026-03-01T12:30:00Z", 0),
+        ("2026-03-01T12:31:00Z", 0),
+        ("2026-03-01T14:00:30Z", 0),
+        ("2026-03-01T14:01:00Z", 1),
+        ("2026-03-01T14:00:59Z", 0),
+        ("2026-03-01T14:02:00.500Z", 1),
+    ] {
+        let mut rounds = engine.planner_reports();
+        rounds.mark_unchanged();
+        clock.set(at(now));
+        world.signals.wake_planner();
+        tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await.unwrap().unwrap();
+        settled += more;
+        let runs = world.settled(schedule.id, settled).await;
+        assert_eq!(runs.len(), settled, "at {now}");
+    }
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+
+    let ledger = world.ledger(schedule.id).await;
+    assert_eq!(ledger[0].scheduled_at, ms("2026-03-01T12:00:00Z"));
+    assert_eq!(ledger.last().unwrap().last_scheduled_at, ms("2026-03-01T14:02:00Z"));
+    for pair in ledger.windows(2) {
+        assert_eq!(pair[0].last_scheduled_at.0 + 60_000, pair[1].scheduled_at.0);
+    }
+    assert_eq!(ledger.iter().map(|fire| fire.count).sum::<i64>(), 123);
+    // What was within its grace after the step ran late, one at a time; what was not collapsed.
+    let expected = [
+        (Verdict::Started, Reason::OnTime),
+        (Verdict::Collapsed, Reason::Outage),
+        (Verdict::Skipped, Reason::Overlap),
+    ];
+    for fire in &ledger {
+        assert!(expected.contains(&(fire.verdict, fire.reason)), "{fire:?}");
+    }
+    let runs = world.runs(schedule.id).await;
+    assert_eq!(runs.len(), settled);
+    for run in runs {
+        assert_eq!(world.attempts(run.id).await.len(), 1);
+    }
+}
+
+/// The limits of an attempt are durations: the wall clock has no part in them.
+async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let mut gate = super::gate::Gate::open().await;
+    let schedule = world.due_now(gate.task(), |_| {}).await;
+    let engine = world.engine().await;
+    let arrival = gate.arrival().await;
+    let mut rounds = engine.recovery_reports();
+    for now in ["2026-03-03T12:00:00Z", "2026-02-20T12:00:00Z", "2026-03-03T12:00:01Z"] {
+        rounds.mark_unchanged();
+        clock.set(at(now));
+        if now > "2026-03" {
+            let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
+            looked.expect("recovery looks").unwrap();
+        }
+    }
+    arrival.answer(200);
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}

@@ -1,0 +1,138 @@
+//! Rows as a crash would have left them.
+
+use carillon::store::nodes::Joining;
+use chrono::TimeDelta;
+use entity::{
+    fire::{self, Kind, Reason, Verdict},
+    run, schedule, task_run,
+};
+use sea_orm::{ActiveModelTrait, IntoActiveModel};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::world::World;
+
+/// An intent that a node claimed a moment ago, before it died; `change` makes it other.
+pub(crate) async fn intent(
+    world: &World,
+    schedule: &schedule::Model,
+    change: impl FnOnce(&mut fire::Model),
+) -> fire::Model {
+    let now = world.clock.now();
+    let at = now - TimeDelta::seconds(1);
+    let mut row = fire::Model {
+        id: Uuid::now_v7(),
+        namespace_id: schedule.namespace_id,
+        schedule_id: schedule.id,
+        schedule_version: 1,
+        scheduled_at: at.into(),
+        due_at: at.into(),
+        last_scheduled_at: at.into(),
+        count: 1,
+        kind: Kind::Normal,
+        verdict: Verdict::Pending,
+        reason: Reason::AwaitingHandoff,
+        detail: None,
+        claimed_by: Some(Uuid::from_u128(0xdead)),
+        claimed_at: at.into(),
+        decided_at: None,
+        run_id: None,
+        recovery_attempts: 0,
+        recovery_at: None,
+    };
+    change(&mut row);
+    let tx = world.database.store.begin().await.unwrap();
+    let row = row.into_active_model().insert(&tx).await.unwrap();
+    world.database.store.commit(tx).await.unwrap();
+    row
+}
+
+/// A run, and its started fire, whose first attempt was at work on a node that died; `change`
+/// makes it other.
+pub(crate) async fn orphan(
+    world: &World,
+    schedule: &schedule::Model,
+    change: impl FnOnce(&mut run::Model),
+) -> run::Model {
+    let fire = intent(world, schedule, |fire| {
+        fire.verdict = Verdict::Started;
+        fire.reason = Reason::OnTime;
+        fire.decided_at = Some(fire.claimed_at);
+        fire.run_id = Some(fire.id);
+    })
+    .await;
+    let mut row = run::Model {
+        id: fire.id,
+        namespace_id: fire.namespace_id,
+        schedule_id: Some(schedule.id),
+        fire_id: Some(fire.id),
+        workflow_id: schedule.workflow_id,
+        workflow_version: 1,
+        trigger: run::Trigger::Schedule,
+        state: run::State::Running,
+        scheduled_at: fire.scheduled_at,
+        due_at: fire.due_at,
+        created_at: fire.claimed_at,
+        available_at: fire.claimed_at,
+        started_at: Some(fire.claimed_at),
+        finished_at: None,
+        attempt: 1,
+        max_attempts: 1,
+        recovery_attempts: 0,
+        node_id: fire.claimed_by,
+        epoch: 1,
+        hard_deadline_at: None,
+        error: None,
+        cancel_requested_at: None,
+        cancel_by: None,
+        cancel_reason: None,
+        context: json!({}),
+        is_recovery: false,
+        idempotency_key: format!("{}-{}", schedule.id, fire.scheduled_at.0 / 1_000),
+        retry_of: None,
+        changed: 0,
+    };
+    change(&mut row);
+    let attempt = task_run::Model {
+        run_id: row.id,
+        task: "main".to_owned(),
+        attempt: row.attempt,
+        state: task_run::State::Running,
+        node_id: row.node_id.unwrap(),
+        started_at: fire.claimed_at,
+        finished_at: None,
+        error: None,
+        output: None,
+    };
+    let tx = world.database.store.begin().await.unwrap();
+    let row = row.into_active_model().insert(&tx).await.unwrap();
+    attempt.into_active_model().insert(&tx).await.unwrap();
+    world.database.store.commit(tx).await.unwrap();
+    row
+}
+
+/// A schedule without a cursor: whatever happens to it is forged.
+pub(crate) async fn idle(
+    world: &World,
+    task: carillon::engine::Task,
+    change: impl FnOnce(&mut schedule::Model),
+) -> schedule::Model {
+    let row = world.due_now(task, change).await;
+    let sql = "UPDATE schedule SET next_scheduled_at = NULL, next_fire_at = NULL WHERE id = $1";
+    world.write(sql, [row.id.into()]).await;
+    row
+}
+
+/// A node that is alive, and does nothing.
+pub(crate) async fn node(world: &World) -> Uuid {
+    let id = Uuid::now_v7();
+    let joining = Joining {
+        id,
+        name: "other".to_owned(),
+        version: "1".to_owned(),
+        zone_data: "1".to_owned(),
+        capacity: 1,
+    };
+    world.database.store.join(&joining).await.unwrap();
+    id
+}

@@ -1,0 +1,139 @@
+//! When a schedule should have fired, worked out the slow way: walk the wall clock minute by
+//! minute, ask chrono-tz what each reading means, and apply the written rule. Nothing here knows
+//! the calculator.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono_tz::Tz;
+use entity::{
+    fire::Kind,
+    schedule::{DstGap, DstOverlap},
+};
+
+/// What a schedule says, as far as the oracle needs to know.
+pub(super) struct Timing<'a> {
+    pub(super) expressions: Vec<&'a str>,
+    pub(super) zone: Tz,
+    pub(super) gap: DstGap,
+    pub(super) overlap: DstOverlap,
+    pub(super) anchor: DateTime<Utc>,
+}
+
+/// The fires in `(after, until]`.
+pub(super) fn fires(
+    timing: &Timing<'_>,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> BTreeMap<DateTime<Utc>, Kind> {
+    let mut fires = BTreeMap::new();
+    for expression in &timing.expressions {
+        match expression.strip_prefix("@every ") {
+            Some(interval) => elapsed(timing, interval, until, &mut fires),
+            None => walk(timing, expression, after, until, &mut fires),
+        }
+    }
+    fires.retain(|at, _| after < *at && *at <= until);
+    fires
+}
+
+fn elapsed(
+    timing: &Timing<'_>,
+    interval: &str,
+    until: DateTime<Utc>,
+    fires: &mut BTreeMap<DateTime<Utc>, Kind>,
+) {
+    let (number, unit) = interval.split_at(interval.len() - 1);
+    let hours = number.parse::<i64>().unwrap() * if unit == "d" { 24 } else { 1 };
+    let mut at = timing.anchor + TimeDelta::hours(hours);
+    while at <= until {
+        let local = at.with_timezone(&timing.zone).naive_local();
+        let kind = match timing.zone.from_local_datetime(&local) {
+            LocalResult::Ambiguous(first, _) if first == at => Kind::FirstOfTwo,
+            LocalResult::Ambiguous(..) => Kind::SecondOfTwo,
+            LocalResult::Single(_) | LocalResult::None => Kind::Normal,
+        };
+        fires.insert(at, kind);
+        at += TimeDelta::hours(hours);
+    }
+}
+
+fn walk(
+    timing: &Timing<'_>,
+    expression: &str,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+    fires: &mut BTreeMap<DateTime<Utc>, Kind>,
+) {
+    let fields = fields(expression);
+    let wildcard = fields[..2].iter().any(|field| field.starts_with('*'));
+    let day = TimeDelta::days(1);
+    let mut civil = (after - day).with_timezone(&timing.zone).naive_local();
+    civil = civil.with_second(0).unwrap();
+    let last = (until + day).with_timezone(&timing.zone).naive_local();
+    while civil <= last {
+        if matches(&fields, civil) {
+            match timing.zone.from_local_datetime(&civil) {
+                LocalResult::Single(at) => {
+                    fires.insert(at.to_utc(), Kind::Normal);
+                }
+                LocalResult::Ambiguous(first, second) => {
+                    if wildcard || timing.overlap != DstOverlap::Last {
+                        fires.insert(first.to_utc(), Kind::FirstOfTwo);
+                    }
+                    if wildcard || timing.overlap != DstOverlap::First {
+                        fires.insert(second.to_utc(), Kind::SecondOfTwo);
+                    }
+                }
+                LocalResult::None if !wildcard && timing.gap == DstGap::Shift => {
+                    // A regular fire at that instant is the same fire.
+                    fires.entry(end_of_gap(timing.zone, civil)).or_insert(Kind::Shifted);
+                }
+                LocalResult::None => {}
+            }
+        }
+        civil += TimeDelta::minutes(1);
+    }
+}
+
+fn end_of_gap(zone: Tz, mut civil: NaiveDateTime) -> DateTime<Utc> {
+    loop {
+        civil += TimeDelta::minutes(1);
+        if let Some(at) = zone.from_local_datetime(&civil).earliest() {
+            return at.to_utc();
+        }
+    }
+}
+
+/// Minute, hour, day of month, month, day of week.
+fn fields(expression: &str) -> Vec<&str> {
+    let expression = if expression == "@daily" { "0 0 * * *" } else { expression };
+    let fields: Vec<&str> = expression.split(' ').collect();
+    match fields.as_slice() {
+        ["0", minutely @ ..] if minutely.len() == 5 => minutely.to_vec(),
+        _ => fields,
+    }
+}
+
+fn matches(fields: &[&str], civil: NaiveDateTime) -> bool {
+    let weekday = civil.weekday().num_days_from_sunday();
+    field(fields[0], civil.minute())
+        && field(fields[1], civil.hour())
+        && field(fields[2], civil.day())
+        && field(fields[3], civil.month())
+        && field(fields[4], weekday)
+}
+
+/// Whether a field names `value`: `*`, `*/n`, numbers, ranges and lists of these.
+fn field(text: &str, value: u32) -> bool {
+    text.split(',').any(|item| {
+        let (range, step) = item.split_once('/').unwrap_or((item, "1"));
+        let step: u32 = step.parse().unwrap();
+        let (from, to) = match (range, range.split_once('-')) {
+            ("*", _) => (0, u32::MAX),
+            (_, Some((from, to))) => (from.parse().unwrap(), to.parse().unwrap()),
+            (_, None) => (range.parse().unwrap(), range.parse().unwrap()),
+        };
+        (from..=to).contains(&value) && (value - from).is_multiple_of(step)
+    })
+}

@@ -1,0 +1,90 @@
+//! A receiver of requests that answers when the test says so: a run that is sent here is alive for
+//! as long as the test likes.
+
+use std::time::Duration;
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+};
+use carillon::{
+    engine::Task,
+    target::{Http, Target},
+};
+use serde_json::Value;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+};
+
+use super::world::task;
+
+/// The receiver. It goes away with the test's runtime.
+pub(crate) struct Gate {
+    url: String,
+    arrivals: mpsc::UnboundedReceiver<Arrival>,
+}
+
+/// A request that waits for its answer.
+pub(crate) struct Arrival {
+    /// The `Idempotency-Key`.
+    pub(crate) key: String,
+    /// What the request says: `run_id`, `attempt`, `context`.
+    pub(crate) body: Value,
+    answer: oneshot::Sender<StatusCode>,
+}
+
+type Arrivals = mpsc::UnboundedSender<Arrival>;
+
+impl Gate {
+    /// Begins to listen.
+    pub(crate) async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (arrived, arrivals) = mpsc::unbounded_channel();
+        let router = Router::new().fallback(receive).with_state(arrived);
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, arrivals }
+    }
+
+    /// A task that sends its request here and has a week for it.
+    pub(crate) fn task(&self) -> Task {
+        let target = Target::Http(Http::post(self.url.clone()));
+        Task { timeout_ms: 7 * 86_400_000, ..task(target) }
+    }
+
+    /// The next request.
+    pub(crate) async fn arrival(&mut self) -> Arrival {
+        let arrival = tokio::time::timeout(Duration::from_secs(20), self.arrivals.recv());
+        arrival.await.expect("a request in time").unwrap()
+    }
+
+    /// Whether a request waits here that the test has not looked at.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.arrivals.is_empty()
+    }
+}
+
+impl Arrival {
+    /// Answers. A caller that hung up meanwhile does not hear it.
+    pub(crate) fn answer(self, status: u16) {
+        let _ = self.answer.send(StatusCode::from_u16(status).unwrap());
+    }
+
+    /// Which attempt it is.
+    pub(crate) fn attempt(&self) -> i64 {
+        self.body["attempt"].as_i64().unwrap()
+    }
+}
+
+async fn receive(
+    State(arrivals): State<Arrivals>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> StatusCode {
+    let key = headers["idempotency-key"].to_str().unwrap().to_owned();
+    let (answer, answered) = oneshot::channel();
+    let _ = arrivals.send(Arrival { key, body, answer });
+    answered.await.unwrap_or(StatusCode::GONE)
+}

@@ -1,0 +1,73 @@
+//! Between claim and hand-off the world may change: nothing runs on stale knowledge.
+
+use std::time::Duration;
+
+use entity::{
+    fire::{Reason, Verdict},
+    schedule,
+};
+
+use super::{
+    forge,
+    world::{World, noop},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_schedule_that_changed_between_claim_and_handoff_does_not_run,
+    two_planners_on_one_database_fire_each_instant_once,
+);
+
+/// Intents that nobody owns yet are what a claim leaves for later: the planner hands them over.
+async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database: TestDatabase) {
+    let world = World::new(database).await;
+    let cases: [(fn(&mut schedule::Model), Reason); 4] = [
+        (|row| row.version = 2, Reason::StaleVersion),
+        (|row| row.enabled = false, Reason::Disabled),
+        (|row| row.deleted_at = Some(row.created_at), Reason::Deleted),
+        (|row| row.start_deadline_ms = Some(10), Reason::Deadline),
+    ];
+    let mut expected = Vec::new();
+    for (change, reason) in cases {
+        let schedule = forge::idle(&world, noop(), change).await;
+        forge::intent(&world, &schedule, |fire| fire.claimed_by = None).await;
+        expected.push((schedule.id, reason));
+    }
+    let as_it_was = forge::idle(&world, noop(), |_| {}).await;
+    forge::intent(&world, &as_it_was, |fire| fire.claimed_by = None).await;
+
+    let engine = world.engine().await;
+    for (schedule, reason) in expected {
+        let fire = world.decided(schedule, 1).await.remove(0);
+        assert_eq!((fire.verdict, fire.reason), (Verdict::Skipped, reason));
+        assert!(world.runs(schedule).await.is_empty());
+    }
+    world.settled_run(as_it_was.id).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    let mut schedules = Vec::new();
+    for _ in 0..20 {
+        schedules.push(world.schedule("* * * * * *", noop(), |_| {}).await.id);
+    }
+    let one = world.engine().await;
+    world.settings.node_name = "other".to_owned();
+    let other = world.engine().await;
+    for schedule in &schedules {
+        world.settled(*schedule, 3).await;
+    }
+    one.shutdown(Duration::from_secs(5)).await.unwrap();
+    other.shutdown(Duration::from_secs(5)).await.unwrap();
+    for schedule in schedules {
+        let ledger = world.ledger(schedule).await;
+        for pair in ledger.windows(2) {
+            assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
+        }
+        assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started), "{ledger:#?}");
+        for run in world.runs(schedule).await {
+            assert_eq!(world.attempts(run.id).await.len(), 1);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Recovery gives up at its limits, and says so in the ledger.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use entity::{
+    fire::{self, Reason, Verdict},
+    run, schedule, task_run,
+};
+
+use super::{
+    forge,
+    world::{World, at, noop},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_lost_intent_is_abandoned_at_the_limits,
+    an_orphaned_run_is_abandoned_at_the_limits,
+    an_orphaned_run_that_was_to_be_cancelled_is_cancelled,
+);
+
+type ChangeSchedule = fn(&mut schedule::Model);
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn paused(row: &mut schedule::Model) {
+    row.enabled = false;
+}
+
+fn deleted(row: &mut schedule::Model) {
+    row.deleted_at = Some(row.created_at);
+}
+
+fn edited(row: &mut schedule::Model) {
+    row.version = 2;
+}
+
+fn as_it_is(_: &mut schedule::Model) {}
+
+async fn a_lost_intent_is_abandoned_at_the_limits(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let long_ago = (at(NOW) - TimeDelta::hours(25)).into();
+    type Change = Box<dyn Fn(&mut fire::Model)>;
+    let same: fn() -> Change = || Box::new(|_| {});
+    let cases: Vec<(ChangeSchedule, Change, Reason)> = vec![
+        (paused, same(), Reason::Disabled),
+        (deleted, same(), Reason::Deleted),
+        (edited, same(), Reason::StaleVersion),
+        (as_it_is, Box::new(|fire| fire.recovery_attempts = 3), Reason::AttemptsExhausted),
+        (as_it_is, Box::new(move |fire| fire.scheduled_at = long_ago), Reason::TooOld),
+    ];
+    let mut expected = Vec::new();
+    for (change, change_fire, reason) in cases {
+        let schedule = forge::idle(&world, noop(), change).await;
+        forge::intent(&world, &schedule, change_fire).await;
+        expected.push((schedule.id, reason));
+    }
+    // The third try is still made.
+    let last_try = forge::idle(&world, noop(), |_| {}).await;
+    forge::intent(&world, &last_try, |fire| fire.recovery_attempts = 2).await;
+
+    let engine = world.engine().await;
+    for (schedule, reason) in expected {
+        let fire = world.decided(schedule, 1).await.remove(0);
+        assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, reason));
+        assert!(world.runs(schedule).await.is_empty());
+    }
+    let run = world.settled_run(last_try.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn an_orphaned_run_is_abandoned_at_the_limits(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let long_ago = (at(NOW) - TimeDelta::hours(25)).into();
+    type Change = Box<dyn Fn(&mut run::Model)>;
+    let same: fn() -> Change = || Box::new(|_| {});
+    let cases: Vec<(ChangeSchedule, Change, Reason)> = vec![
+        (paused, same(), Reason::Disabled),
+        (deleted, same(), Reason::Deleted),
+        (as_it_is, Box::new(|run| run.recovery_attempts = 3), Reason::AttemptsExhausted),
+        (as_it_is, Box::new(move |run| run.created_at = long_ago), Reason::TooOld),
+    ];
+    let mut expected = Vec::new();
+    for (change, change_run, reason) in cases {
+        let schedule = forge::idle(&world, noop(), change).await;
+        let run = forge::orphan(&world, &schedule, change_run).await;
+        expected.push((schedule.id, run.id, reason));
+    }
+    let last_try = forge::idle(&world, noop(), |_| {}).await;
+    forge::orphan(&world, &last_try, |run| run.recovery_attempts = 2).await;
+
+    let engine = world.engine().await;
+    for (schedule, id, reason) in expected {
+        let run = world.run_is(id, run::State::Failed).await;
+        assert!(run.error.unwrap().contains("died"));
+        assert!(run.finished_at.is_some());
+        let fire = world.ledger(schedule).await.remove(0);
+        assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, reason));
+        assert!(fire.detail.unwrap().contains(&id.to_string()));
+        let states: Vec<_> = world.attempts(id).await.iter().map(|row| row.state).collect();
+        assert_eq!(states, [task_run::State::Lost]);
+    }
+    let run = world.settled_run(last_try.id).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 2));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn an_orphaned_run_that_was_to_be_cancelled_is_cancelled(database: TestDatabase) {
+    let world = World::new(database).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let run = forge::orphan(&world, &schedule, |run| {
+        run.cancel_requested_at = Some(run.created_at);
+    })
+    .await;
+    let engine = world.engine().await;
+    let run = world.run_is(run.id, run::State::Cancelled).await;
+    assert_eq!((run.attempt, run.recovery_attempts), (1, 0));
+    assert_eq!(world.ledger(schedule.id).await[0].verdict, Verdict::Started);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}

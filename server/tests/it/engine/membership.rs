@@ -1,0 +1,95 @@
+//! The lives of a node.
+
+use std::time::Duration;
+
+use entity::{node, run, task_run};
+use sea_orm::EntityTrait;
+use uuid::Uuid;
+
+use super::{
+    gate::Gate,
+    world::{World, at},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life,
+    a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
+    a_node_that_shuts_down_leaves,
+);
+
+async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
+    database: TestDatabase,
+) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let mut gate = Gate::open().await;
+    let schedule = world.due_now(gate.task(), |_| {}).await;
+    let engine = world.engine().await;
+    let first = gate.arrival().await;
+    let old = engine.status().await.node_id;
+    let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
+    world.write(sql, [old.into()]).await;
+
+    clock.advance(world.settings.heartbeat_interval);
+    world
+        .until("the node has a new life", async || {
+            let now = engine.status().await.node_id;
+            (now != old).then_some(())
+        })
+        .await;
+    // Recovery may have looked before the node had its new life: then it looks again.
+    let mut rounds = engine.recovery_reports();
+    while !gate.has_more() {
+        rounds.mark_unchanged();
+        clock.advance(world.settings.recovery_interval);
+        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        round.await.expect("recovery looks").unwrap();
+    }
+    let second = gate.arrival().await;
+    assert_eq!(second.attempt(), 2);
+    first.answer(500);
+    second.answer(200);
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    let attempts = world.attempts(run.id).await;
+    let states: Vec<_> = attempts.iter().map(|row| row.state).collect();
+    assert_eq!(states, [task_run::State::Lost, task_run::State::Succeeded]);
+
+    let node = engine.status().await.node_id;
+    assert_ne!(node, old);
+    let node = life(&world, node).await;
+    assert_eq!((node.state, node.incarnation), (node::State::Alive, 2));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A machine that was suspended, or whose clock was stepped: recovery may look before the
+/// heartbeat does.
+async fn a_node_that_slept_through_its_expiry_does_not_declare_itself_dead(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let engine = world.engine().await;
+    let node = engine.status().await.node_id;
+    let mut rounds = engine.recovery_reports();
+    for _ in 0..20 {
+        rounds.mark_unchanged();
+        clock.advance(world.settings.heartbeat_expiry * 2);
+        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        round.await.expect("recovery looks").unwrap();
+        assert_eq!(rounds.borrow().1.expired_nodes, 0);
+    }
+    assert_eq!(engine.status().await.node_id, node);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_node_that_shuts_down_leaves(database: TestDatabase) {
+    let world = World::new(database).await;
+    let engine = world.engine().await;
+    let node = engine.status().await.node_id;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let node = life(&world, node).await;
+    assert_eq!(node.state, node::State::Left);
+    assert!(node.ended_at.is_some());
+}
+
+async fn life(world: &World, node: Uuid) -> node::Model {
+    node::Entity::find_by_id(node).one(world.database.store.read()).await.unwrap().unwrap()
+}

@@ -1,0 +1,141 @@
+//! Pauses, and what becomes of the fires that fell into one.
+
+use std::time::Duration;
+
+use carillon::{clock::ManualClock, engine::accounting};
+use entity::{
+    fire::{Reason, Verdict},
+    run, schedule,
+};
+use timetable::misfire::CatchUp;
+
+use super::world::{World, at, ms, noop};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_paused_schedule_does_not_fire,
+    the_fires_of_a_pause_are_skipped_each_in_its_row,
+    a_long_pause_is_one_row_with_its_count,
+    the_latest_fire_of_a_pause_runs_if_it_is_asked_for,
+    all_fires_of_a_pause_run_if_it_is_asked_for,
+    a_pause_with_an_end_ends_by_itself,
+);
+
+/// An hourly schedule, paused since 06:30; it is 12:20.
+async fn paused(
+    database: TestDatabase,
+    expression: &str,
+    change: impl FnOnce(&mut schedule::Model),
+) -> (World, ManualClock, schedule::Model) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
+    let schedule = world
+        .schedule(expression, noop(), |row| {
+            row.enabled = false;
+            row.paused_reason = Some("maintenance".to_owned());
+            row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
+            row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
+            change(row);
+        })
+        .await;
+    (world, clock, schedule)
+}
+
+async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
+    let store = &world.database.store;
+    let timings = timetable::Cache::new(10);
+    let tx = store.begin().await.unwrap();
+    let now = world.clock.now();
+    accounting::resume(store, &timings, &tx, schedule.id, catch_up, now).await.unwrap();
+    store.commit(tx).await.unwrap();
+    world.signals.wake_planner();
+}
+
+/// Hour, verdict and reason of each row.
+async fn fates(world: &World, schedule: &schedule::Model) -> Vec<(i64, Verdict, Reason)> {
+    let ledger = world.ledger(schedule.id).await;
+    let hour = |at: i64| (at / 3_600_000) % 24;
+    ledger.iter().map(|fire| (hour(fire.scheduled_at.0), fire.verdict, fire.reason)).collect()
+}
+
+async fn a_paused_schedule_does_not_fire(database: TestDatabase) {
+    let (world, clock, schedule) = paused(database, "0 * * * *", |_| {}).await;
+    let witness = world.schedule("0 * * * *", noop(), |_| {}).await;
+    let engine = world.engine().await;
+    clock.set(at("2026-03-01T13:00:00Z"));
+    world.settled_run(witness.id).await;
+    assert!(world.ledger(schedule.id).await.is_empty());
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn the_fires_of_a_pause_are_skipped_each_in_its_row(database: TestDatabase) {
+    let (world, clock, schedule) = paused(database, "0 * * * *", |_| {}).await;
+    let engine = world.engine().await;
+    resume(&world, &schedule, CatchUp::Skip).await;
+    let skipped: Vec<_> = (7..=12).map(|hour| (hour, Verdict::Skipped, Reason::Paused)).collect();
+    assert_eq!(fates(&world, &schedule).await, skipped);
+    clock.set(at("2026-03-01T13:00:00Z"));
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.scheduled_at, ms("2026-03-01T13:00:00Z"));
+    assert_eq!(world.ledger(schedule.id).await.len(), 7);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_long_pause_is_one_row_with_its_count(database: TestDatabase) {
+    let (world, _clock, schedule) = paused(database, "* * * * *", |_| {}).await;
+    resume(&world, &schedule, CatchUp::Skip).await;
+    let ledger = world.ledger(schedule.id).await;
+    assert_eq!(ledger.len(), 1);
+    let fire = &ledger[0];
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Skipped, Reason::Paused));
+    assert_eq!(fire.scheduled_at, ms("2026-03-01T07:00:00Z"));
+    assert_eq!(fire.last_scheduled_at, ms("2026-03-01T12:20:00Z"));
+    assert_eq!(fire.count, 5 * 60 + 20 + 1);
+}
+
+async fn the_latest_fire_of_a_pause_runs_if_it_is_asked_for(database: TestDatabase) {
+    let (world, _clock, schedule) = paused(database, "0 * * * *", |_| {}).await;
+    let engine = world.engine().await;
+    resume(&world, &schedule, CatchUp::Latest).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.scheduled_at, ms("2026-03-01T12:00:00Z"));
+    let collapsed = (7..12).map(|hour| (hour, Verdict::Collapsed, Reason::Paused));
+    let expected: Vec<_> = collapsed.chain([(12, Verdict::Started, Reason::CaughtUp)]).collect();
+    assert_eq!(fates(&world, &schedule).await, expected);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn all_fires_of_a_pause_run_if_it_is_asked_for(database: TestDatabase) {
+    let allow = |row: &mut schedule::Model| row.overlap = schedule::Overlap::Allow;
+    let (world, _clock, schedule) = paused(database, "0 * * * *", allow).await;
+    let engine = world.engine().await;
+    resume(&world, &schedule, CatchUp::All).await;
+    let runs = world.settled(schedule.id, 6).await;
+    assert!(runs.iter().all(|run| run.state == run::State::Succeeded));
+    let ledger = world.ledger(schedule.id).await;
+    assert_eq!(ledger.len(), 6);
+    assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
+    let (world, clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T14:30:00Z"));
+    })
+    .await;
+    let engine = world.engine().await;
+    clock.set(at("2026-03-01T14:30:00Z"));
+    let row = world
+        .until("the schedule is enabled", async || {
+            use sea_orm::EntityTrait;
+            let row = schedule::Entity::find_by_id(schedule.id);
+            row.one(world.database.store.read()).await.unwrap().filter(|row| row.enabled)
+        })
+        .await;
+    assert_eq!((row.paused_until, row.paused_reason), (None, None));
+    let skipped: Vec<_> = (7..=14).map(|hour| (hour, Verdict::Skipped, Reason::Paused)).collect();
+    assert_eq!(fates(&world, &schedule).await, skipped);
+    clock.set(at("2026-03-01T15:00:00Z"));
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.scheduled_at, ms("2026-03-01T15:00:00Z"));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}

@@ -1,0 +1,158 @@
+//! Putting schedules into a world.
+
+use std::time::Duration;
+
+use carillon::engine::{Definition, Task};
+use chrono::TimeDelta;
+use entity::{Strings, schedule, workflow};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, EntityTrait, IntoActiveModel};
+use uuid::Uuid;
+
+use super::world::World;
+
+impl World {
+    /// Adds a schedule; `change` makes it other than the default, which is: UTC, enabled, due from
+    /// the clock's now on.
+    pub(crate) async fn schedule(
+        &self,
+        expression: &str,
+        task: Task,
+        change: impl FnOnce(&mut schedule::Model),
+    ) -> schedule::Model {
+        let workflow_id = self.workflow(task).await;
+        let mut row = self.row(expression, workflow_id);
+        change(&mut row);
+        if row.next_scheduled_at.is_none() {
+            let next = calculator(&row).next(self.clock.now()).unwrap();
+            row.next_scheduled_at = Some(next.at.into());
+        }
+        row.next_fire_at = row.next_scheduled_at;
+        let tx = self.database.store.begin().await.unwrap();
+        let row = row.into_active_model().insert(&tx).await.unwrap();
+        self.database.store.commit(tx).await.unwrap();
+        self.signals.wake_planner();
+        row
+    }
+
+    /// Adds `count` schedules of one workflow that are not due.
+    pub(crate) async fn schedules(&self, count: usize, expression: &str, task: Task) -> Vec<Uuid> {
+        let workflow_id = self.workflow(task).await;
+        let rows: Vec<_> = (0..count).map(|_| self.row(expression, workflow_id)).collect();
+        let ids = rows.iter().map(|row| row.id).collect();
+        let tx = self.database.store.begin().await.unwrap();
+        let rows = rows.into_iter().map(IntoActiveModel::into_active_model);
+        for some in rows.collect::<Vec<_>>().chunks(100) {
+            schedule::Entity::insert_many(some.to_vec()).exec(&tx).await.unwrap();
+        }
+        self.database.store.commit(tx).await.unwrap();
+        ids
+    }
+
+    fn row(&self, expression: &str, workflow_id: Uuid) -> schedule::Model {
+        let now = self.clock.now();
+        let id = Uuid::now_v7();
+        schedule::Model {
+            id,
+            namespace_id: self.namespace,
+            name: format!("schedule-{id}"),
+            note: String::new(),
+            tags: Strings::default(),
+            workflow_id,
+            version: 1,
+            expressions: Strings(vec![expression.to_owned()]),
+            zone: "UTC".to_owned(),
+            dst_gap: schedule::DstGap::Shift,
+            dst_overlap: schedule::DstOverlap::First,
+            anchor_at: now.into(),
+            start_at: None,
+            end_at: None,
+            jitter_ms: 0,
+            catch_up: schedule::CatchUp::Latest,
+            grace_ms: 300_000,
+            catch_up_max: 100,
+            catch_up_spacing_ms: 0,
+            catch_up_window_ms: 86_400_000,
+            overlap: schedule::Overlap::Skip,
+            start_deadline_ms: None,
+            context: serde_json::json!({}),
+            shard: 0,
+            enabled: true,
+            paused_reason: None,
+            paused_by: None,
+            paused_at: None,
+            paused_until: None,
+            next_scheduled_at: None,
+            next_fire_at: None,
+            last_fire_at: None,
+            module: None,
+            created_at: now.into(),
+            updated_at: now.into(),
+            deleted_at: None,
+            changed: 0,
+        }
+    }
+
+    /// Adds a schedule that fires once: now.
+    pub(crate) async fn due_now(
+        &self,
+        task: Task,
+        change: impl FnOnce(&mut schedule::Model),
+    ) -> schedule::Model {
+        let now = self.clock.now();
+        self.schedule("@every 1d", task, |row| {
+            row.anchor_at = (now - TimeDelta::days(1)).into();
+            row.end_at = Some((now + TimeDelta::hours(1)).into());
+            row.next_scheduled_at = Some(now.into());
+            change(row);
+        })
+        .await
+    }
+
+    async fn workflow(&self, task: Task) -> Uuid {
+        let id = Uuid::now_v7();
+        let now = self.clock.now().into();
+        let definition = serde_json::to_value(Definition::single(task)).unwrap();
+        let tx = self.database.store.begin().await.unwrap();
+        workflow::Model {
+            id,
+            namespace_id: self.namespace,
+            name: format!("workflow-{id}"),
+            version: 1,
+            module: None,
+            created_at: now,
+            updated_at: now,
+            deleted_at: None,
+        }
+        .into_active_model()
+        .insert(&tx)
+        .await
+        .unwrap();
+        entity::workflow_version::ActiveModel {
+            workflow_id: Set(id),
+            version: Set(1),
+            definition: Set(definition),
+            created_by: Set("test".to_owned()),
+            created_at: Set(now),
+        }
+        .insert(&tx)
+        .await
+        .unwrap();
+        self.database.store.commit(tx).await.unwrap();
+        id
+    }
+}
+
+/// The row's timing, on defaults where the tests use them.
+fn calculator(row: &schedule::Model) -> timetable::Timetable {
+    timetable::Timetable::new(&timetable::Definition {
+        expressions: row.expressions.0.clone(),
+        zone: row.zone.clone(),
+        dst: timetable::DstPolicy::default(),
+        anchor: row.anchor_at.utc(),
+        start: None,
+        end: None,
+        jitter: Duration::ZERO,
+        seed: row.id.into_bytes(),
+    })
+    .unwrap()
+}
