@@ -98,7 +98,6 @@ impl Mutation {
 
     /// Runs it once, beside its timing: now, or as of an instant. `context` is laid over the
     /// schedule's, key by key.
-    #[expect(clippy::too_many_arguments, reason = "they are the mutation's")]
     async fn trigger_schedule(
         &self,
         cx: &Context<'_>,

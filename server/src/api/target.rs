@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_graphql::{SimpleObject, Union};
-use serde_json::Value;
 
 use crate::{
     engine::commands::secrets,
@@ -62,10 +61,9 @@ impl From<&target::Target> for Target {
                 method: word(&http.method),
                 url: http.url,
                 headers: pairs(&http.headers),
-                body: http.body.map(|body| match body {
-                    Value::String(text) => text,
-                    json => json.to_string(),
-                }),
+                body: http
+                    .body
+                    .map(|body| body.as_str().map_or_else(|| body.to_string(), str::to_owned)),
                 expected_status: http
                     .expected_status
                     .to_string()

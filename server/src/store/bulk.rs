@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use sea_orm::{DbBackend, Statement, Value};
+use sea_orm::{Statement, Value};
 use uuid::Uuid;
 
 use super::Dialect;
@@ -76,15 +76,12 @@ impl Bulk {
     /// There must be at least one row.
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let names = self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
-        let (rows, mut bound, mark) = match dialect.backend() {
-            DbBackend::Postgres => {
-                let (rows, bound) = self.arrays();
-                (rows, bound, '$')
-            }
-            _ => {
-                let (rows, bound) = self.values();
-                (rows, bound, '?')
-            }
+        let (rows, mut bound, mark) = if dialect.is_postgres() {
+            let (rows, bound) = self.arrays();
+            (rows, bound, '$')
+        } else {
+            let (rows, bound) = self.values();
+            (rows, bound, '?')
         };
         let mut text = format!("WITH v({names}) AS ({rows}) {sql}");
         for (index, value) in values.into_iter().enumerate() {
@@ -135,24 +132,21 @@ fn array_literal(values: &[Value]) -> String {
         if index > 0 {
             text.push(',');
         }
-        match value {
-            Value::Uuid(Some(id)) => {
-                let _ = write!(text, "{id}");
-            }
-            Value::BigInt(Some(number)) => {
-                let _ = write!(text, "{number}");
-            }
-            Value::String(Some(word)) => {
-                text.push('"');
-                for character in word.chars() {
-                    if matches!(character, '"' | '\\') {
-                        text.push('\\');
-                    }
-                    text.push(character);
+        if let Value::Uuid(Some(id)) = value {
+            let _ = write!(text, "{id}");
+        } else if let Value::BigInt(Some(number)) = value {
+            let _ = write!(text, "{number}");
+        } else if let Value::String(Some(word)) = value {
+            text.push('"');
+            for character in word.chars() {
+                if matches!(character, '"' | '\\') {
+                    text.push('\\');
                 }
-                text.push('"');
+                text.push(character);
             }
-            _ => text.push_str("NULL"),
+            text.push('"');
+        } else {
+            text.push_str("NULL");
         }
     }
     text.push('}');
@@ -161,6 +155,8 @@ fn array_literal(values: &[Value]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sea_orm::DbBackend;
+
     use super::*;
 
     fn bulk() -> Bulk {

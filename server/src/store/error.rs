@@ -102,19 +102,17 @@ impl StoreError {
     /// was not granted in time, a serialisation failure.
     pub fn is_transient(&self) -> bool {
         let Self::Database(error) = self else { return false };
-        match error {
-            DbErr::ConnectionAcquire(_) => true,
-            DbErr::Conn(runtime) | DbErr::Exec(runtime) | DbErr::Query(runtime) => match runtime {
-                RuntimeErr::SqlxError(error) => {
-                    let text = error.to_string();
-                    error.as_database_error().is_none()
-                        || ["deadlock", "serialize", "locked", "terminating", "shutting down"]
-                            .iter()
-                            .any(|word| text.contains(word))
-                }
-                RuntimeErr::Internal(_) => false,
-            },
-            _ => false,
+        if matches!(error, DbErr::ConnectionAcquire(_)) {
+            return true;
         }
+        let (DbErr::Conn(runtime) | DbErr::Exec(runtime) | DbErr::Query(runtime)) = error else {
+            return false;
+        };
+        let RuntimeErr::SqlxError(error) = runtime else { return false };
+        let text = error.to_string();
+        error.as_database_error().is_none()
+            || ["deadlock", "serialize", "locked", "terminating", "shutting down"]
+                .iter()
+                .any(|word| text.contains(word))
     }
 }

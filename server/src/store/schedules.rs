@@ -77,9 +77,10 @@ pub async fn insert<C: ConnectionTrait>(
     let mut columns = Vec::new();
     let mut values = Vec::new();
     for column in Column::iter() {
-        let value = match column {
-            Column::Changed => Some(Expr::cust(dialect.stamp("schedule"))),
-            _ => row.take(column).into_value().map(|value| column.save_as(Expr::val(value))),
+        let value = if matches!(column, Column::Changed) {
+            Some(Expr::cust(dialect.stamp("schedule")))
+        } else {
+            row.take(column).into_value().map(|value| column.save_as(Expr::val(value)))
         };
         if let Some(value) = value {
             columns.push(column);

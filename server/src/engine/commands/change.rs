@@ -51,11 +51,10 @@ fn fields(spec: &Spec) -> [(&'static str, Value); 17] {
 }
 
 fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    if value.is_null() {
+        return String::new();
     }
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn phrase(name: &str, old: &str, new: &str) -> String {

@@ -370,11 +370,9 @@ fn owned_by_people(row: &Model) -> Result<(), CommandError> {
 }
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
-    match error {
-        StoreError::Broken { constraint: Constraint::ScheduleName } => {
-            let help = "choose another name, or edit that one";
-            BadInput::new("name", name, "is the name of another schedule", help).into()
-        }
-        other => other.into(),
-    }
+    let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
+        return error.into();
+    };
+    let help = "choose another name, or edit that one";
+    BadInput::new("name", name, "is the name of another schedule", help).into()
 }

@@ -218,13 +218,11 @@ fn bad_definition(field: &str, problem: Problem) -> BadInput {
 }
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
-    match error {
-        StoreError::Broken { constraint: Constraint::WorkflowName } => {
-            let help = "choose another name";
-            BadInput::new("name", name, "is the name of another workflow", help).into()
-        }
-        other => other.into(),
-    }
+    let StoreError::Broken { constraint: Constraint::WorkflowName } = error else {
+        return error.into();
+    };
+    let help = "choose another name";
+    BadInput::new("name", name, "is the name of another workflow", help).into()
 }
 
 /// What a schedule's history says about its workflow.

@@ -121,13 +121,11 @@ fn contains(text: &str) -> Condition {
 
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
-    match order {
-        Order::Desc => Condition::any()
-            .add(folded().lt(name.as_str()))
-            .add(folded().eq(name.as_str()).and(id_column.lt(*id))),
-        _ => Condition::any()
-            .add(folded().gt(name.as_str()))
-            .add(folded().eq(name.as_str()).and(id_column.gt(*id))),
+    let same_name = folded().eq(name.as_str());
+    if matches!(order, Order::Desc) {
+        Condition::any().add(folded().lt(name.as_str())).add(same_name.and(id_column.lt(*id)))
+    } else {
+        Condition::any().add(folded().gt(name.as_str())).add(same_name.and(id_column.gt(*id)))
     }
 }
 

@@ -21,7 +21,8 @@ on_both!(
 /// Intents that nobody owns yet are what a claim leaves for later: the planner hands them over.
 async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database: TestDatabase) {
     let world = World::new(database).await;
-    let cases: [(fn(&mut schedule::Model), Reason); 4] = [
+    type Change = fn(&mut schedule::Model);
+    let cases: [(Change, Reason); 4] = [
         (|row| row.version = 2, Reason::StaleVersion),
         (|row| row.enabled = false, Reason::Disabled),
         (|row| row.deleted_at = Some(row.created_at), Reason::Deleted),

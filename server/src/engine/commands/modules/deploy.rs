@@ -282,8 +282,5 @@ fn owned(
 
 /// The same error, of a field inside `place` of the file.
 fn inside(error: CommandError, place: &str) -> CommandError {
-    match error {
-        CommandError::BadInput(bad) => bad.inside(place).into(),
-        other => other,
-    }
+    if let CommandError::BadInput(bad) = error { bad.inside(place).into() } else { error }
 }
