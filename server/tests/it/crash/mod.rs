@@ -61,25 +61,39 @@ async fn nothing_is_lost_or_doubled_when_the_server_is_killed(database: TestData
 }
 
 /// When to kill: once the storm has come so far, and then a little later.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Moment {
-    progress: usize,
+    when: When,
     later: Duration,
 }
 
-/// `count` moments of one storm, in their order.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    /// Some fires are claimed and not handed over.
+    HandingOver,
+    /// So many steps are done, of all fires together.
+    Progress(usize),
+}
+
+/// `count` moments of one storm, in their order. Every other storm is first hit between claim and
+/// hand-off: that takes a few milliseconds, and chance alone would seldom find it.
 fn moments(random: &mut StdRng, count: usize) -> Vec<Moment> {
     let mut progress: Vec<usize> =
-        (0..count).map(|_| random.random_range(0..=storm::PROGRESS)).collect();
+        (0..count).map(|_| random.random_range(0..storm::PROGRESS)).collect();
     progress.sort_unstable();
-    let later = |progress| Moment {
-        progress,
-        // From nothing, a storm takes a moment to rise: the start of the process is hit as well.
-        later: Duration::from_millis(
-            random.random_range(0..if progress < 100 { 1_500 } else { 20 }),
-        ),
-    };
-    progress.into_iter().map(later).collect()
+    let mut moments = Vec::with_capacity(count);
+    for (number, progress) in progress.into_iter().enumerate() {
+        // A storm takes a moment to rise: so the start of the process is hit as well.
+        let span = if progress < 100 { 1_500 } else { 20 };
+        let later = Duration::from_millis(random.random_range(0..span));
+        let handing_over = number == 0 && random.random_bool(0.5);
+        moments.push(if handing_over {
+            Moment { when: When::HandingOver, later: Duration::ZERO }
+        } else {
+            Moment { when: When::Progress(progress), later }
+        });
+    }
+    moments
 }
 
 async fn wait_for(
@@ -88,7 +102,14 @@ async fn wait_for(
     server: &mut Server,
     clock: &Clock,
 ) -> storm::Progress {
-    storm.reaches(moment.progress.min(storm::PROGRESS - 1), server, clock).await;
+    let come = |progress: storm::Progress| match moment.when {
+        When::HandingOver => progress.is_handing_over() || progress.sum() > storm::PROGRESS / 2,
+        When::Progress(sum) => progress.sum() >= sum,
+    };
+    let progress = storm.reaches(come, server, clock).await;
+    if moment.later.is_zero() {
+        return progress;
+    }
     clock.sleep(moment.later).await;
     storm.progress().await
 }

@@ -40,8 +40,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    fn sum(self) -> usize {
+    /// The steps done, of all fires together: up to [`PROGRESS`].
+    pub(super) fn sum(self) -> usize {
         self.claimed + self.handed_over + self.executed + self.settled
+    }
+
+    /// Whether some fires are claimed and have no run yet.
+    pub(super) fn is_handing_over(self) -> bool {
+        self.claimed > self.handed_over
     }
 }
 
@@ -104,21 +110,31 @@ impl Storm {
     }
 
     /// Waits until it has come so far. Another process writes the tables, so it has to be asked.
-    pub(super) async fn reaches(&self, progress: usize, server: &mut Server, clock: &Clock) {
+    pub(super) async fn reaches(
+        &self,
+        come: impl Fn(Progress) -> bool,
+        server: &mut Server,
+        clock: &Clock,
+    ) -> Progress {
         let waiting = async {
-            while self.progress().await.sum() < progress {
+            loop {
+                let progress = self.progress().await;
+                if come(progress) {
+                    return progress;
+                }
                 server.is_alive();
                 clock.sleep(Duration::from_millis(2)).await;
             }
         };
-        if tokio::time::timeout(Duration::from_secs(120), waiting).await.is_err() {
-            panic!("the storm came to a halt at {:?}", self.progress().await);
+        match tokio::time::timeout(Duration::from_secs(120), waiting).await {
+            Ok(progress) => progress,
+            Err(_) => panic!("the storm came to a halt at {:?}", self.progress().await),
         }
     }
 
     /// Waits until every fire has its verdict and every run has settled.
     pub(super) async fn drained(&self, server: &mut Server, clock: &Clock) {
-        self.reaches(PROGRESS, server, clock).await;
+        self.reaches(|progress| progress.sum() == PROGRESS, server, clock).await;
     }
 
     /// What the handlers of this storm wrote.
