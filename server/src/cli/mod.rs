@@ -9,7 +9,7 @@
 //! those that talk to a running server over GraphQL (`apply`, `trigger`, `runs`) or ask how it is
 //! (`healthcheck`).
 //!
-//! - `error`: [`CliError`] and the exit codes
+//! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
 //! - `flags`: settings as flags
 //! - `offline`: the database without a server

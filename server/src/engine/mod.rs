@@ -5,14 +5,14 @@
 //! service is `run_once(now) -> Report` inside one shared loop, woken by signal or by timer. A
 //! wake-up carries no data: what to do is always read afresh from the tables, so a lost wake-up
 //! costs time and a doubled one nothing. What is decided is decided by pure functions (in the
-//! `timetable` crate and in [`settle`], [`handoff`], [`planner`]); what is written is written by
+//! `timetable` crate and in `settle`, `handoff`, `planner`); what is written is written by
 //! the store. The room knows nothing of GraphQL, HTTP or sessions.
 //!
-//! A fire's life: [`planner`] claims it (phase 1), [`handoff`] makes it a run (phase 2),
-//! [`attempt`] carries it out, [`settler`] writes how it ended; [`dispatcher`] takes runs that
-//! wait for room or for their next attempt; [`recovery`] finds what a dead process left;
-//! [`membership`] says who is alive; [`accounting`] closes the ledger's gap after a pause.
-//! [`commands`] is the write side for people and tools; [`people`] says who they are.
+//! A fire's life: `planner` claims it (phase 1), `handoff` makes it a run (phase 2),
+//! `attempt` carries it out, `settler` writes how it ended; `dispatcher` takes runs that
+//! wait for room or for their next attempt; `recovery` finds what a dead process left;
+//! `membership` says who is alive; `accounting` closes the ledger's gap after a pause.
+//! `commands` is the write side for people and tools; `people` says who they are.
 
 pub mod accounting;
 mod attempt;

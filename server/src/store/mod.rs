@@ -4,8 +4,8 @@
 //! fail, the answer says so instead of an error. The room knows rows and nothing of why they
 //! change: what to write is decided by the engine, read by the API.
 //!
-//! One statement text serves SQLite and PostgreSQL. What differs stands in [`dialect`] (the
-//! database's clock, row locks, the change feed's horizon) and in [`bulk`] (how a batch of rows
+//! One statement text serves SQLite and PostgreSQL. What differs stands in `dialect` (the
+//! database's clock, row locks, the change feed's horizon) and in `bulk` (how a batch of rows
 //! becomes a table `v` inside a statement), and nowhere else.
 //!
 //! Writing goes through [`Store::begin`]. SQLite has one writer: its transactions are

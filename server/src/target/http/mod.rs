@@ -1,6 +1,6 @@
 //! Requests over HTTP.
 //!
-//! A definition is read once into a [`Prepared`] request, by the same code when it is saved and
+//! A definition is read once into a `Prepared` request, by the same code when it is saved and
 //! when it is sent: what was accepted can be sent. One client serves all requests; it resolves
 //! names through the egress guard, uses no proxy and follows no redirect by itself. Redirects are
 //! followed here, since each hop must be judged again and must not carry secrets to a stranger.
