@@ -25,7 +25,7 @@ WASM := -p frontend --target wasm32-unknown-unknown $(LOCKED)
 DEV_BINARY := $(TARGET)/debug/carillon
 RELEASE_BINARY := $(TARGET)/release/carillon
 CONSOLE_SOURCES := $(shell find frontend assets -type f 2>/dev/null) \
-	Trunk.toml Cargo.toml Cargo.lock server/schema.graphql
+	Trunk.toml .cargo/config.toml Cargo.toml Cargo.lock server/schema.graphql
 
 .PHONY: help
 help: ## List the commands
