@@ -13,7 +13,7 @@
 //! - `error`: why a command was refused
 //! - `check`: the small rules that many inputs share
 //! - `spec`: a schedule's definition, wherever it came from
-//! - `schedules`: create, update, delete
+//! - `schedules`: create, update, delete; `writing`: the rows that these and modules write
 //! - `pause`: pause, resume
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
@@ -38,6 +38,7 @@ mod schedules;
 pub(crate) mod secrets;
 mod spec;
 mod workflows;
+mod writing;
 
 use std::sync::Arc;
 

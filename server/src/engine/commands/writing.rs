@@ -1,0 +1,228 @@
+//! A schedule's rows, written inside somebody's transaction: the definition, its history and the
+//! audit log together. By hand or by a module, it goes this way.
+
+use chrono::SubsecRound;
+use entity::{Timestamp, schedule::Model, schedule_version};
+use sea_orm::{DatabaseTransaction, Set};
+use timetable::{Timetable, misfire::CatchUp};
+use uuid::Uuid;
+
+use super::{
+    BadInput, CommandError, Commands, NewSchedule, Saved, Viewer, Work,
+    audit::Entry,
+    change, cursor,
+    schedules::stale,
+    spec::Spec,
+    workflows::{Resolved, reference},
+};
+use crate::{
+    engine::{accounting, core::new_id},
+    store::{Constraint, StoreError, schedules},
+};
+
+impl Commands {
+    pub(super) async fn create_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        namespace: Uuid,
+        new: NewSchedule,
+        module: Option<&str>,
+    ) -> Result<Saved, CommandError> {
+        let NewSchedule { spec, work, paused, .. } = new;
+        spec.check()?;
+        let now = self.clock.now();
+        let id = new_id(now);
+        let anchor = now.trunc_subsecs(0);
+        let timetable = self.timetable(&spec, id, anchor)?;
+        let resolved = self.resolve(tx, who, namespace, (&spec.name, None), work).await?;
+
+        let mut row = spec.columns();
+        row.id = Set(id);
+        row.namespace_id = Set(namespace);
+        row.workflow_id = Set(resolved.id);
+        row.version = Set(1);
+        row.anchor_at = Set(anchor.into());
+        row.shard = Set(cursor::shard(id));
+        row.enabled = Set(!paused);
+        row.module = Set(module.map(str::to_owned));
+        row.created_at = Set(now.into());
+        row.updated_at = Set(now.into());
+        if paused {
+            row.paused_reason = Set(Some("made paused".to_owned()));
+            row.paused_by = Set(Some(who.name.clone()));
+            row.paused_at = Set(Some(now.into()));
+        }
+        cursor::Cursor::from_now(&timetable, now).fill(&mut row);
+        let added = schedules::insert(tx, self.store.dialect(), row).await;
+        added.map_err(|error| name_taken(error, &spec.name))?;
+        self.keep_version(tx, who, id, 1, &spec, &resolved, "made").await?;
+        let entry = Entry {
+            action: "schedule.create",
+            namespace: Some(namespace),
+            subject_id: Some(id),
+            subject: &spec.name,
+            after: Some(snapshot(&spec, &resolved)),
+            ..Entry::default()
+        };
+        self.audit(tx, who, entry).await?;
+        Ok(Saved { id, warnings: cursor::warnings(&timetable, now) })
+    }
+
+    /// Writes `spec` over the schedule, and says in words what changed; nothing is written if
+    /// nothing did.
+    pub(super) async fn update_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        spec: &Spec,
+        work: Option<Work>,
+        reason: Option<&str>,
+    ) -> Result<(Saved, String), CommandError> {
+        spec.check()?;
+        let (before, now) = (Spec::of(row), self.clock.now());
+        let timetable = self.timetable(spec, row.id, row.anchor_at.utc())?;
+        let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
+        let current = self.current_workflow(tx, row).await?;
+        let resolved = match work {
+            Some(work) => {
+                let place = (&*spec.name, Some(row));
+                self.resolve(tx, who, row.namespace_id, place, work).await?
+            }
+            None => current.clone(),
+        };
+        let mut phrases = change::between(&before, spec);
+        phrases.extend(match resolved.change.clone() {
+            None if resolved.id != current.id => {
+                Some(format!("workflow: `{}` -> `{}`", current.name, resolved.name))
+            }
+            told => told,
+        });
+        if phrases.is_empty() {
+            return Ok((saved, String::new()));
+        }
+        let told = phrases.join("; ");
+
+        let version = row.version + 1;
+        let mut columns = spec.columns();
+        columns.workflow_id = Set(resolved.id);
+        columns.version = Set(version);
+        columns.updated_at = Set(now.into());
+        if before.timing != spec.timing {
+            if !row.enabled {
+                // What the old timing named during the pause is accounted for before the new one
+                // begins; the schedule stays paused.
+                accounting::resume(&self.store, &self.cache, tx, row.id, CatchUp::Skip, now)
+                    .await?;
+                columns.enabled = Set(false);
+                columns.paused_reason = Set(row.paused_reason.clone());
+                columns.paused_by = Set(row.paused_by.clone());
+                columns.paused_at = Set(row.paused_at);
+                columns.paused_until = Set(row.paused_until);
+            }
+            cursor::Cursor::from_now(&timetable, now).fill(&mut columns);
+        }
+        let dialect = self.store.dialect();
+        let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
+        if !written.map_err(|error| name_taken(error, &spec.name))? {
+            let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
+            return Err(stale(row.version, there));
+        }
+        self.keep_version(tx, who, row.id, version, spec, &resolved, &told).await?;
+        let entry = Entry {
+            action: "schedule.update",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &spec.name,
+            reason,
+            before: Some(snapshot(&before, &current)),
+            after: Some(snapshot(spec, &resolved)),
+        };
+        self.audit(tx, who, entry).await?;
+        Ok((saved, told))
+    }
+
+    pub(super) async fn delete_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        let now = Timestamp::from(self.clock.now());
+        schedules::delete(tx, self.store.dialect(), row.id, now).await?;
+        let current = self.current_workflow(tx, row).await?;
+        let entry = Entry {
+            action: "schedule.delete",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &row.name,
+            reason,
+            before: Some(snapshot(&Spec::of(row), &current)),
+            after: None,
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+
+    fn timetable(
+        &self,
+        spec: &Spec,
+        id: Uuid,
+        anchor: chrono::DateTime<chrono::Utc>,
+    ) -> Result<Timetable, CommandError> {
+        let definition = spec.timing.definition(id, anchor);
+        Ok(self.cache.timetable(&definition).map_err(BadInput::timing)?)
+    }
+
+    async fn current_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &Model,
+    ) -> Result<Resolved, CommandError> {
+        let found = crate::store::workflows::by_ids(tx, &[row.workflow_id]).await?;
+        let workflow = found.into_iter().next();
+        let workflow =
+            workflow.ok_or_else(|| CommandError::not_found("workflow", row.workflow_id))?;
+        let (name, version) = (workflow.name, workflow.version);
+        Ok(Resolved { id: row.workflow_id, name, version, change: None })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a row of the history has as many parts")]
+    async fn keep_version(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        id: Uuid,
+        version: i32,
+        spec: &Spec,
+        workflow: &Resolved,
+        told: &str,
+    ) -> Result<(), StoreError> {
+        let row = schedule_version::ActiveModel {
+            schedule_id: Set(id),
+            version: Set(version),
+            snapshot: Set(snapshot(spec, workflow)),
+            change: Set(told.to_owned()),
+            changed_by: Set(who.name.clone()),
+            changed_at: Set(self.clock.now().into()),
+        };
+        schedules::insert_version(tx, row).await
+    }
+}
+
+/// The definition as history and audit log keep it. It holds no secret: the target stands in the
+/// workflow.
+fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
+    let mut json = serde_json::json!(spec);
+    json["workflow"] = reference(workflow);
+    json
+}
+
+fn name_taken(error: StoreError, name: &str) -> CommandError {
+    let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
+        return error.into();
+    };
+    let help = "choose another name, or edit that one";
+    BadInput::new("name", name, "is the name of another schedule", help).into()
+}
