@@ -48,6 +48,7 @@ impl Files {
 }
 
 #[cfg(feature = "embed")]
+#[expect(unused_qualifications, reason = "the generated list of files spells its paths out")]
 fn embedded() -> Files {
     use memory_serve::CacheControl;
     // The console's own rule about caching replaces what is set here.
