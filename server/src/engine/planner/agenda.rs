@@ -18,12 +18,6 @@ pub(super) struct Agenda {
 const LOOKED_UP: u64 = 10_000;
 
 impl Agenda {
-    /// Adds instants that a claim has just written.
-    pub(super) fn note(&mut self, instants: impl IntoIterator<Item = Timestamp>) {
-        let Some(horizon) = self.horizon else { return };
-        self.instants.extend(instants.into_iter().filter(|at| *at <= horizon));
-    }
-
     /// Reads the tables again: a round happens only when an instant has come, something was
     /// changed or the horizon is near, so each of them deserves a look.
     pub(super) async fn refill(

@@ -35,8 +35,6 @@ pub(super) struct Claimed {
     pub(super) broken: usize,
     /// To be handed over now.
     pub(super) intents: Vec<Intent>,
-    /// When the claimed schedules are due next.
-    pub(super) next_instants: Vec<Timestamp>,
     /// A schedule had more due instants than one claim takes.
     pub(super) more_is_due: bool,
 }
@@ -81,7 +79,6 @@ pub(super) async fn claim_due(
         );
         let next_fire_at = plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into());
         claimed.more_is_due |= next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
-        claimed.next_instants.extend(next_fire_at);
         advances.push(Advance {
             schedule_id: schedule.id,
             next_scheduled_at: plan.next.as_ref().map(|fire| fire.at.into()),
@@ -103,8 +100,6 @@ pub(super) async fn claim_due(
             core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), count);
         } else if fire.claimed_by.is_some() {
             claimed.intents.push(intent(&fire, now));
-        } else {
-            claimed.next_instants.push(fire.due_at);
         }
     }
     Ok(claimed)

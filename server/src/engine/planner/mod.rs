@@ -108,7 +108,6 @@ impl Service for Planner {
             report.claimed += claimed.schedules;
             report.fires += claimed.fires;
             report.broken += claimed.broken;
-            self.agenda.note(claimed.next_instants);
             intents = claimed.intents;
             let is_last = (claimed.schedules as u64) < limit && !claimed.more_is_due;
             if is_last || handed_over.is_err() {
