@@ -40,12 +40,14 @@ run: release ## Build everything and serve it on http://127.0.0.1:8080 with a de
 
 .PHONY: release
 release: rust console ## Build the release binary with the console inside
+	@scripts/packages cc
 	@cargo build --release --bin carillon --features carillon/embed $(LOCKED)
 
 .PHONY: console
 console: dist/index.html ## Build the console into dist/, when something in it changed
 
 dist/index.html: $(CONSOLE_SOURCES) | rust
+	@scripts/packages cc
 	@scripts/console-tools
 	@cargo fetch $(LOCKED)
 	@trunk build --release --offline
@@ -70,6 +72,7 @@ test-rust: rust ## Run the tests of everything but the console, with a PostgreSQ
 
 .PHONY: test-console
 test-console: rust ## Run the console's unit tests
+	@scripts/packages cc
 	@cargo test -p frontend $(LOCKED) --quiet
 
 .PHONY: test-browser
