@@ -37,6 +37,8 @@ pub struct Model {
     pub created_at: Timestamp,
     /// Set when it may no longer sign in.
     pub disabled_at: Option<Timestamp>,
+    /// Sessions that began before are over.
+    pub sessions_from: Option<Timestamp>,
     /// Last sign-in.
     pub signed_in_at: Option<Timestamp>,
 }

@@ -28,6 +28,7 @@ impl MigrationTrait for Migration {
                     .col(string_len("role", 16))
                     .col(big_integer("created_at"))
                     .col(big_integer_null("disabled_at"))
+                    .col(big_integer_null("sessions_from"))
                     .col(big_integer_null("signed_in_at"))
                     .to_owned(),
             )

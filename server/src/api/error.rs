@@ -6,9 +6,10 @@ use std::sync::Arc;
 use async_graphql::{
     Response, ServerError,
     async_trait::async_trait,
-    extensions::{Extension, ExtensionContext, ExtensionFactory, NextRequest},
+    extensions::{Extension, ExtensionContext, ExtensionFactory, NextRequest, NextSubscribe},
 };
 use entity::user::Role;
+use futures::{StreamExt, stream::BoxStream};
 use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
@@ -135,6 +136,19 @@ impl Extension for Codes {
         let mut response = next.run(ctx).await;
         response.errors.iter_mut().for_each(complete);
         response
+    }
+
+    fn subscribe<'s>(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        stream: BoxStream<'s, Response>,
+        next: NextSubscribe<'_>,
+    ) -> BoxStream<'s, Response> {
+        let completed = |mut response: Response| {
+            response.errors.iter_mut().for_each(complete);
+            response
+        };
+        next.run(ctx, stream).map(completed).boxed()
     }
 }
 

@@ -1,9 +1,15 @@
 //! One statement for many rows: every hop from a list to one row goes through here.
 //!
-//! Nothing is cached, so one loader serves all requests and never shows an old row: keys that are
-//! asked for in the same moment share a statement, whoever asks.
+//! No row is cached, so one loader serves all requests and never shows an old one: keys that are
+//! asked for in the same moment share a statement, whoever asks. Only tallies are kept for some
+//! seconds: each is a sum over a day of the ledger, and a live list asks for it with every event.
 
-use std::{collections::HashMap, hash::Hash, sync::Arc};
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
@@ -23,11 +29,18 @@ use crate::{
 pub(crate) struct Rows {
     store: Store,
     clock: Clock,
+    tallies: Mutex<HashMap<Uuid, (Instant, tally::Tally)>>,
 }
+
+/// A tally is counted anew when it is so old.
+const TALLY_AGE: Duration = Duration::from_secs(15);
+/// So many are kept; then all are forgotten.
+const TALLIES: usize = 10_000;
 
 /// The loader that a schema holds.
 pub(super) fn loader(store: Store, clock: Clock) -> DataLoader<Rows> {
-    DataLoader::new(Rows { store, clock }, tokio::spawn).max_batch_size(500)
+    DataLoader::new(Rows { store, clock, tallies: Mutex::default() }, tokio::spawn)
+        .max_batch_size(500)
 }
 
 type Loaded<K, V> = Result<HashMap<K, V>, Arc<StoreError>>;
@@ -92,11 +105,9 @@ loaders! {
         let found = batches::live_runs(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().collect())
     };
-    /// A schedule's fires of the last 24 hours.
+    /// A schedule's fires of the last 24 hours, as of some seconds ago.
     DayTally -> tally::Tally, async |rows: &Rows, ids: Vec<Uuid>| {
-        let since = Timestamp::from(rows.clock.now() - TimeDelta::hours(24));
-        let found = tally::of_schedules(&rows.store, &ids, since).await?;
-        Found::Ok(found.into_iter().collect())
+        rows.tallies(ids).await
     };
     /// The attempts of a run.
     TaskRuns -> Vec<task_run::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -106,6 +117,34 @@ loaders! {
         }
         Found::Ok(attempts.into_iter().collect())
     };
+}
+
+impl Rows {
+    async fn tallies(&self, ids: Vec<Uuid>) -> Found<tally::Tally> {
+        let now = self.clock.instant();
+        let kept = || self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut found, mut missing) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            match kept().get(&id) {
+                Some((at, tally)) if now.duration_since(*at) < TALLY_AGE => {
+                    found.push((id, *tally));
+                }
+                Some(_) | None => missing.push(id),
+            }
+        }
+        let since = Timestamp::from(self.clock.now() - TimeDelta::hours(24));
+        let mut counted = tally::of_schedules(&self.store, &missing, since).await?;
+        let mut kept = kept();
+        if kept.len() + missing.len() > TALLIES {
+            kept.clear();
+        }
+        for id in missing {
+            let tally = counted.remove(&id).unwrap_or_default();
+            kept.insert(id, (now, tally));
+            found.push((id, tally));
+        }
+        Ok(found)
+    }
 }
 
 type Found<V> = Result<Vec<(Uuid, V)>, StoreError>;

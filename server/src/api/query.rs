@@ -57,6 +57,7 @@ impl Query {
     }
 
     /// By key, or by name.
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn schedule(
         &self,
         cx: &Context<'_>,
@@ -110,6 +111,7 @@ impl Query {
     }
 
     /// What is valid in a timing and likely not meant.
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn lint(
         &self,
         cx: &Context<'_>,
@@ -138,6 +140,7 @@ impl Query {
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }
 
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn workflow(
         &self,
         cx: &Context<'_>,
@@ -172,6 +175,7 @@ impl Query {
         Ok(connection(page, |row| row.id.simple().to_string(), Run))
     }
 
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
         cx.viewer()?;
         Ok(reads::runs::by_id(cx.store(), id).await?.map(Run))
@@ -214,17 +218,20 @@ impl Query {
     }
 
     /// The IANA zones that a schedule may name.
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn timezones(&self, cx: &Context<'_>) -> Result<Vec<&'static str>> {
         cx.viewer()?;
         Ok(timetable::zone_names().collect())
     }
 
     /// Whether all is well, in one namespace or in all.
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
         cx.viewer()?;
         Health::now(cx, namespace).await
     }
 
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn overview(
         &self,
         cx: &Context<'_>,
@@ -249,6 +256,10 @@ impl ScheduleTotal {
         Ok(reads::schedules::count(cx.store(), namespace, filter, 10_000).await?)
     }
 }
+
+/// What a field at the root costs at the least: a statement or a search of its own. Without it a
+/// request could ask the same a thousand times under a thousand names.
+const ROOT: usize = 100;
 
 /// The namespace of that name.
 pub(super) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {

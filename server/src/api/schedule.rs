@@ -131,13 +131,14 @@ impl Schedule {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0))
     }
 
-    /// Over the last 24 hours.
+    /// Over the last 24 hours; counted every 15 seconds at the most.
     async fn tally(&self, cx: &Context<'_>) -> Result<Tally> {
         Ok(cx.rows().load_one(DayTally(self.0.id)).await?.unwrap_or_default().into())
     }
 
     /// The definitions it has had, newest first.
-    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    // A statement for each schedule of a list.
+    #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
     async fn versions(
         &self,
         cx: &Context<'_>,

@@ -74,7 +74,7 @@ pub(crate) struct CommandTargetInput {
     program: Option<String>,
     args: Option<Vec<String>>,
     script: Option<String>,
-    /// On an update: absent keeps what is there, the mask `***` keeps a value.
+    /// All of it, on an update too; there the mask `***` keeps a value.
     environment: Option<Vec<HeaderInput>>,
     directory: Option<String>,
     user: Option<String>,

@@ -286,6 +286,7 @@ pub(crate) fn compile(
     like: Option<&schedule::Model>,
 ) -> std::result::Result<Timetable, BadInput> {
     let timing = commands::Timing::from(input);
+    timing.check()?;
     let (id, anchor) = match like {
         Some(row) => (row.id, row.anchor_at.utc()),
         None => (Uuid::nil(), chrono::SubsecRound::trunc_subsecs(cx.commands().clock.now(), 0)),

@@ -20,7 +20,7 @@ pub(super) struct Trigger {
     /// Where the name is looked for
     #[arg(long, default_value = "default")]
     namespace: String,
-    /// JSON object in place of the schedule's context
+    /// JSON object laid over the schedule's context, key by key
     #[arg(long, value_name = "JSON", value_parser = context)]
     context: Option<Value>,
     /// Run as if it were due at this instant

@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -18,6 +19,8 @@ pub struct Config {
     /// The address that browsers use, if it is another one: behind a proxy that speaks TLS it
     /// begins with `https://`, and cookies are marked for it.
     pub public_url: Option<String>,
+    /// Proxies whose `X-Forwarded-For` is believed: addresses with the length of their network.
+    pub trusted_proxies: Vec<IpNet>,
     /// Whether schedules may run programs on this machine.
     pub allow_commands: bool,
     /// How long running work may take to end after a request to stop.
@@ -147,6 +150,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             public_url: None,
+            trusted_proxies: Vec::new(),
             allow_commands: false,
             shutdown_grace: Span::seconds(30),
             database: Database::default(),

@@ -48,6 +48,9 @@ pub enum StoreError {
         /// The rule.
         constraint: Constraint,
     },
+    /// A text has a NUL character, which PostgreSQL cannot hold.
+    #[error("query the database: a text has a NUL character")]
+    Nul,
     /// Anything else that the driver reports.
     #[error("query the database: {0}")]
     Database(#[source] DbErr),
@@ -92,6 +95,13 @@ impl From<DbErr> for StoreError {
                     return Self::Broken { constraint };
                 }
             }
+        }
+        // SQLSTATE 22021 in a text, 22P05 in JSON.
+        let text = error.to_string();
+        if text.contains("invalid byte sequence for encoding \"UTF8\": 0x00")
+            || text.contains("\\u0000 cannot be converted to text")
+        {
+            return Self::Nul;
         }
         Self::Database(error)
     }

@@ -54,14 +54,17 @@ pub async fn set_password_hash<C: ConnectionTrait>(
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 
-/// From `at` on the user may not sign in; null: may again.
+/// From `at` on the user may not sign in, and what sessions there are have ended; null: may again.
 pub async fn set_disabled<C: ConnectionTrait>(
     tx: &C,
     id: Uuid,
     at: Option<Timestamp>,
 ) -> Result<bool, StoreError> {
     let at = at.map(|at| at.0);
-    let update = Entity::update_many().col_expr(Column::DisabledAt, Expr::value(at));
+    let mut update = Entity::update_many().col_expr(Column::DisabledAt, Expr::value(at));
+    if at.is_some() {
+        update = update.col_expr(Column::SessionsFrom, Expr::value(at));
+    }
     Ok(update.filter(Column::Id.eq(id)).exec(tx).await?.rows_affected > 0)
 }
 

@@ -138,6 +138,16 @@ pub async fn supersede<C: ConnectionTrait>(
     insert_version(tx, version).await
 }
 
+/// Gives the workflow another name; one that is taken is [`super::Constraint::WorkflowName`].
+pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
 /// Deletes the workflow, softly.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     Entity::update_many()

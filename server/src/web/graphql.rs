@@ -1,21 +1,16 @@
 //! The control plane's door: POST for queries and mutations, `graphql-transport-ws` for
 //! subscriptions, and GraphiQL for trying them out.
 
-use async_graphql::{Data, Request, http::ALL_WEBSOCKET_PROTOCOLS};
-use async_graphql_axum::{GraphQLProtocol, GraphQLResponse, GraphQLWebSocket};
+use async_graphql::{Request, http::ALL_WEBSOCKET_PROTOCOLS};
+use async_graphql_axum::{GraphQLProtocol, GraphQLResponse};
 use axum::{
     Extension, Json,
     extract::{State, WebSocketUpgrade, rejection::JsonRejection},
     http::header,
     response::{Html, IntoResponse, Response},
 };
-use serde::Deserialize;
 
-use super::{
-    Web,
-    auth::{Asking, from_token},
-    refusal::Refusal,
-};
+use super::{Web, auth::Asking, refusal::Refusal};
 
 /// A subscriber that sends more than this in one message is no client of ours.
 const MESSAGE: usize = 1024 * 1024;
@@ -37,40 +32,15 @@ pub(super) async fn execute(
     Ok(web.schema.execute(request).await.into())
 }
 
-/// What a client may send when it opens the socket.
-#[derive(Debug, Deserialize)]
-struct Init {
-    token: Option<String>,
-}
-
-/// Subscriptions. A client without a cookie sends its token in `connection_init`.
+/// Subscriptions, and whatever else a client likes to send over a socket.
 pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
     protocol: GraphQLProtocol,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let schema = web.schema.clone();
     let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
-    upgrade.on_upgrade(move |socket| async move {
-        let init = move |payload: serde_json::Value| async move {
-            let init: Option<Init> = serde_json::from_value(payload)?;
-            let viewer = match init.and_then(|init| init.token) {
-                Some(token) => {
-                    let found = from_token(&web, &token, asking.address).await;
-                    let found = found.map_err(|_| "the server could not look the token up")?;
-                    Some(found.ok_or("this token is unknown, expired or revoked")?)
-                }
-                None => asking.viewer,
-            };
-            let mut data = Data::default();
-            if let Some(viewer) = viewer {
-                data.insert(viewer);
-            }
-            Ok(data)
-        };
-        GraphQLWebSocket::new(socket, schema, protocol).on_connection_init(init).serve().await;
-    })
+    upgrade.on_upgrade(move |socket| super::socket::serve(socket, protocol, web, asking))
 }
 
 /// GraphiQL comes from a public network, so this one page may load from there.

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Query, State},
+    extract::{Query, State, rejection::QueryRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -45,8 +45,17 @@ pub(super) struct Narrow {
 }
 
 /// The schedules are kept: 200, or 503 with the issues.
-pub(super) async fn health(State(web): State<Web>, narrow: Query<Narrow>) -> Response {
-    let Query(narrow) = narrow;
+pub(super) async fn health(
+    State(web): State<Web>,
+    narrow: Result<Query<Narrow>, QueryRejection>,
+) -> Response {
+    let narrow = match narrow {
+        Ok(Query(narrow)) => narrow,
+        Err(rejection) => {
+            let text = format!("{}; 'tag' and 'namespace' narrow it", rejection.body_text());
+            return Refusal::new(StatusCode::BAD_REQUEST, text).into_response();
+        }
+    };
     match examine(&web, narrow).await {
         Ok(checks) => {
             let healthy = checks.iter().all(|check| check.healthy);
@@ -59,6 +68,9 @@ pub(super) async fn health(State(web): State<Web>, narrow: Query<Narrow>) -> Res
 
 async fn examine(web: &Web, narrow: Narrow) -> Result<Vec<Check>, Refusal> {
     let unreachable = |error: StoreError| {
+        if matches!(error, StoreError::Nul) {
+            return Refusal::new(StatusCode::BAD_REQUEST, "a value has a NUL character; remove it");
+        }
         tracing::error!(%error, "failed to judge the health");
         let text = "the database does not answer";
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)

@@ -9,7 +9,8 @@
 //! - `auth`: sign-in, sessions, bearer tokens, the limit on guessing
 //! - `same_origin`: no orders from other sites
 //! - `headers`: what every answer carries
-//! - `graphql`: queries, mutations, subscriptions, and GraphiQL
+//! - `graphql`: queries and mutations, the way to a socket, and GraphiQL
+//! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them
 //! - `health`, `metrics`: for those who watch us
 //! - `console`: the single-page app, embedded or from a folder
 //! - `refusal`: errors as JSON
@@ -26,6 +27,7 @@ mod metrics;
 mod refusal;
 mod router;
 mod same_origin;
+mod socket;
 mod state;
 
 pub use auth::{Limiter, SessionStore};

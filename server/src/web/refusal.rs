@@ -32,6 +32,11 @@ impl Refusal {
     /// Our fault: the caller learns that, the log learns what.
     pub(super) fn internal(error: &dyn std::error::Error) -> Self {
         tracing::error!(%error, "failed to answer a request");
+        Self::defect()
+    }
+
+    /// The same for a panic, which has been logged where it happened.
+    pub(super) fn defect() -> Self {
         let text = "the server could not answer; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
     }

@@ -1,18 +1,21 @@
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request},
     http::StatusCode,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tower_http::{timeout::TimeoutLayer, trace::TraceLayer};
+use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, auth, auth::SessionStore, console, graphql, headers, health, metrics, same_origin,
+    Web, auth, auth::SessionStore, console, graphql, headers, health, metrics, refusal::Refusal,
+    same_origin,
 };
+use crate::{clock::Clock, config::Config};
 
 /// A module file may be large, a query is not.
 const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
@@ -23,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All routes.
 pub fn router(web: Web) -> Router {
-    let patience = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, PATIENCE);
+    let patience = from_fn(patience);
     let graphql = post(graphql::execute)
         .layer((patience, DefaultBodyLimit::max(GRAPHQL_BODY)))
         .get(graphql::subscribe);
@@ -47,18 +50,40 @@ pub fn router(web: Web) -> Router {
         .merge(identified.layer(from_fn(headers::never_stored)))
         .merge(watched)
         .fallback(console::serve)
+        // A defect costs its request, not the connection; it is logged where it happened.
+        .layer(CatchPanicLayer::custom(|_| Refusal::defect().into_response()))
         .layer(TraceLayer::new_for_http())
         .layer(from_fn_with_state(web.clone(), headers::secure))
         .with_state(web)
+}
+
+/// Answers in the place of a request that takes too long; what it began is dropped, and with that
+/// rolled back.
+async fn patience(request: Request, next: Next) -> Response {
+    let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
+    answer.unwrap_or_else(|_| {
+        let seconds = PATIENCE.as_secs();
+        let text = format!("not done within {seconds} seconds and undone; ask for less at once");
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+    })
 }
 
 fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {
     let idle = web.config.session.idle.0;
     let idle = time::Duration::try_from(idle).unwrap_or(time::Duration::DAY);
     SessionManagerLayer::new(SessionStore::new(web.store.clone(), web.clock.clone()))
-        .with_name("sid")
+        .with_name(cookie_name(&web.config))
         .with_http_only(true)
         .with_same_site(SameSite::Lax)
         .with_secure(web.config.is_secure())
         .with_expiry(Expiry::OnInactivity(idle))
+}
+
+/// Browsers give the cookies of a host to all its ports: two servers on one host must not take
+/// each other's. Behind TLS the name itself keeps others of the domain from setting it.
+fn cookie_name(config: &Config) -> Cow<'static, str> {
+    match config.is_secure() {
+        true => "__Host-carillon".into(),
+        false => format!("carillon-{}", config.listen.port()).into(),
+    }
 }

@@ -74,6 +74,10 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
         let help = "give a JSON object, such as {\"region\": \"eu\"}";
         return Err(BadInput::new(field, value, "is not a JSON object", help));
     }
+    if has_nul(value) {
+        let help = "remove it: the databases cannot keep it in a JSON text";
+        return Err(BadInput::new(field, value, "has a NUL character (\\u0000)", help));
+    }
     let size = value.to_string().len();
     if size > MOST {
         let problem = format!("has {size} bytes as JSON; the limit is {MOST} (256 KiB)");
@@ -81,6 +85,20 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
         return Err(BadInput::new(field, value, problem, help));
     }
     Ok(())
+}
+
+/// Whether a text somewhere inside has a NUL character: PostgreSQL cannot keep it.
+pub(super) fn has_nul(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => text.contains('\0'),
+        serde_json::Value::Array(items) => items.iter().any(has_nul),
+        serde_json::Value::Object(map) => {
+            map.iter().any(|(key, value)| key.contains('\0') || has_nul(value))
+        }
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+            false
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +132,8 @@ mod tests {
         assert!(context("context", &serde_json::json!({})).is_ok());
         let error = context("context", &serde_json::json!([1])).unwrap_err();
         assert_eq!(error.problem, "is not a JSON object");
+        let nul = serde_json::json!({ "a": [{ "b\0": 1 }] });
+        assert!(context("context", &nul).unwrap_err().problem.contains("NUL"));
         let large = serde_json::json!({ "text": "x".repeat(256 * 1024) });
         assert!(context("context", &large).unwrap_err().problem.contains("262144"));
     }

@@ -53,7 +53,7 @@ pub enum CommandError {
     },
     /// The store could not answer.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The engine could not account for a schedule.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -71,9 +71,18 @@ impl CommandError {
     }
 }
 
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Nul) {
+            return BadInput::new("input", "", "has a NUL character (\\u0000)", "remove it").into();
+        }
+        Self::Store(error)
+    }
+}
+
 impl From<sea_orm::DbErr> for CommandError {
     fn from(error: sea_orm::DbErr) -> Self {
-        Self::Store(error.into())
+        StoreError::from(error).into()
     }
 }
 

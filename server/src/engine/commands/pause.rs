@@ -26,10 +26,6 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         check::reason("reason", reason)?;
         let now = self.clock.now();
-        if let Some(until) = until.filter(|until| *until <= now) {
-            let help = "give an instant in the future, or leave it out to pause for good";
-            return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
-        }
         let columns = ActiveModel {
             enabled: Set(false),
             paused_reason: Set(Some(reason.trim().to_owned())),
@@ -42,6 +38,11 @@ impl Commands {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
+        }
+        // Only now: a call that is repeated is answered, whatever time it is.
+        if let Some(until) = until.filter(|until| *until <= now) {
+            let help = "give an instant in the future, or leave it out to pause for good";
+            return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
         }
         let row = self.locked(&tx, id).await?;
         // Pausing what is paused changes reason and end, and keeps since when.

@@ -8,24 +8,22 @@ use super::BadInput;
 /// What stands in the place of a secret.
 pub(crate) const MASK: &str = "***";
 
-/// Parts of names whose values are secrets.
-const NAMES: [&str; 10] = [
-    "authorization",
-    "cookie",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "signature",
-    "api-key",
-    "key",
+/// Headers whose values are no secrets. A name says little: what is not known to be harmless is
+/// not shown.
+const HARMLESS: [&str; 9] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "user-agent",
 ];
 
-/// Whether a header or variable of that name holds a secret.
-pub(crate) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    NAMES.iter().any(|part| name.contains(part))
+fn is_harmless(header: &str) -> bool {
+    HARMLESS.iter().any(|name| header.eq_ignore_ascii_case(name))
 }
 
 /// The target as it may be shown.
@@ -33,7 +31,8 @@ pub(crate) fn masked(target: &Target) -> Target {
     let mut target = target.clone();
     match &mut target {
         Target::Http(http) => {
-            mask(http.headers.iter_mut());
+            mask(http.headers.iter_mut().filter(|(name, _)| !is_harmless(name)));
+            http.url = masked_url(&http.url);
             if let Some(secret) = &mut http.signing_secret {
                 *secret = Secret::new(MASK);
             }
@@ -45,11 +44,33 @@ pub(crate) fn masked(target: &Target) -> Target {
 }
 
 fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
-    for (name, value) in values {
-        if is_secret(name) {
-            *value = Secret::new(MASK);
-        }
+    for (_, value) in values {
+        *value = Secret::new(MASK);
     }
+}
+
+/// The address without the secrets that addresses have: a password before the host, and values
+/// behind the question mark.
+fn masked_url(url: &str) -> String {
+    let (start, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let authority = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{MASK}@{host}"),
+        None => authority.to_owned(),
+    };
+    let (rest, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
+    let rest = match rest.split_once('?') {
+        Some((path, query)) => {
+            let masked = |pair: &str| match pair.split_once('=') {
+                Some((name, _)) => format!("{name}={MASK}"),
+                None => pair.to_owned(),
+            };
+            let query: Vec<String> = query.split('&').map(masked).collect();
+            format!("{path}?{}", query.join("&"))
+        }
+        None => rest.to_owned(),
+    };
+    format!("{start}{authority}{rest}{fragment}")
 }
 
 /// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
@@ -67,13 +88,15 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
             retain_http(new, old)
         }
         (Target::Command(new), Some(Target::Command(old))) => {
-            if new.env.is_empty() {
-                new.env.clone_from(&old.env);
-            }
+            // As for an origin: another program would be a way to read what this one was given.
+            let same_program = new.program == old.program
+                && new.script == old.script
+                && (new.args == old.args || new.program.is_none());
             for (name, value) in &mut new.env {
                 if value.expose() == MASK {
                     let field = format!("task.target.command.environment.{name}");
-                    *value = old.env.get(name).cloned().ok_or_else(|| unknown(field))?;
+                    let kept = old.env.get(name).filter(|_| same_program);
+                    *value = kept.cloned().ok_or_else(|| unknown(field))?;
                 }
             }
             Ok(())
@@ -89,6 +112,12 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
 }
 
 fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
+    let masked = old.filter(|old| new.url.contains(MASK) && masked_url(&old.url) == new.url);
+    if let Some(old) = masked {
+        new.url.clone_from(&old.url);
+    } else if new.url.contains(MASK) {
+        return Err(unknown("task.target.http.url".to_owned()));
+    }
     let same_origin = old.filter(|old| origin(&old.url) == origin(&new.url));
     for (name, value) in &mut new.headers {
         if value.expose() == MASK {
@@ -111,7 +140,8 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         },
         Some(_) => {}
     }
-    if let Some(old) = same_origin {
+    if let Some(old) = old {
+        // What the API does not show is no reason to forget it.
         new.expected_body.clone_from(&old.expected_body);
         new.max_redirects = old.max_redirects;
     }
@@ -133,6 +163,7 @@ fn origin(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Command;
 
     fn http(url: &str, headers: &[(&str, &str)]) -> Target {
         let mut http = Http::post(url);
@@ -148,6 +179,37 @@ mod tests {
             masked(&target),
             http("https://a/x", &[("Authorization", MASK), ("Accept", "*/*")])
         );
+    }
+
+    #[test]
+    fn secrets_in_an_address_are_masked_and_kept() {
+        for (url, shown) in [
+            ("https://a/x", "https://a/x"),
+            ("https://u:p@a/x?token=1&plain#f", "https://***@a/x?token=***&plain#f"),
+            ("https://a?k=v", "https://a?k=***"),
+        ] {
+            assert_eq!(masked(&http(url, &[])), http(shown, &[]));
+            let mut new = http(shown, &[]);
+            retain(&mut new, Some(&http(url, &[]))).unwrap();
+            assert_eq!(new, http(url, &[]));
+        }
+        let mut moved = http("https://evil/x?token=***", &[]);
+        assert!(retain(&mut moved, Some(&http("https://a/x?token=1", &[]))).is_err());
+    }
+
+    #[test]
+    fn a_variable_does_not_follow_to_another_program() {
+        let command = |script: &str, value: &str| {
+            let env = [("SMTP_PASS".to_owned(), Secret::new(value))].into();
+            let script = Some(script.to_owned());
+            Target::Command(Command { script, env, ..Command::default() })
+        };
+        assert_eq!(masked(&command("a", "1")), command("a", MASK));
+        let mut same = command("a", MASK);
+        retain(&mut same, Some(&command("a", "1"))).unwrap();
+        assert_eq!(same, command("a", "1"));
+        let mut other = command("echo $SMTP_PASS", MASK);
+        assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
     }
 
     #[test]

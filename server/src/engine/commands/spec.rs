@@ -3,7 +3,9 @@
 //! Create, update and deploy all end in one [`Spec`], so they validate alike, and what a change
 //! changed is the difference of two of them. As JSON it is the snapshot that history keeps.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
 use entity::{
     Strings, Timestamp,
     schedule::{ActiveModel, CatchUp, DstGap, DstOverlap, Model, Overlap},
@@ -103,7 +105,7 @@ impl Spec {
         if let Some(deadline) = self.start_deadline_seconds {
             check::number("startDeadlineSeconds", deadline, 1..=30 * DAY, "seconds")?;
         }
-        check::number("timing.jitterSeconds", self.timing.jitter_seconds, 0..=DAY, "seconds")?;
+        self.timing.check()?;
         check::context("context", &self.context)
     }
 
@@ -164,6 +166,11 @@ impl Spec {
 }
 
 impl Timing {
+    /// Checks what the calculator does not.
+    pub fn check(&self) -> Result<(), BadInput> {
+        check::number("timing.jitterSeconds", self.jitter_seconds, 0..=DAY, "seconds")
+    }
+
     /// What the calculator is asked about a schedule with this key and this anchor.
     pub fn definition(&self, id: uuid::Uuid, anchor: DateTime<Utc>) -> timetable::Definition {
         timetable::Definition {
@@ -183,7 +190,8 @@ impl Timing {
             anchor,
             start: self.start_at,
             end: self.end_at,
-            jitter: TimeDelta::seconds(self.jitter_seconds).to_std().unwrap_or_default(),
+            // Out of bounds it is refused by `check`, wherever it comes from.
+            jitter: Duration::from_secs(u64::try_from(self.jitter_seconds).unwrap_or(0)),
             seed: id.into_bytes(),
         }
     }

@@ -75,6 +75,29 @@ impl Commands {
         self.revise_workflow(tx, who, &existing, &old, &definition).await
     }
 
+    /// A schedule's own workflow bears its name: another name of the schedule is one of the
+    /// workflow, too, or the next edit would not find the task and the secrets in it.
+    pub(super) async fn rename_along(
+        &self,
+        tx: &DatabaseTransaction,
+        row: &schedule::Model,
+        current: Resolved,
+        name: &str,
+    ) -> Result<Resolved, CommandError> {
+        if name == row.name || current.name != row.name {
+            return Ok(current);
+        }
+        let found = workflows::by_ids(tx, &[current.id]).await?;
+        let is_own = found.iter().any(|workflow| workflow.module.is_none())
+            && workflows::users(tx, current.id, Some(row.id)).await? == 0;
+        if is_own {
+            let renamed = workflows::rename(tx, current.id, name).await;
+            renamed.map_err(|error| name_taken(error, name))?;
+            return Ok(Resolved { name: name.to_owned(), ..current });
+        }
+        Ok(current)
+    }
+
     /// Fills in kept secrets, and checks that the definition can be run here.
     pub(super) fn check_definition(
         &self,
@@ -90,6 +113,10 @@ impl Commands {
             checked.map_err(|error| BadInput::target(field, error))?;
         }
         definition.validate().map_err(|problem| bad_definition(field, problem))?;
+        if check::has_nul(&json_of(definition)?) {
+            let problem = "has a text with a NUL character (\\u0000)";
+            return Err(BadInput::new(field, "", problem, "remove it").into());
+        }
         Ok(())
     }
 

@@ -85,6 +85,7 @@ impl Commands {
         let timetable = self.timetable(spec, row.id, row.anchor_at.utc())?;
         let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
         let current = self.current_workflow(tx, row).await?;
+        let current = self.rename_along(tx, row, current, &spec.name).await?;
         let resolved = match work {
             Some(work) => {
                 let place = (&*spec.name, Some(row));

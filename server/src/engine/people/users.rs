@@ -42,6 +42,7 @@ pub async fn add_user(
         role: Set(user.role),
         created_at: Set(Timestamp::from(clock.now())),
         disabled_at: Set(None),
+        sessions_from: Set(None),
         signed_in_at: Set(None),
     };
     let tx = store.begin().await?;
@@ -93,8 +94,8 @@ pub async fn sign_in(
     name: &str,
     password: SecretString,
 ) -> Result<Option<Model>, PeopleError> {
-    // No password is so long: nobody hashes megabytes for a stranger.
-    let sane = password.expose_secret().len() <= 1024;
+    // No password is so long: nobody hashes megabytes for a stranger. No name has a NUL.
+    let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
     let user = user.filter(|user| user.disabled_at.is_none());
     let hash = user.as_ref().map(|user| user.password_hash.clone());

@@ -1,4 +1,7 @@
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
     extract::{ConnectInfo, Request, State},
@@ -6,9 +9,15 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use tower_sessions::Session;
+use entity::user;
+use secrecy::{ExposeSecret, SecretString};
+use tower_sessions::{Session, session::Id};
 
-use super::session::{SignedIn, Standing};
+use super::{
+    address,
+    session::{SignedIn, Standing},
+    session_store::SessionStore,
+};
 use crate::{
     engine::{
         commands::{Viewer, ViewerKind},
@@ -23,8 +32,42 @@ use crate::{
 pub(in crate::web) struct Asking {
     /// Nobody, unless a session or a token says who.
     pub(in crate::web) viewer: Option<Viewer>,
+    /// By what.
+    pub(in crate::web) credential: Credential,
     /// From where.
     pub(in crate::web) address: IpAddr,
+}
+
+/// What somebody showed to be known by. What stays open for long asks again with it.
+#[derive(Clone, Debug)]
+pub(in crate::web) enum Credential {
+    /// Nothing.
+    None,
+    /// A cookie with the key of a session.
+    Session(Id),
+    /// A bearer token.
+    Token(SecretString),
+}
+
+impl Credential {
+    /// Whom it shows now: nobody any more, if the session is over, the user disabled or the token
+    /// taken back.
+    pub(in crate::web) async fn viewer(
+        &self,
+        web: &Web,
+        address: IpAddr,
+    ) -> Result<Option<Viewer>, Refusal> {
+        match self {
+            Self::None => Ok(None),
+            Self::Token(token) => from_token(web, token.expose_secret(), address).await,
+            Self::Session(id) => {
+                let store = SessionStore::new(web.store.clone(), web.clock.clone());
+                let session = Session::new(Some(*id), Arc::new(store), None);
+                // What is open is not what is used: this does not put off the session's end.
+                Ok(standing(web, &session).await?.map(|(user, _)| viewer(user, address)))
+            }
+        }
+    }
 }
 
 /// Finds out who asks. A token that is none is refused; a session that is over is forgotten.
@@ -35,9 +78,10 @@ pub(in crate::web) async fn identify(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let address = peer.ip();
-    let viewer = match bearer(request.headers()) {
-        Some(token) => match from_token(&web, token, address).await {
+    let address = address::client(peer.ip(), request.headers(), &web.config.trusted_proxies);
+    let bearer = bearer(request.headers()).map(|token| SecretString::from(token.to_owned()));
+    let viewer = match &bearer {
+        Some(token) => match from_token(&web, token.expose_secret(), address).await {
             Ok(Some(viewer)) => Ok(Some(viewer)),
             Ok(None) => {
                 let text = "this token is unknown, expired or revoked; make another with \
@@ -50,7 +94,12 @@ pub(in crate::web) async fn identify(
     };
     match viewer {
         Ok(viewer) => {
-            request.extensions_mut().insert(Asking { viewer, address });
+            let credential = match (bearer, session.id()) {
+                (Some(token), _) => Credential::Token(token),
+                (None, Some(id)) if viewer.is_some() => Credential::Session(id),
+                (None, _) => Credential::None,
+            };
+            request.extensions_mut().insert(Asking { viewer, credential, address });
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),
@@ -72,6 +121,19 @@ async fn from_session(
     session: &Session,
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
+    let Some((user, renewed)) = standing(web, session).await? else { return Ok(None) };
+    if let Some(renewed) = renewed {
+        renewed.save(session).await.map_err(|error| Refusal::internal(&error))?;
+    }
+    Ok(Some(viewer(user, address)))
+}
+
+/// Whose session it is, and what it should keep from now on if that changes. One that is over is
+/// forgotten.
+async fn standing(
+    web: &Web,
+    session: &Session,
+) -> Result<Option<(user::Model, Option<SignedIn>)>, Refusal> {
     let failed = |error: tower_sessions::session::Error| Refusal::internal(&error);
     let Some(signed_in) = SignedIn::load(session).await.map_err(failed)? else { return Ok(None) };
     let user = users::by_id(web.store.read(), signed_in.user).await;
@@ -79,16 +141,18 @@ async fn from_session(
     let Some(user) = user else { return Ok(None) };
     let now = web.clock.now();
     match signed_in.standing(&user, &web.config.session, now) {
-        Standing::Good => {}
-        Standing::Renew => signed_in.renewed(now).save(session).await.map_err(failed)?,
+        Standing::Good => Ok(Some((user, None))),
+        Standing::Renew => Ok(Some((user, Some(signed_in.renewed(now))))),
         Standing::Over => {
             session.flush().await.map_err(failed)?;
-            return Ok(None);
+            Ok(None)
         }
     }
-    let source = address.to_string();
+}
+
+fn viewer(user: user::Model, address: IpAddr) -> Viewer {
     let (id, name, role) = (user.id, user.name, user.role);
-    Ok(Some(Viewer { id, name, kind: ViewerKind::User, role, source }))
+    Viewer { id, name, kind: ViewerKind::User, role, source: address.to_string() }
 }
 
 /// The token in `Authorization: Bearer`.

@@ -1,15 +1,13 @@
-use std::net::SocketAddr;
-
 use axum::{
     Json,
-    extract::{ConnectInfo, State, rejection::JsonRejection},
+    extract::{Extension, State, rejection::JsonRejection},
     http::StatusCode,
 };
 use secrecy::SecretString;
 use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::session::SignedIn;
+use super::{Asking, session::SignedIn};
 use crate::{
     engine::people,
     telemetry::SignIn,
@@ -27,7 +25,7 @@ pub(in crate::web) struct Credentials {
 /// Opens a session: 204 and a cookie; or 401, or 429 with the seconds to wait.
 pub(in crate::web) async fn login(
     State(web): State<Web>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Extension(Asking { address, .. }): Extension<Asking>,
     session: Session,
     credentials: Result<Json<Credentials>, JsonRejection>,
 ) -> Result<StatusCode, Refusal> {
@@ -36,7 +34,7 @@ pub(in crate::web) async fn login(
         Refusal::new(rejection.status(), text)
     })?;
     let metrics = web.telemetry.metrics();
-    if let Err(wait) = web.limiter.attempt(&name, peer.ip()) {
+    if let Err(wait) = web.limiter.attempt(&name, address) {
         metrics.sign_in(SignIn::Limited);
         let seconds = wait.as_secs() + 1;
         let text = format!("too many attempts; wait {seconds} seconds");
@@ -45,11 +43,11 @@ pub(in crate::web) async fn login(
     let user = people::sign_in(&web.store, &web.clock, &name, password).await;
     let Some(user) = user.map_err(|error| Refusal::internal(&error))? else {
         metrics.sign_in(SignIn::Refused);
-        tracing::warn!(name, address = %peer.ip(), "a sign-in was refused");
+        tracing::warn!(name, %address, "a sign-in was refused");
         // One text for an unknown name, a wrong password and a disabled user.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };
-    web.limiter.forgive(&name, peer.ip());
+    web.limiter.forgive(&name, address);
     metrics.sign_in(SignIn::Accepted);
     // A key that somebody planted before is worth nothing now.
     let opened = async {
@@ -57,7 +55,7 @@ pub(in crate::web) async fn login(
         SignedIn::new(&user, web.clock.now()).save(&session).await
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
-    tracing::info!(name, address = %peer.ip(), "signed in");
+    tracing::info!(name, %address, "signed in");
     Ok(StatusCode::NO_CONTENT)
 }
 

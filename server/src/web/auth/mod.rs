@@ -4,21 +4,23 @@
 //! cannot read, whose hash is a row in the database. A program sends a bearer token, whose hash is
 //! a row in the database. Either way each request reads the person's or the token's row again, so
 //! a role that was lowered, a user who was disabled, a password that was changed or a token that
-//! was taken back counts from the next request on.
+//! was taken back counts from the next request on; a socket that stays open asks again for each
+//! operation, and every now and then for those under way.
 //!
 //! - `login`: signing in and out
-//! - `identity`: from a request to a viewer
+//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too
 //! - `session`: what a session keeps, and when it ends
 //! - `session_store`: where tower-sessions keeps it
 //! - `limiter`: guessing passwords takes longer than anybody has
 
+mod address;
 mod identity;
 mod limiter;
 mod login;
 mod session;
 mod session_store;
 
-pub(super) use identity::{Asking, from_token, identify};
+pub(super) use identity::{Asking, Credential, identify};
 pub use limiter::Limiter;
 pub(super) use login::{login, logout};
 pub use session_store::SessionStore;

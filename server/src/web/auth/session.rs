@@ -57,7 +57,8 @@ impl SignedIn {
             TimeDelta::from_std(than).is_ok_and(|than| now - since > than)
         };
         let over = older(self.since, limits.absolute.0) || older(self.renewed, limits.idle.0);
-        if over || user.disabled_at.is_some() || self.mark != mark(&user.password_hash) {
+        let ended = user.sessions_from.is_some_and(|from| self.since < from.utc());
+        if over || ended || user.disabled_at.is_some() || self.mark != mark(&user.password_hash) {
             Standing::Over
         } else if older(self.renewed, limits.idle.0 / 20) {
             Standing::Renew
@@ -87,6 +88,7 @@ mod tests {
             role: Role::Viewer,
             created_at: Timestamp(0),
             disabled_at: None,
+            sessions_from: None,
             signed_in_at: None,
         }
     }
@@ -123,5 +125,15 @@ mod tests {
         let session = SignedIn::new(&user, hour(0));
         user.disabled_at = Some(Timestamp(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
+    }
+
+    #[test]
+    fn a_user_who_is_enabled_again_has_to_sign_in_again() {
+        let (mut user, limits) = (user(), config::Session::default());
+        let before = SignedIn::new(&user, hour(0));
+        user.sessions_from = Some(hour(1).into());
+        assert_eq!(before.standing(&user, &limits, hour(2)), Standing::Over);
+        let after = SignedIn::new(&user, hour(2));
+        assert_eq!(after.standing(&user, &limits, hour(2)), Standing::Good);
     }
 }

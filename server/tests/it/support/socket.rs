@@ -44,6 +44,16 @@ impl Socket {
         None
     }
 
+    /// Waits until the server closes, and gives its code.
+    pub(crate) async fn closed(&mut self) -> Option<u16> {
+        while let Some(Ok(message)) = self.0.next().await {
+            if let Message::Close(frame) = message {
+                return frame.map(|frame| frame.code.into());
+            }
+        }
+        None
+    }
+
     /// Says who is there, and gives the server's answer.
     pub(crate) async fn init(&mut self, payload: Value) -> Option<Value> {
         self.send(json!({ "type": "connection_init", "payload": payload })).await;
@@ -54,6 +64,10 @@ impl Socket {
     pub(crate) async fn ask(&mut self, query: &str) -> Value {
         let payload = json!({ "query": query });
         self.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await;
-        self.next().await.unwrap()["payload"].take()
+        let mut answer = self.next().await.unwrap();
+        if answer["type"] == "next" {
+            assert_eq!(self.next().await.unwrap()["type"], "complete");
+        }
+        answer["payload"].take()
     }
 }

@@ -71,6 +71,46 @@ async fn a_socket_knows_who_opened_it() {
 }
 
 #[tokio::test]
+async fn a_socket_is_worth_what_its_opener_is_worth_now() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let add = ["user", "add", "ada", "--role", "admin", "--password-stdin"];
+    Command::new(&add).on(&database).input("correct horse battery").run().done();
+    let server = Server::start(&database);
+    let cookie = cookie(&server.sign_in("ada", "correct horse battery").await);
+    let open = Socket::request(&server, "/graphql/ws").header(header::COOKIE, cookie);
+    let mut person = Socket::open(open).await;
+    person.init(json!({})).await.unwrap();
+    let mut program = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+    program.init(json!({ "token": token })).await.unwrap();
+
+    let me = "{ me { role } }";
+    assert_eq!(person.ask(me).await["data"]["me"]["role"], "ADMIN");
+    assert_eq!(program.ask(me).await["data"]["me"]["role"], "VIEWER");
+    Command::new(&["user", "disable", "ada"]).on(&database).run().done();
+    assert_eq!(person.ask(me).await["data"]["me"], Value::Null);
+    Command::new(&["token", "revoke", "ci"]).on(&database).run().done();
+    let refused = program.ask("{ schedules { totalCount } }").await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+    // And nobody leaves a socket open for them.
+    assert_eq!(person.closed().await, Some(4401));
+    assert_eq!(program.closed().await, Some(4401));
+}
+
+#[tokio::test]
+async fn what_the_library_refuses_over_a_socket_has_a_code_too() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+    socket.init(json!({})).await.unwrap();
+    for query in ["{", "{ nothing }", "subscription { nothing }"] {
+        let answer = socket.ask(query).await;
+        let error = answer.get(0).unwrap_or(&answer["errors"][0]);
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{query}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_is_no_request_is_refused() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);

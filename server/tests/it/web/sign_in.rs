@@ -23,7 +23,7 @@ async fn a_session_opens_the_control_plane_until_it_is_closed(database: TestData
     let answer = server.sign_in("ada", PASSWORD).await;
     assert_eq!(answer.status(), StatusCode::NO_CONTENT);
     let set = answer.headers()[header::SET_COOKIE].to_str().unwrap().to_owned();
-    for part in ["sid=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age="] {
+    for part in ["carillon-0=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age="] {
         assert!(set.contains(part), "{set}");
     }
     assert!(!set.contains("Secure"), "{set}");
@@ -79,7 +79,7 @@ async fn the_key_itself_is_not_in_the_database() {
     add_ada(&database);
     let server = Server::start(&database);
     let cookie = cookie(&server.sign_in("ada", PASSWORD).await);
-    let key = cookie.strip_prefix("sid=").unwrap().to_owned();
+    let key = cookie.strip_prefix("carillon-0=").unwrap().to_owned();
     let rows = <entity::session::Entity as sea_orm::EntityTrait>::find();
     let rows = rows.all(database.store.read()).await.unwrap();
     assert_eq!(rows.len(), 1);

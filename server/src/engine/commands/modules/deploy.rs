@@ -58,6 +58,10 @@ pub enum Action {
     Unchanged,
 }
 
+/// So many workflows and schedules in one module: it is deployed in one transaction, and while that
+/// lasts nothing else is written.
+const MOST_ENTRIES: usize = 1_000;
+
 /// What is the same for all that one deployment writes.
 struct Site<'a> {
     tx: &'a DatabaseTransaction,
@@ -117,6 +121,13 @@ impl Commands {
         prune: bool,
     ) -> Result<Vec<Change>, CommandError> {
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
+        let entries = file.workflows.len() + file.schedules.len();
+        if entries > MOST_ENTRIES {
+            let problem =
+                format!("declares {entries} workflows and schedules; the limit is {MOST_ENTRIES}");
+            let help = "divide it into several modules";
+            return Err(BadInput::new("source", "", problem, help).into());
+        }
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
         let mut changes = Vec::new();
         if prune {

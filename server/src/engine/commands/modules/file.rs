@@ -72,7 +72,7 @@ pub(super) struct ScheduleEntry {
     dst: DstEntry,
     start: Option<DateTime<Utc>>,
     end: Option<DateTime<Utc>>,
-    jitter: Option<Span>,
+    jitter: Option<Seconds>,
     #[serde(default)]
     note: String,
     #[serde(default)]
@@ -82,7 +82,7 @@ pub(super) struct ScheduleEntry {
     #[serde(default)]
     misfire: MisfireEntry,
     overlap: Option<Overlap>,
-    start_deadline: Option<Span>,
+    start_deadline: Option<Seconds>,
     #[serde(default = "empty")]
     context: serde_json::Value,
     /// Only for a schedule that is new: from then on pausing is the operators'.
@@ -101,14 +101,18 @@ struct DstEntry {
 #[serde(default, deny_unknown_fields)]
 struct MisfireEntry {
     catch_up: Option<CatchUp>,
-    grace: Option<Span>,
+    grace: Option<Seconds>,
     max: Option<i64>,
-    spacing: Option<Span>,
-    window: Option<Span>,
+    spacing: Option<Seconds>,
+    window: Option<Seconds>,
 }
 
 #[derive(Debug)]
 struct Expressions(Vec<String>);
+
+/// A duration where a schedule has whole seconds: a part of one is refused, not cut off.
+#[derive(Debug)]
+struct Seconds(i64);
 
 fn default_namespace() -> String {
     "default".to_owned()
@@ -209,17 +213,17 @@ impl ScheduleEntry {
                 overlap: self.dst.overlap.unwrap_or(DstOverlap::First),
                 start_at: self.start,
                 end_at: self.end,
-                jitter_seconds: self.jitter.map_or(0, seconds),
+                jitter_seconds: self.jitter.map_or(0, |jitter| jitter.0),
             },
             misfire: Misfire {
                 catch_up: misfire.catch_up.unwrap_or(usual.catch_up),
-                grace_seconds: misfire.grace.map_or(usual.grace_seconds, seconds),
+                grace_seconds: misfire.grace.map_or(usual.grace_seconds, |span| span.0),
                 max: misfire.max.unwrap_or(usual.max),
-                spacing_seconds: misfire.spacing.map_or(usual.spacing_seconds, seconds),
-                window_seconds: misfire.window.map_or(usual.window_seconds, seconds),
+                spacing_seconds: misfire.spacing.map_or(usual.spacing_seconds, |span| span.0),
+                window_seconds: misfire.window.map_or(usual.window_seconds, |span| span.0),
             },
             overlap: self.overlap.unwrap_or(Overlap::Skip),
-            start_deadline_seconds: self.start_deadline.map(seconds),
+            start_deadline_seconds: self.start_deadline.map(|span| span.0),
             context: self.context,
         }
     }
@@ -229,8 +233,15 @@ fn ms(span: Span) -> i64 {
     i64::try_from(span.0.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn seconds(span: Span) -> i64 {
-    i64::try_from(span.0.as_secs()).unwrap_or(i64::MAX)
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let span = Span::deserialize(deserializer)?;
+        if span.0.subsec_nanos() != 0 {
+            let text = format!("'{span}' has a part of a second; give whole seconds here");
+            return Err(de::Error::custom(text));
+        }
+        Ok(Self(i64::try_from(span.0.as_secs()).unwrap_or(i64::MAX)))
+    }
 }
 
 impl<'de> Deserialize<'de> for Expressions {
@@ -281,6 +292,13 @@ mod tests {
     fn a_key_that_is_there_twice_is_refused() {
         let source = "module: demo\nschedules:\n  a: {when: '@hourly'}\n  a: {when: '@daily'}\n";
         assert!(File::read(source).is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_refused_where_it_would_be_cut_off() {
+        let source = "module: m\nschedules:\n  a: {when: '@daily', jitter: 1500ms, workflow: w}";
+        let error = File::read(source).unwrap_err();
+        assert!(error.problem.contains("whole seconds"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,208 @@
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_graphql::{Data, ErrorExtensionValues, Executor, Request, Response, ServerError};
+use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use futures::{
+    SinkExt, StreamExt,
+    stream::{self, BoxStream},
+};
+use serde::Deserialize;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::PollSender;
+
+use super::{
+    Web,
+    auth::{Asking, Credential},
+};
+use crate::{clock::Clock, engine::commands::Viewer};
+
+/// A client that has opened a socket says who it is within so long.
+const INIT: Duration = Duration::from_secs(10);
+/// Between two looks at whether the client is still there, and still who it was.
+const BEAT: Duration = Duration::from_secs(5);
+/// A client that answers no ping for so many beats has left without a word.
+const SILENT_BEATS: u32 = 6;
+/// Operations under way on one socket.
+const OPERATIONS: usize = 100;
+/// Messages on their way to a client.
+const QUEUE: usize = 64;
+
+/// The close codes of `graphql-transport-ws`.
+const UNAUTHORIZED: u16 = 4401;
+const INIT_TIMEOUT: u16 = 4408;
+
+/// What a client may send when it opens the socket.
+#[derive(Debug, Deserialize)]
+struct Init {
+    token: Option<String>,
+}
+
+/// Who opened a socket.
+#[derive(Debug)]
+struct Opened {
+    credential: Credential,
+    address: IpAddr,
+    is_known: bool,
+}
+
+/// Serves one socket until its client leaves, falls silent, or is nobody any more. A client without
+/// a cookie sends its token in `connection_init`.
+pub(super) async fn serve(socket: WebSocket, protocol: GraphQLProtocol, web: Web, asking: Asking) {
+    let (mut sink, stream) = socket.split();
+    let (outgoing, mut waiting) = mpsc::channel(QUEUE);
+    let opened = Arc::new(OnceLock::new());
+    let heard = Arc::new(AtomicBool::new(true));
+
+    let hearing = heard.clone();
+    let stream = stream.inspect(move |_| hearing.store(true, Ordering::Relaxed));
+    let gate = Gate {
+        web: web.clone(),
+        opened: opened.clone(),
+        operations: Arc::new(Semaphore::new(OPERATIONS)),
+    };
+    let (opener, opening) = (web.clone(), opened.clone());
+    let init = move |payload: serde_json::Value| async move {
+        let init: Option<Init> = serde_json::from_value(payload)?;
+        let Asking { credential, address, .. } = asking;
+        let token = init.and_then(|init| init.token);
+        let credential = token.map_or(credential, |token| Credential::Token(token.into()));
+        let viewer = credential.viewer(&opener, address).await;
+        let is_known = viewer.map_err(|_| "the server could not look the sender up")?.is_some();
+        if !is_known && matches!(credential, Credential::Token(_)) {
+            return Err("this token is unknown, expired or revoked".into());
+        }
+        let _ = opening.set(Opened { credential, address, is_known });
+        Ok(Data::default())
+    };
+    let sender = PollSender::new(outgoing.clone());
+    let served = GraphQLWebSocket::new_with_pair(sender, stream, gate, protocol)
+        .on_connection_init(init)
+        .serve();
+    let written = async {
+        while let Some(message) = waiting.recv().await {
+            let is_last = matches!(message, Message::Close(_));
+            if sink.send(message).await.is_err() || is_last {
+                return;
+            }
+        }
+    };
+    let watched = async {
+        let (code, reason) = watch(&web, &opened, &heard, &outgoing).await;
+        let frame = CloseFrame { code, reason: reason.into() };
+        // Once it is written the socket ends; if it cannot be, the socket has ended.
+        let _ = outgoing.send(Message::Close(Some(frame))).await;
+        outgoing.closed().await;
+    };
+    tokio::select! {
+        () = served => {}
+        () = written => {}
+        () = watched => {}
+    }
+}
+
+/// Returns when the socket has to be closed, and why.
+async fn watch(
+    web: &Web,
+    opened: &OnceLock<Opened>,
+    heard: &AtomicBool,
+    outgoing: &mpsc::Sender<Message>,
+) -> (u16, &'static str) {
+    // The pace is real time, whatever the application's clock shows.
+    let clock = Clock::system();
+    clock.sleep(INIT).await;
+    let Some(opened) = opened.get() else {
+        return (INIT_TIMEOUT, "Connection initialisation timeout");
+    };
+    let mut silent = 0;
+    loop {
+        if opened.is_known
+            && let Ok(None) = opened.viewer(web).await
+        {
+            return (UNAUTHORIZED, "Unauthorized");
+        }
+        silent = if heard.swap(false, Ordering::Relaxed) { 0 } else { silent + 1 };
+        if silent > SILENT_BEATS {
+            return (axum::extract::ws::close_code::AWAY, "No sign of life");
+        }
+        // A queue that is full is a client that does not read: its silence is counted.
+        let _ = outgoing.try_send(Message::Ping(Vec::new().into()));
+        clock.sleep(BEAT).await;
+    }
+}
+
+impl Opened {
+    /// Who that is now. A database that does not answer says nothing about anybody.
+    async fn viewer(&self, web: &Web) -> Result<Option<Viewer>, ()> {
+        self.credential.viewer(web, self.address).await.map_err(drop)
+    }
+}
+
+/// Lets an operation through as whoever its sender is at that moment.
+#[derive(Clone)]
+struct Gate {
+    web: Web,
+    opened: Arc<OnceLock<Opened>>,
+    operations: Arc<Semaphore>,
+}
+
+impl Executor for Gate {
+    async fn execute(&self, request: Request) -> Response {
+        match self.identified(request).await {
+            Ok(request) => self.web.schema.execute(request).await,
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn execute_stream(
+        &self,
+        request: Request,
+        _data: Option<Arc<Data>>,
+    ) -> BoxStream<'static, Response> {
+        let gate = self.clone();
+        let answered = async move {
+            let Ok(place) = gate.operations.clone().try_acquire_owned() else {
+                let text = format!("this socket has {OPERATIONS} operations under way; end some");
+                return stream::iter([refusal("RATE_LIMITED", text)]).boxed();
+            };
+            match gate.identified(request).await {
+                Ok(request) => {
+                    let events = gate.web.schema.execute_stream(request);
+                    // The place is free again when the operation has ended.
+                    events.inspect(move |_| _ = &place).boxed()
+                }
+                Err(refusal) => stream::iter([refusal]).boxed(),
+            }
+        };
+        stream::once(answered).flatten().boxed()
+    }
+}
+
+impl Gate {
+    async fn identified(&self, request: Request) -> Result<Request, Response> {
+        let Some(opened) = self.opened.get() else { return Ok(request) };
+        match opened.viewer(&self.web).await {
+            Ok(Some(viewer)) => Ok(request.data(viewer)),
+            Ok(None) => Ok(request),
+            Err(()) => {
+                let text = "the server could not look the sender up; its log says why";
+                Err(refusal("INTERNAL", text.to_owned()))
+            }
+        }
+    }
+}
+
+fn refusal(code: &str, text: String) -> Response {
+    let mut error = ServerError::new(text, None);
+    let mut extensions = ErrorExtensionValues::default();
+    extensions.set("code", code);
+    error.extensions = Some(extensions);
+    Response::from_errors(vec![error])
+}
