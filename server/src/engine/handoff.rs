@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashSet,
+    ops::AddAssign,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -34,7 +35,7 @@ pub(super) struct Limits {
     pub(super) age: TimeDelta,
 }
 
-/// What became of a batch of intents.
+/// What became of intents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HandedOver {
     /// Started here.
@@ -45,11 +46,36 @@ pub(super) struct HandedOver {
     pub(super) refused: usize,
 }
 
+impl AddAssign for HandedOver {
+    fn add_assign(&mut self, other: Self) {
+        self.started += other.started;
+        self.queued += other.queued;
+        self.refused += other.refused;
+    }
+}
+
 /// A hand-off that fails is tried this often; then the intents are left to recovery.
 const TRIES: u32 = 4;
 
-/// Hands over `intents`, all of them owned by this node.
+/// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
+/// does not hold up the others.
 pub(super) async fn hand_over(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<Limits>,
+) -> Result<HandedOver, EngineError> {
+    let mut handed = HandedOver::default();
+    let mut failed = None;
+    for batch in intents.chunks(usize::try_from(core.settings.batch).unwrap_or(usize::MAX)) {
+        match hand_over_batch(core, batch, recovery).await {
+            Ok(more) => handed += more,
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(handed), Err)
+}
+
+async fn hand_over_batch(
     core: &Arc<Core>,
     intents: &[Intent],
     recovery: Option<Limits>,

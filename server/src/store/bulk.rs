@@ -12,6 +12,10 @@ use uuid::Uuid;
 
 use super::Dialect;
 
+/// What may have more rows than this is written in several statements: SQLite binds 32,766 values
+/// to one, and a row has up to two dozen of them.
+pub(crate) const MOST_ROWS: usize = 1_000;
+
 /// The columns of `v`.
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {

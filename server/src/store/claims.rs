@@ -11,7 +11,10 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{
+    Store, StoreError,
+    bulk::{Bulk, MOST_ROWS},
+};
 
 /// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
 /// copies it inside the database.
@@ -170,9 +173,19 @@ impl Store {
         fires: &[NewFire],
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
-        if fires.is_empty() {
-            return Ok(HashSet::new());
+        let mut written = HashSet::with_capacity(fires.len());
+        for some in fires.chunks(MOST_ROWS) {
+            written.extend(self.insert_some_fires(tx, some, now).await?);
         }
+        Ok(written)
+    }
+
+    async fn insert_some_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[NewFire],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
         let decided = |fire: &NewFire| (fire.verdict != Verdict::Pending).then_some(now.0);
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))

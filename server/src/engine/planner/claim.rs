@@ -35,11 +35,12 @@ pub(super) struct Claimed {
     pub(super) broken: usize,
     /// To be handed over now.
     pub(super) intents: Vec<Intent>,
-    /// A schedule had more due instants than one claim takes.
+    /// More instants are due than one claim takes.
     pub(super) more_is_due: bool,
 }
 
-/// Claims up to `limit` schedules that are due.
+/// Claims up to `limit` schedules that are due. After an outage each can have hundreds of fires: a
+/// claim that holds a batch of them takes no further schedule, whose cursor stays where it was.
 pub(super) async fn claim_due(
     core: &Core,
     now: DateTime<Utc>,
@@ -56,10 +57,15 @@ pub(super) async fn claim_due(
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(&tx, &ids).await?;
 
-    let mut claimed = Claimed { schedules: due.len(), ..Claimed::default() };
+    let mut claimed = Claimed::default();
     let mut fires = Vec::with_capacity(due.len());
     let mut advances = Vec::with_capacity(due.len());
     for schedule in &due {
+        if fires.len() as u64 >= core.settings.batch {
+            claimed.more_is_due = true;
+            break;
+        }
+        claimed.schedules += 1;
         let timetable = match core.timings.timetable(&definition(schedule)) {
             Ok(timetable) => timetable,
             Err(error) => {
@@ -91,7 +97,7 @@ pub(super) async fn claim_due(
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
-    core.metrics.claimed(due.len(), start.elapsed());
+    core.metrics.claimed(claimed.schedules, start.elapsed());
 
     claimed.fires = written.len();
     for fire in fires.into_iter().filter(|fire| written.contains(&fire.id)) {

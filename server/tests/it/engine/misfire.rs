@@ -14,6 +14,7 @@ on_both!(
     with_all_the_latest_of_them_run_spaced_up_to_the_limit,
     a_fire_past_its_start_deadline_is_skipped,
     a_long_outage_is_one_row_with_its_count,
+    an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions,
 );
 
 /// An hourly schedule that nobody claimed from 06:00 to 12:20.
@@ -119,4 +120,28 @@ async fn a_long_outage_is_one_row_with_its_count(database: TestDatabase) {
     for pair in ledger.windows(2) {
         assert_eq!(pair[0].last_scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
     }
+}
+
+/// 3,020 rows and 3,000 runs: more than one statement on SQLite can bind.
+async fn an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions(
+    database: TestDatabase,
+) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:00:00.500Z")).await;
+    let mut schedules = Vec::new();
+    for _ in 0..10 {
+        let schedule = world.schedule("* * * * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-03-01T11:50:00Z"));
+            row.overlap = entity::schedule::Overlap::Allow;
+        });
+        schedules.push(schedule.await.id);
+    }
+    let engine = world.engine().await;
+    for schedule in schedules {
+        let ledger = world.decided(schedule, 302).await;
+        let of = |verdict| ledger.iter().filter(move |fire| fire.verdict == verdict);
+        assert_eq!(of(Verdict::Collapsed).map(|fire| fire.count).sum::<i64>(), 301);
+        assert_eq!(of(Verdict::Started).count(), 300);
+        world.settled(schedule, 300).await;
+    }
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
