@@ -60,7 +60,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
 
     let engine = start(&store, &clock).await?;
     let mut planner = engine.planner_reports();
-    // Its first round has filled the agenda: from now on it waits for the instant.
+    // After its first round it knows what is due next: from now on it waits for the instant.
     planner.wait_for(|(rounds, _)| *rounds > 0).await?;
     let meter = Meter::of(store.read()).await?;
     let left = (due - clock.now()).to_std().unwrap_or_default();

@@ -11,7 +11,7 @@ pub struct Settings {
     pub capacity: usize,
     /// How many schedules, intents or runs go into one transaction.
     pub batch: u64,
-    /// How far the planner looks ahead.
+    /// After how long the planner looks again when nothing is due before.
     pub look_ahead: Duration,
     /// How often the dispatcher looks for waiting runs when nothing tells it of one.
     pub poll: Duration,

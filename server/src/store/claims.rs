@@ -243,32 +243,25 @@ impl Store {
         Ok(())
     }
 
-    /// The distinct instants until `until` at which something falls due: schedules to be claimed,
-    /// intents that wait for their time, ends of pauses. Those that are overdue included.
-    pub async fn due_instants(
-        &self,
-        until: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<Timestamp>, StoreError> {
+    /// The first instant at which something falls due: a schedule to be claimed, an intent that
+    /// waits for its time, the end of a pause. One that is overdue counts.
+    pub async fn next_due_at(&self) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
-            at: i64,
+            at: Option<i64>,
         }
         let statement = self.dialect().statement(
-            "SELECT at FROM (SELECT next_fire_at AS at FROM schedule \
-               WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 \
-               ORDER BY next_fire_at LIMIT $2) s \
-             UNION \
-             SELECT due_at AS at FROM fire \
-              WHERE verdict = 'pending' AND claimed_by IS NULL AND due_at <= $1 \
-             UNION \
-             SELECT paused_until AS at FROM schedule \
-              WHERE paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
-             ORDER BY at",
-            [until.0.into(), limit.cast_signed().into()],
+            "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
+               WHERE enabled AND next_fire_at IS NOT NULL \
+             UNION ALL \
+             SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
+             UNION ALL \
+             SELECT min(paused_until) FROM schedule \
+              WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
+            [],
         );
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
-        Ok(rows.into_iter().map(|row| Timestamp(row.at)).collect())
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 }
 

@@ -2,24 +2,21 @@
 //!
 //! Promises: whatever `schedule.next_fire_at` says is claimed once that instant has come, by one
 //! transaction that writes the fires and moves the cursor, and is then handed over. Nothing here
-//! is remembered that matters: the agenda only says when to look, the tables say what to do. A
-//! late or lost wake-up makes a fire late, never lost; two planners on one database race for the
+//! is remembered that matters: the next due instant only says when to look, the tables say what to
+//! do. A late or lost wake-up makes a fire late, never lost; two planners on one database race for the
 //! row locks and, at worst, for the unique key of a fire.
 //!
-//! - `agenda`: the instants at which something falls due, for a short while ahead.
 //! - `claim`: one batch, one transaction.
 //! - `timing`: from a row to its timetable and policies.
 
-mod agenda;
 mod claim;
 mod timing;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
-use self::agenda::Agenda;
 pub(super) use self::{
     claim::kind,
     timing::{definition, plan_policy},
@@ -36,11 +33,21 @@ use crate::store::handoffs::Intent;
 /// full batch is written.
 const FIRST_BATCH: u64 = 50;
 
+/// What is due and cannot be claimed, because another node holds it at this moment or something is
+/// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. Higher,
+/// it would hold up what falls due after it.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
 /// Claims due schedules and hands their fires over.
 #[derive(Debug)]
 pub(super) struct Planner {
     core: Arc<Core>,
-    agenda: Agenda,
+    /// When something falls due next. Each round asks the tables again.
+    next: Option<Timestamp>,
+    /// Set when something was due before the round and still is, for the round could do nothing
+    /// about it: how long to wait before the next look.
+    stuck: Option<Duration>,
 }
 
 /// What a round did.
@@ -64,7 +71,7 @@ pub struct PlannerReport {
 
 impl Planner {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, agenda: Agenda::default() }
+        Self { core, next: None, stuck: None }
     }
 
     async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
@@ -126,15 +133,19 @@ impl Service for Planner {
                 break;
             }
         }
-        let now = core.clock.now();
-        let look_ahead = TimeDelta::from_std(core.settings.look_ahead).unwrap_or_default();
-        self.agenda.refill(&core.store, now, look_ahead).await?;
+        self.next = core.store.next_due_at().await?;
+        let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
+        let is_stuck = report == idle && self.next.is_some_and(|next| next <= Timestamp::from(now));
+        let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
+        self.stuck = is_stuck.then_some(longer);
         Ok(report)
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let look_ahead = TimeDelta::from_std(self.core.settings.look_ahead).unwrap_or_default();
-        self.agenda.next(Timestamp::from(now)).utc().clamp(now, now + look_ahead)
+        let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
+        let horizon = after(self.core.settings.look_ahead);
+        let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
+        self.next.map_or(horizon, |next| next.utc().clamp(earliest, horizon))
     }
 
     fn is_notable(report: &PlannerReport) -> bool {

@@ -19,6 +19,7 @@ on_both!(
     the_latest_fire_of_a_pause_runs_if_it_is_asked_for,
     all_fires_of_a_pause_run_if_it_is_asked_for,
     a_pause_with_an_end_ends_by_itself,
+    the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due,
 );
 
 /// An hourly schedule, paused since 06:30; it is 12:20.
@@ -138,4 +139,18 @@ async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at, ms("2026-03-01T15:00:00Z"));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
+    database: TestDatabase,
+) {
+    let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T13:00:00Z"));
+    })
+    .await;
+    let store = &world.database.store;
+    assert_eq!(store.next_due_at().await.unwrap(), schedule.paused_until);
+    let delete = "UPDATE schedule SET deleted_at = $1 WHERE id = $2";
+    world.write(delete, [ms("2026-03-01T12:20:00Z").0.into(), schedule.id.into()]).await;
+    assert_eq!(store.next_due_at().await.unwrap(), None);
 }
