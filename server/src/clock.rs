@@ -65,18 +65,27 @@ impl Clock {
                 }
                 pause(left.min(Duration::from_secs(60))).await;
             },
-            Self::Manual(clock) => clock.sleep_until(at).await,
+            Self::Manual(clock) => clock.sleep(at, Wait::Until).await,
         }
     }
 
-    /// Waits for `duration`.
+    /// Waits, at `now`, until the clock shows `until`, but no longer than lies between the two: a
+    /// clock that is stepped back meanwhile holds nobody up.
+    pub async fn sleep_from(&self, now: DateTime<Utc>, until: DateTime<Utc>) {
+        tokio::select! {
+            () = self.sleep_until(until) => {}
+            () = self.sleep((until - now).to_std().unwrap_or_default()) => {}
+        }
+    }
+
+    /// Waits for `duration`, whatever the clock shows in between.
     pub async fn sleep(&self, duration: Duration) {
         match self {
             Self::System => pause(duration).await,
             Self::Manual(clock) => {
                 let delta = TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
                 let at = clock.now().checked_add_signed(delta).unwrap_or(DateTime::<Utc>::MAX_UTC);
-                clock.sleep_until(at).await;
+                clock.sleep(at, Wait::For).await;
             }
         }
     }
@@ -118,8 +127,17 @@ pub struct ManualClock {
 struct ManualState {
     now: DateTime<Utc>,
     /// Sleepers by the instant they wait for; the number keeps those of one instant apart.
-    sleepers: BTreeMap<(DateTime<Utc>, u64), oneshot::Sender<()>>,
+    sleepers: BTreeMap<(DateTime<Utc>, u64), (Wait, oneshot::Sender<()>)>,
     next_sleeper: u64,
+}
+
+/// What a sleeper on a manual clock waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// An instant, whenever the clock shows it.
+    Until,
+    /// The end of a duration: a step back brings it forward on the clock.
+    For,
 }
 
 impl ManualClock {
@@ -140,16 +158,26 @@ impl ManualClock {
         self.locked().now
     }
 
-    /// Sets the clock, forward or backward, and wakes whoever waited for an instant that has come.
+    /// Sets the clock and wakes whoever waited for an instant that has come. Forward, time passes;
+    /// backward, the clock is stepped, and what is left of durations stays.
     pub fn set(&self, now: DateTime<Utc>) {
         let mut state = self.locked();
+        let back = state.now - now.trunc_subsecs(3);
         state.now = now.trunc_subsecs(3);
+        if back > TimeDelta::zero() {
+            let sleepers = std::mem::take(&mut state.sleepers).into_iter();
+            let stepped = sleepers.map(|((at, number), sleeper)| match sleeper.0 {
+                Wait::Until => ((at, number), sleeper),
+                Wait::For => ((at - back, number), sleeper),
+            });
+            state.sleepers = stepped.collect();
+        }
         while let Some(entry) = state.sleepers.first_entry() {
             if entry.key().0 > now {
                 break;
             }
             // A sleeper that was dropped meanwhile is no loss.
-            let _ = entry.remove().send(());
+            let _ = entry.remove().1.send(());
         }
     }
 
@@ -162,11 +190,11 @@ impl ManualClock {
     /// The earliest instant that somebody waits for.
     pub fn next_wake(&self) -> Option<DateTime<Utc>> {
         let mut state = self.locked();
-        state.sleepers.retain(|_, waker| !waker.is_closed());
+        state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
         state.sleepers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    async fn sleep_until(&self, at: DateTime<Utc>) {
+    async fn sleep(&self, at: DateTime<Utc>, wait: Wait) {
         let woken = {
             let mut state = self.locked();
             if state.now >= at {
@@ -175,7 +203,7 @@ impl ManualClock {
             let (waker, woken) = oneshot::channel();
             let number = state.next_sleeper;
             state.next_sleeper += 1;
-            state.sleepers.insert((at, number), waker);
+            state.sleepers.insert((at, number), (wait, waker));
             woken
         };
         // The sender is only dropped with the clock itself: then nobody can move the time.
@@ -227,5 +255,23 @@ mod tests {
         assert!(futures::poll!(&mut sleep).is_pending());
         manual.set(at(105));
         sleep.await;
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_stepped_back_holds_up_no_duration() {
+        let manual = ManualClock::new(at(100));
+        let clock = manual.clock();
+        let mut until = Box::pin(clock.sleep_until(at(105)));
+        let mut either = Box::pin(clock.sleep_from(at(100), at(105)));
+        assert!(futures::poll!(&mut until).is_pending());
+        assert!(futures::poll!(&mut either).is_pending());
+        manual.set(at(50));
+        assert_eq!(manual.next_wake(), Some(at(55)));
+        assert!(futures::poll!(&mut either).is_pending());
+        manual.set(at(55));
+        either.await;
+        assert!(futures::poll!(&mut until).is_pending());
+        manual.set(at(105));
+        until.await;
     }
 }

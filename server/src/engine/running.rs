@@ -135,6 +135,11 @@ impl Engine {
         self.recovery.clone()
     }
 
+    /// Published after each heartbeat.
+    pub fn pulse_reports(&self) -> watch::Receiver<(u64, PulseReport)> {
+        self.heartbeat.clone()
+    }
+
     /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
     /// nodes and leaves.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {

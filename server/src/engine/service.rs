@@ -52,6 +52,7 @@ pub(super) async fn drive<S: Service>(
             round = caught(service.run_once(clock.now())) => round,
             () = stopped_for_long(&stop, &clock) => return,
         };
+        let now = clock.now();
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
@@ -62,11 +63,11 @@ pub(super) async fn drive<S: Service>(
                     *count += 1;
                     *last = report;
                 });
-                service.next_round(clock.now())
+                service.next_round(now)
             }
             Err(error) => {
                 tracing::error!(service = S::NAME, retry_in = ?pause, "failed to {error}");
-                let next = clock.now() + TimeDelta::from_std(pause).unwrap_or_default();
+                let next = now + TimeDelta::from_std(pause).unwrap_or_default();
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 next
             }
@@ -75,7 +76,7 @@ pub(super) async fn drive<S: Service>(
             biased;
             () = stop.cancelled() => return,
             () = woken => {}
-            () = clock.sleep_until(next) => {}
+            () = clock.sleep_from(now, next) => {}
         }
     }
 }

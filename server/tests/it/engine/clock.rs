@@ -13,6 +13,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice,
     a_running_attempt_outlives_a_step_of_the_clock,
+    a_clock_that_is_stepped_back_stops_no_heartbeat,
 );
 
 async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database: TestDatabase) {
@@ -77,13 +78,28 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
     for now in ["2026-03-03T12:00:00Z", "2026-02-20T12:00:00Z", "2026-03-03T12:00:01Z"] {
         rounds.mark_unchanged();
         clock.set(at(now));
-        if now > "2026-03" {
-            let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
-            looked.expect("recovery looks").unwrap();
-        }
+        clock.advance(world.settings.recovery_interval);
+        let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
+        looked.expect("recovery looks").unwrap();
     }
     arrival.answer(200);
     let run = world.settled_run(schedule.id).await;
     assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Or the other nodes would take this one for dead and start its runs again.
+async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let engine = world.engine().await;
+    let mut beats = engine.pulse_reports();
+    beats.wait_for(|(count, _)| *count > 0).await.unwrap();
+    clock.set(at("2026-03-01T11:50:00Z"));
+    for _ in 0..3 {
+        beats.mark_unchanged();
+        clock.advance(world.settings.heartbeat_interval);
+        let beat = tokio::time::timeout(Duration::from_secs(20), beats.changed()).await;
+        beat.expect("the heart beats").unwrap();
+    }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
