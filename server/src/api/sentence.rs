@@ -30,6 +30,8 @@ pub(crate) fn of(fire: &Model) -> String {
             None => format!("{}: the schedule was paused.", head("Skipped")),
         },
         Reason::Deadline => {
+            let late = fire.decided_at.map_or(claimed, entity::Timestamp::utc) - scheduled;
+            let late = span(late.num_seconds());
             format!("{}: {late} after it was due, its start deadline had passed.", head("Skipped"))
         }
         Reason::Disabled => {

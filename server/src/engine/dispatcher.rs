@@ -3,7 +3,8 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::run;
+use entity::{fire, run};
+use sea_orm::ActiveEnum;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -11,6 +12,7 @@ use super::{
     attempt::{self, Attempt},
     core::Core,
     definition::Task,
+    handoff::past_deadline,
     service::Service,
 };
 use crate::{
@@ -54,7 +56,12 @@ impl Dispatcher {
         let mut takes = Vec::with_capacity(found);
         let mut taken = Vec::with_capacity(found);
         let mut failed = Vec::new();
+        let mut late = Vec::new();
         for run in waiting {
+            if is_too_late(&run, now) {
+                late.push(run.id);
+                continue;
+            }
             let key = (run.workflow_id, run.workflow_version);
             let task = match core.definitions.task(&core.store, &tx, key).await? {
                 Ok(task) => task,
@@ -74,8 +81,13 @@ impl Dispatcher {
             taken.push((run, task));
         }
         core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
+        core.store.skip_locked_runs(&tx, &late, now.into()).await?;
         core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
         core.store.commit(tx).await?;
+        if !late.is_empty() {
+            let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
+            core.metrics.fires(skipped.to_value(), deadline.to_value(), late.len() as u64);
+        }
 
         for ((run, task), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
@@ -125,6 +137,16 @@ impl Service for Dispatcher {
     fn is_notable(report: &DispatcherReport) -> bool {
         report.taken > 0
     }
+}
+
+/// Whether a run that a fire started has waited for room until after the fire's start deadline.
+/// Once an attempt has begun, there is none any more.
+fn is_too_late(run: &Waiting, now: DateTime<Utc>) -> bool {
+    let (scheduled_at, due_at) = (run.scheduled_at.utc(), run.due_at.utc());
+    let jitter = run.jitter_ms.unwrap_or_default();
+    run.trigger == run::Trigger::Schedule
+        && run.attempt == 0
+        && past_deadline(scheduled_at, due_at, jitter, run.start_deadline_ms, now)
 }
 
 fn invocation(run: Waiting, task: &Task, hold: &Hold) -> Invocation {

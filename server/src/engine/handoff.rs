@@ -219,9 +219,9 @@ fn decide(
             return refuse(Verdict::Abandoned, Reason::TooOld, None);
         }
     }
-    if let Some(deadline) = schedule.start_deadline_ms
-        && now - intent.due_at.utc() > TimeDelta::milliseconds(deadline)
-    {
+    let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
+    let deadline = schedule.start_deadline_ms;
+    if past_deadline(scheduled_at, due_at, schedule.jitter_ms, deadline, now) {
         return refuse(Verdict::Skipped, Reason::Deadline, None);
     }
     let grace = TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms));
@@ -230,6 +230,19 @@ fn decide(
         None if now - intent.scheduled_at.utc() > grace => Reason::CaughtUp,
         None => Reason::OnTime,
     })
+}
+
+/// Whether a fire would start after its deadline. That counts from when the fire was to run: for the
+/// late run of a catch-up, which is due only now, from the latest moment that the jitter allowed.
+pub(super) fn past_deadline(
+    scheduled_at: DateTime<Utc>,
+    due_at: DateTime<Utc>,
+    jitter_ms: i64,
+    deadline_ms: Option<i64>,
+    now: DateTime<Utc>,
+) -> bool {
+    let from = due_at.min(scheduled_at + TimeDelta::milliseconds(jitter_ms));
+    deadline_ms.is_some_and(|deadline| now - from > TimeDelta::milliseconds(deadline))
 }
 
 fn new_run(
@@ -348,6 +361,17 @@ mod tests {
             let decided = decide(&intent(), schedule.as_ref(), after(1), None).unwrap_err();
             assert_eq!((decided.verdict, decided.reason), (Verdict::Skipped, reason));
         }
+    }
+
+    #[test]
+    fn the_deadline_of_a_late_run_counts_from_when_it_was_to_run() {
+        let late = |due, now| past_deadline(after(0), after(due), 10_000, Some(30_000), after(now));
+        // With a jitter of four seconds.
+        assert!(!late(4, 34));
+        assert!(late(4, 35));
+        // Made up for after an hour, due at once.
+        assert!(late(3_600, 3_600));
+        assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
     }
 
     #[test]

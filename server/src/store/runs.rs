@@ -30,6 +30,10 @@ pub struct Waiting {
     pub scheduled_at: Timestamp,
     /// When it was to run.
     pub due_at: Timestamp,
+    /// See `entity::schedule`, like the next; none without a schedule.
+    pub start_deadline_ms: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub jitter_ms: Option<i64>,
     /// When its first attempt started.
     pub started_at: Option<Timestamp>,
     /// Attempts so far.
@@ -71,7 +75,7 @@ impl Store {
             "SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
                run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, run.due_at, \
                run.started_at, run.attempt, run.max_attempts, run.epoch, run.context, \
-               run.idempotency_key \
+               run.idempotency_key, s.start_deadline_ms, s.jitter_ms \
              FROM run JOIN namespace n ON n.id = run.namespace_id \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1 \
@@ -156,6 +160,40 @@ impl Store {
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .text("error", runs.iter().map(|(_, error)| error.clone()))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// Ends runs that this transaction has locked and whose fires have waited for a place until
+    /// after their start deadline: the fires are skipped after all.
+    pub async fn skip_locked_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[Uuid],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE run SET state = 'cancelled', cancel_requested_at = {{0}}, \
+               cancel_by = 'carillon', cancel_reason = 'its start deadline had passed', \
+               finished_at = {{0}}, changed = {} \
+             FROM v WHERE run.id = v.id",
+            self.dialect().stamp("run")
+        );
+        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![now.0.into()],
+        );
+        tx.execute_raw(statement).await?;
+        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+            self.dialect(),
+            "UPDATE fire SET verdict = 'skipped', reason = 'deadline', decided_at = {0} \
+             FROM v WHERE fire.id = v.id AND fire.verdict = 'started'",
+            vec![now.0.into()],
+        );
         tx.execute_raw(statement).await?;
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use entity::{
     Timestamp,
     fire::{Kind, Reason, Verdict},
@@ -20,6 +20,7 @@ use crate::{
     engine::{
         EngineError,
         core::{Core, new_id},
+        handoff::past_deadline,
     },
     store::{
         claims::{Advance, DueSchedule, Live, NewFire},
@@ -119,8 +120,9 @@ fn decide(
     now: DateTime<Utc>,
     node: Uuid,
 ) -> Vec<NewFire> {
-    let deadline = schedule.start_deadline_ms.map(TimeDelta::milliseconds);
-    let too_late = |entry: &Entry| deadline.is_some_and(|deadline| now - entry.due_at > deadline);
+    let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
+    let too_late =
+        |entry: &Entry| past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now);
     let wants = |entry: &Entry| {
         matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
     };

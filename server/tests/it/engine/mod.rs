@@ -9,6 +9,7 @@
 mod broken;
 mod cancel;
 mod clock;
+mod deadline;
 mod firing;
 mod forge;
 mod fortnight;
