@@ -1,10 +1,11 @@
 //! Settles attempts in batches: those that end while one batch commits make the next, so a commit
 //! is shared by as many as there are, and a lone attempt waits for nobody.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
-use entity::run;
+use entity::{run, task_run};
 use sea_orm::ActiveEnum;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,16 @@ use crate::store::{StoreError, holds::Settlement};
 
 /// So many attempts go into one transaction.
 const BATCH: usize = 500;
+
+/// And, beyond the first, so many bytes that they gave back.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// After a failure the next try waits: this long, then twice as long, up to the ceiling.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The error of an attempt whose outcome the database refuses.
+const REFUSED: &str = "the database refused what the attempt gave back; the server's log says why";
 
 /// Settles until `stop`, and then what is still on its way.
 pub(super) async fn run(
@@ -34,14 +45,7 @@ pub(super) async fn run(
             return;
         }
         gather(&mut settlements, &mut batch).await;
-        let mut pause = Duration::from_millis(50);
-        // What an attempt did is known here alone: try until it is written. Should this process
-        // die first, recovery finds the run.
-        while let Err(error) = settle(&core, &batch).await {
-            tracing::error!(attempts = batch.len(), "failed to settle: {error}");
-            core.clock.sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(5));
-        }
+        write(&core, &mut batch).await;
         if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
             core.signals.wake_dispatcher();
         }
@@ -60,6 +64,74 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
             return;
         }
         settlements.recv_many(batch, BATCH - batch.len()).await;
+    }
+}
+
+/// Writes all of `batch`. What an attempt did is known here alone: it is tried until it is written.
+/// Should this process die first, recovery finds the run. What the database refuses is separated
+/// from the others by halves, so that one attempt holds up no other.
+async fn write(core: &Core, batch: &mut [Settlement]) {
+    let mut parts = portions(batch);
+    let mut pause = FIRST_PAUSE;
+    while let Some(part) = parts.pop() {
+        let Err(error) = settle(core, &batch[part.clone()]).await else {
+            pause = FIRST_PAUSE;
+            continue;
+        };
+        if !error.is_refusal() {
+            tracing::error!(attempts = part.len(), "failed to settle: {error}");
+            core.clock.sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            parts.push(part);
+        } else if part.len() > 1 {
+            let middle = usize::midpoint(part.start, part.end);
+            parts.extend([middle..part.end, part.start..middle]);
+        } else if let Some(one) = batch.get_mut(part.start) {
+            tracing::error!(run = %one.hold.run_id, "failed to settle an attempt: {error}");
+            if one.error.as_deref() == Some(REFUSED) {
+                // Not its outcome is at fault. Nobody here knows it any more: recovery takes over.
+                continue;
+            }
+            strip(one);
+            parts.push(part);
+        }
+    }
+}
+
+/// What is left of an attempt whose outcome the database refuses.
+fn strip(settlement: &mut Settlement) {
+    settlement.output = None;
+    settlement.error = Some(REFUSED.to_owned());
+    if settlement.task_state == task_run::State::Succeeded {
+        settlement.task_state = task_run::State::Failed;
+        settlement.run_state = run::State::Failed;
+    }
+}
+
+/// The batch in parts whose outcomes are small enough for one transaction, the first last.
+fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
+    let mut parts = Vec::with_capacity(1);
+    let (mut start, mut bytes) = (0, 0);
+    for (index, settlement) in batch.iter().enumerate() {
+        let more = settlement.output.as_ref().map_or(0, weight);
+        if index > start && bytes + more > MOST_BYTES {
+            parts.push(start..index);
+            (start, bytes) = (index, 0);
+        }
+        bytes += more;
+    }
+    parts.push(start..batch.len());
+    parts.reverse();
+    parts
+}
+
+/// About how many bytes a value is as JSON.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| 1 + weight(value)).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum(),
     }
 }
 
@@ -84,4 +156,40 @@ async fn settle(core: &Core, batch: &[Settlement]) -> Result<(), StoreError> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use entity::Timestamp;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::store::holds::Hold;
+
+    fn settlement(bytes: usize) -> Settlement {
+        Settlement {
+            hold: Hold { run_id: Uuid::nil(), attempt: 1, node_id: Uuid::nil(), epoch: 1 },
+            task: "main".to_owned(),
+            task_state: task_run::State::Succeeded,
+            run_state: run::State::Succeeded,
+            available_at: None,
+            error: None,
+            output: Some(json!({ "body": "x".repeat(bytes) })),
+            extra_attempts: 0,
+            at: Timestamp(0),
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_batch_is_one_part_unless_its_outcomes_are_large() {
+        let small = vec![settlement(100); BATCH];
+        assert_eq!(portions(&small).as_slice(), std::slice::from_ref(&(0..BATCH)));
+        let sizes = [100, MOST_BYTES / 2, MOST_BYTES / 2, MOST_BYTES * 2, 100];
+        let large: Vec<_> = sizes.into_iter().map(settlement).collect();
+        assert_eq!(portions(&large), [4..5, 3..4, 2..3, 0..2]);
+    }
 }

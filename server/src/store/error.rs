@@ -125,4 +125,52 @@ impl StoreError {
                 .iter()
                 .any(|word| text.contains(word))
     }
+
+    /// Whether the database refuses what it was given, so that the same call can never succeed: a
+    /// value that no column holds, a row that breaks a rule, more than fits.
+    pub fn is_refusal(&self) -> bool {
+        let error = match self {
+            Self::Broken { .. } => return true,
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. } => return false,
+        };
+        let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
+            error
+        else {
+            return false;
+        };
+        error.as_database_error().and_then(|error| error.code()).is_some_and(|code| refuses(&code))
+    }
+}
+
+/// PostgreSQL's codes have five characters, of which the first two are a class; SQLite's are
+/// numbers whose lowest byte is the kind.
+fn refuses(code: &str) -> bool {
+    const CLASSES: [&str; 4] = ["21", "22", "23", "54"];
+    /// TOOBIG, CONSTRAINT, MISMATCH.
+    const KINDS: [u32; 3] = [18, 19, 20];
+    match code.parse::<u32>() {
+        Ok(number) if code.len() < 5 => KINDS.contains(&(number & 0xff)),
+        Ok(_) | Err(_) => CLASSES.iter().any(|class| code.starts_with(class)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuses;
+
+    #[test]
+    fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {
+        // Text with NUL, a broken rule, a value too large; a trigger, a value too large on SQLite.
+        for code in ["22P05", "22021", "23514", "54000", "1811", "18"] {
+            assert!(refuses(code), "{code}");
+        }
+        // Deadlock, disk full, no such table, shutdown; busy, an error on disk, disk full.
+        for code in ["40P01", "53100", "42P01", "57P01", "5", "10", "13", "1"] {
+            assert!(!refuses(code), "{code}");
+        }
+    }
 }

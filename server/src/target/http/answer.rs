@@ -22,6 +22,12 @@ pub(super) struct Answer {
 const KEPT: [&str; 6] =
     ["content-type", "content-length", "etag", "location", "retry-after", "x-request-id"];
 
+/// A body that is JSON is stored when it is no larger than a context may be.
+const MOST_JSON: usize = 256 * 1024;
+
+/// Of any other, so much from its beginning: it is there for an operator to read.
+const MOST_TEXT: usize = 64 * 1024;
+
 impl Answer {
     /// Reads an answer, its body up to `limit` bytes.
     pub(super) async fn read(
@@ -74,27 +80,31 @@ impl Answer {
             .filter_map(|name| Some((*name, self.headers.get(*name)?)))
             .map(|(name, value)| (name.to_owned(), storable(value.as_bytes()).into()))
             .collect();
+        let (body, truncated) = self.body();
         json!({
             "status": self.status.as_u16(),
             "headers": headers,
-            "body": self.body(),
-            "body_truncated": self.truncated,
+            "body": body,
+            "body_truncated": truncated,
             "redirects": self.redirects,
             "duration_ms": millis(took),
         })
     }
 
-    /// The body as JSON where it is, otherwise as text.
-    fn body(&self) -> Value {
+    /// The body as JSON where it is, otherwise as text; and whether some of it is left out.
+    fn body(&self) -> (Value, bool) {
         // An escaped NUL cannot be stored as JSON everywhere; as text it can.
-        let plain = !self.truncated && !memmem(&self.body, br"\u0000");
+        let plain = !self.truncated
+            && self.body.len() <= MOST_JSON
+            && !memmem(&self.body, br"\u0000");
         if plain
             && self.is_json()
             && let Ok(value) = serde_json::from_slice(&self.body)
         {
-            return value;
+            return (value, false);
         }
-        Value::String(storable(&self.body))
+        let stored = &self.body[..self.body.len().min(MOST_TEXT)];
+        (Value::String(storable(stored)), self.truncated || stored.len() < self.body.len())
     }
 
     fn is_json(&self) -> bool {

@@ -24,6 +24,7 @@ mod pause;
 mod plant;
 mod recovery;
 mod retry;
+mod settling;
 mod shutdown;
 mod timeout;
 pub(crate) mod world;

@@ -29,6 +29,24 @@ async fn an_endless_answer_is_read_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn a_large_answer_is_stored_in_part() {
+    let json = async || axum::Json(json!({ "name": "x".repeat(100_000) }));
+    let text = async || "x".repeat(100_000);
+    let router = Router::new().route("/json", post(json)).route("/text", post(text));
+    let address = serve(router).await;
+    let send = async |path| {
+        let target = json!({"http": {"url": format!("http://{address}/{path}")}});
+        succeeded(run(open(), target).await.0)
+    };
+    let output = send("json").await;
+    assert_eq!(output["body_truncated"], false);
+    assert_eq!(output["body"]["name"], "x".repeat(100_000));
+    let output = send("text").await;
+    assert_eq!(output["body_truncated"], true);
+    assert_eq!(output["body"], "x".repeat(64 * 1024));
+}
+
+#[tokio::test]
 async fn a_receiver_that_does_not_answer_is_a_timeout() {
     let address = serve(Router::new().route("/", post(std::future::pending::<()>))).await;
     let definition = json!({"http": {"url": format!("http://{address}/")}});

@@ -1,0 +1,63 @@
+//! Outcomes that the database does not take.
+
+use std::time::Duration;
+
+use carillon::engine::Task;
+use entity::{run, task_run};
+
+use super::world::{World, at, noop};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    an_outcome_that_the_database_refuses_holds_up_no_other,
+);
+
+/// The database does what `sqlite` or `postgres` says when an attempt that meets `condition` is
+/// settled.
+async fn disturb(world: &World, condition: &str, sqlite: &str, postgres: &str) {
+    if !world.database.store.dialect().is_postgres() {
+        let trigger = format!(
+            "CREATE TRIGGER disturb BEFORE UPDATE ON task_run WHEN {condition} BEGIN {sqlite}; END"
+        );
+        return world.write(&trigger, []).await;
+    }
+    let function = format!(
+        "CREATE FUNCTION disturb() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN {postgres}; END'"
+    );
+    world.write(&function, []).await;
+    let trigger = format!(
+        "CREATE TRIGGER disturb BEFORE UPDATE ON task_run FOR EACH ROW WHEN ({condition}) \
+         EXECUTE FUNCTION disturb()"
+    );
+    world.write(&trigger, []).await;
+}
+
+async fn an_outcome_that_the_database_refuses_holds_up_no_other(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    disturb(
+        &world,
+        "NEW.task = 'poison' AND NEW.output IS NOT NULL",
+        "SELECT RAISE(ABORT, 'refused')",
+        "RAISE ''refused'' USING ERRCODE = ''22P05''",
+    )
+    .await;
+    let mut schedules = Vec::new();
+    for number in 0..9 {
+        let name = if number == 5 { "poison" } else { "main" };
+        let task = Task { name: name.to_owned(), ..noop() };
+        schedules.push(world.due_now(task, |_| {}).await.id);
+    }
+    let engine = world.engine().await;
+    for (number, schedule) in schedules.into_iter().enumerate() {
+        let run = world.settled_run(schedule).await;
+        let attempt = world.attempts(run.id).await.remove(0);
+        if number == 5 {
+            assert_eq!((run.state, attempt.state), (run::State::Failed, task_run::State::Failed));
+            assert!(run.error.unwrap().contains("the database refused"));
+            assert_eq!(attempt.output, None);
+        } else {
+            assert_eq!(run.state, run::State::Succeeded);
+        }
+    }
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
