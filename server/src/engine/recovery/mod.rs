@@ -146,11 +146,16 @@ impl Recovery {
         let strays = core.store.lock_overrun_runs(&tx, BATCH).await?;
         let mut settlements = Vec::with_capacity(strays.len());
         for stray in &strays {
+            let held = core.held_for(&hold(stray));
+            // It has ended here, and its settlement is on its way.
+            if held.is_none() && core.knows(&hold(stray)) {
+                continue;
+            }
             let key = (stray.workflow_id, stray.workflow_version);
             let task = core.definitions.task(&core.store, &tx, key).await?;
             // A node knows better of its own: its clock may have been stepped, but how long it has
             // worked on an attempt is a duration.
-            if let (Ok(task), Some(held)) = (&task, core.held_for(&hold(stray)))
+            if let (Ok(task), Some(held)) = (&task, held)
                 && held < attempt::hard_limit(core, task)
             {
                 continue;

@@ -10,6 +10,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     an_outcome_that_the_database_refuses_holds_up_no_other,
+    an_attempt_that_waits_to_be_settled_is_not_timed_out,
 );
 
 /// The database does what `sqlite` or `postgres` says when an attempt that meets `condition` is
@@ -59,5 +60,41 @@ async fn an_outcome_that_the_database_refuses_holds_up_no_other(database: TestDa
             assert_eq!(run.state, run::State::Succeeded);
         }
     }
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// The database fails to take the success, but would take another end.
+async fn an_attempt_that_waits_to_be_settled_is_not_timed_out(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    disturb(
+        &world,
+        "NEW.state = 'succeeded'",
+        "SELECT json('{')",
+        "RAISE ''disk full'' USING ERRCODE = ''53100''",
+    )
+    .await;
+    let schedule = world.due_now(noop(), |_| {}).await;
+    let engine = world.engine().await;
+    let run = world
+        .until("the run has begun", async || world.runs(schedule.id).await.pop())
+        .await;
+    while engine.status().await.attempts > 0 {
+        tokio::task::yield_now().await;
+    }
+
+    let mut rounds = engine.recovery_reports();
+    for _ in 0..3 {
+        rounds.mark_unchanged();
+        clock.advance(Duration::from_secs(3_600));
+        let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
+        looked.expect("recovery looks").unwrap();
+    }
+    world.run_is(run.id, run::State::Running).await;
+
+    let on = if world.database.store.dialect().is_postgres() { " ON task_run" } else { "" };
+    world.write(&format!("DROP TRIGGER disturb{on}"), []).await;
+    clock.advance(Duration::from_secs(10));
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
