@@ -226,12 +226,13 @@ impl Service for Recovery {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let mut report = RecoveryReport::default();
+        // Only the node itself can tell what it does not know.
+        self.disown_unknown().await?;
         let node = self.core.node_id().await;
         let term = self.core.settings.recovery_interval * 3;
         if self.core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
             return Ok(report);
         }
-        self.disown_unknown().await?;
         while self.take_over_orphans(now, &mut report).await? {}
         self.end_overruns(now, &mut report).await?;
         while self.hand_over_lost(now, &mut report).await? {}

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use carillon::store::holds::{Hold, Settlement};
+use carillon::store::{
+    holds::{Hold, Settlement},
+    leases::Term,
+};
 use chrono::TimeDelta;
 use entity::{
     fire::{Reason, Verdict},
@@ -23,6 +26,7 @@ on_both!(
     an_intent_whose_owner_is_dead_is_handed_over,
     an_old_intent_is_handed_over_although_its_owner_lives,
     a_run_that_its_own_node_does_not_know_is_taken_over,
+    a_node_disowns_what_it_does_not_know_while_another_does_recovery,
     a_run_that_is_alive_is_never_fired_again,
     a_settlement_by_a_stale_hold_changes_nothing,
 );
@@ -126,6 +130,26 @@ async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatab
     let states: Vec<_> = world.attempts(run.id).await.iter().map(|row| row.state).collect();
     assert_eq!(states, [task_run::State::Lost, task_run::State::Succeeded]);
     assert_eq!(world.settled_run(known.id).await.attempt, 1);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.heartbeat_expiry = Duration::from_millis(100);
+    let other = forge::node(&world).await;
+    let lease = world.database.store.hold_lease_if_free("recovery", other, Duration::from_secs(3_600)).await;
+    assert!(matches!(lease, Ok(Term::Held(_))), "{lease:?}");
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let engine = world.engine().await;
+    let node = engine.status().await.node_id;
+    let run = forge::orphan(&world, &schedule, |run| run.node_id = Some(node)).await;
+    world
+        .until("the run is nobody's", async || {
+            let run = world.runs(schedule.id).await.remove(0);
+            (run.node_id == Some(Uuid::nil())).then_some(())
+        })
+        .await;
+    assert_eq!(world.run_is(run.id, run::State::Running).await.attempt, 1);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
