@@ -81,7 +81,7 @@ pub struct Plan {
 /// Up to so many instants of one fate get an entry each.
 const APART: usize = 50;
 
-/// A plan holds no more late runs than this; the rest are planned next.
+/// A plan holds no more runs than this to be started now; the rest are planned next.
 const RUNS: usize = 500;
 
 /// Plans for the instants from `cursor` (inclusive) that are due at `now`.
@@ -98,6 +98,15 @@ pub fn plan(
     if cursor <= missed_until {
         entries = missed(timetable, before_cursor, missed_until, now, policy);
         accounted = missed_until;
+        let mut runs = entries.iter().enumerate().filter(|(_, entry)| {
+            // Those that wait for their turn are cheap: nothing is handed over for them yet.
+            entry.fate == Fate::CatchUp && entry.due_at <= now
+        });
+        if let Some((cut, _)) = runs.nth(RUNS) {
+            let next = Some(entries[cut].fire);
+            entries.truncate(cut);
+            return Plan { entries, next };
+        }
     }
 
     let mut next = None;
@@ -146,7 +155,7 @@ pub fn missed(
         CatchUp::All => {
             let mut runs = Vec::new();
             let mut end = until;
-            while runs.len() < (policy.max as usize).min(RUNS) {
+            while runs.len() < policy.max as usize {
                 let Some(fire) = timetable.last(end, window_start) else { break };
                 end = fire.at - TimeDelta::milliseconds(1);
                 runs.push(fire);

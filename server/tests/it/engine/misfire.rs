@@ -12,6 +12,7 @@ on_both!(
     by_default_the_latest_missed_fire_runs_for_all,
     with_skip_no_missed_fire_runs,
     with_all_the_latest_of_them_run_spaced_up_to_the_limit,
+    with_all_as_many_run_as_the_limit_says_however_many_that_are,
     a_fire_past_its_start_deadline_is_skipped,
     a_long_outage_is_one_row_with_its_count,
     an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions,
@@ -74,6 +75,27 @@ async fn with_all_the_latest_of_them_run_spaced_up_to_the_limit(database: TestDa
         (12, Verdict::Started, Reason::CaughtUp),
     ];
     assert_eq!(rows, expected);
+}
+
+async fn with_all_as_many_run_as_the_limit_says_however_many_that_are(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:00:00.500Z")).await;
+    let schedule = world
+        .schedule("* * * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-02-28T11:00:00Z"));
+            row.grace_ms = 0;
+            row.catch_up = CatchUp::All;
+            row.catch_up_max = 1_200;
+            row.catch_up_window_ms = 2 * 86_400_000;
+            row.overlap = entity::schedule::Overlap::Allow;
+        })
+        .await;
+    let engine = world.engine().await;
+    let ledger = world.decided(schedule.id, 1_201).await;
+    assert_eq!((ledger[0].reason, ledger[0].count), (Reason::CatchUpLimit, 301));
+    let caught_up = |fire: &entity::fire::Model| fire.reason == Reason::CaughtUp && fire.count == 1;
+    assert!(ledger[1..].iter().all(caught_up));
+    world.settled(schedule.id, 1_200).await;
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }
 
 async fn a_fire_past_its_start_deadline_is_skipped(database: TestDatabase) {
