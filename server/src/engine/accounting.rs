@@ -89,14 +89,33 @@ fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewF
     }
 }
 
-/// Resumes the schedules whose pause was to end by now.
+/// Resumes the schedules whose pause was to end by now; says how many those were. One that
+/// cannot be resumed holds up no other.
 pub(super) async fn resume_due(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
-    let due = core.store.pauses_over(now.into()).await?;
-    for schedule in &due {
-        let tx = core.store.begin().await?;
-        let skip = misfire::CatchUp::Skip;
-        resume(&core.store, &core.timings, &tx, *schedule, skip, now).await?;
-        core.store.commit(tx).await?;
+    let mut resumed = 0;
+    for schedule in core.store.pauses_over(now.into()).await? {
+        match resume_if_over(core, schedule, now).await {
+            Ok(true) => resumed += 1,
+            Ok(false) => {}
+            Err(error) if error.is_transient() => return Err(error),
+            Err(error) => tracing::error!(%schedule, "failed to end a pause: {error}"),
+        }
     }
-    Ok(due.len())
+    Ok(resumed)
+}
+
+async fn resume_if_over(
+    core: &Arc<Core>,
+    schedule: Uuid,
+    now: DateTime<Utc>,
+) -> Result<bool, EngineError> {
+    let tx = core.store.begin().await?;
+    // Since it was found, somebody may have given the pause another end, or none.
+    if !core.store.lock_pause_if_over(&tx, schedule, now.into()).await? {
+        tx.rollback().await?;
+        return Ok(false);
+    }
+    resume(&core.store, &core.timings, &tx, schedule, misfire::CatchUp::Skip, now).await?;
+    core.store.commit(tx).await?;
+    Ok(true)
 }

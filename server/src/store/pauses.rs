@@ -92,6 +92,22 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
+    /// Locks a schedule whose pause was to end by `now`; false if it is not so, or not any more.
+    pub async fn lock_pause_if_over(
+        &self,
+        tx: &DatabaseTransaction,
+        schedule: Uuid,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
+        let sql = format!(
+            "SELECT id FROM schedule WHERE id = $1 AND paused_until <= $2 AND NOT enabled \
+               AND deleted_at IS NULL {lock}"
+        );
+        let statement = self.dialect().statement(sql, [schedule.into(), now.0.into()]);
+        Ok(Id::find_by_statement(statement).one(tx).await?.is_some())
+    }
+
     /// The overlap policies of `schedules`.
     pub async fn overlap_policies(
         &self,

@@ -7,6 +7,7 @@ use entity::{
     fire::{Reason, Verdict},
     run, schedule,
 };
+use sea_orm::{ConnectionTrait, EntityTrait};
 use timetable::misfire::CatchUp;
 
 use super::world::{World, at, ms, noop};
@@ -19,6 +20,7 @@ on_both!(
     the_latest_fire_of_a_pause_runs_if_it_is_asked_for,
     all_fires_of_a_pause_run_if_it_is_asked_for,
     a_pause_with_an_end_ends_by_itself,
+    a_pause_that_is_renewed_while_it_ends_goes_on,
     the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due,
 );
 
@@ -127,7 +129,6 @@ async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
     clock.set(at("2026-03-01T14:30:00Z"));
     let row = world
         .until("the schedule is enabled", async || {
-            use sea_orm::EntityTrait;
             let row = schedule::Entity::find_by_id(schedule.id);
             row.one(world.database.store.read()).await.unwrap().filter(|row| row.enabled)
         })
@@ -153,4 +154,39 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
     let delete = "UPDATE schedule SET deleted_at = $1 WHERE id = $2";
     world.write(delete, [ms("2026-03-01T12:20:00Z").0.into(), schedule.id.into()]).await;
     assert_eq!(store.next_due_at().await.unwrap(), None);
+}
+
+/// The operator gives it another end after the planner has seen the first one pass.
+async fn a_pause_that_is_renewed_while_it_ends_goes_on(database: TestDatabase) {
+    let (mut world, clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T12:30:00Z"));
+    })
+    .await;
+    let (seen, mut looked) = tokio::sync::mpsc::unbounded_channel();
+    let store = world.database.store.clone();
+    world.database.store = store.clone().with_observer(move |sql| {
+        if sql.contains("ORDER BY paused_until") {
+            let _ = seen.send(());
+        }
+    });
+    let engine = world.engine().await;
+    let mut rounds = engine.planner_reports();
+    rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
+    while looked.try_recv().is_ok() {}
+
+    // Holds the planner up where it would end the pause that it has found to be over.
+    let tx = store.begin().await.unwrap();
+    let renew = "UPDATE schedule SET paused_until = $1 WHERE id = $2";
+    let values = [ms("2026-03-01T18:00:00Z").0.into(), schedule.id.into()];
+    tx.execute_raw(store.dialect().statement(renew, values)).await.unwrap();
+    clock.set(at("2026-03-01T12:30:00Z"));
+    looked.recv().await.unwrap();
+    rounds.mark_unchanged();
+    store.commit(tx).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await.unwrap().unwrap();
+
+    assert!(world.ledger(schedule.id).await.is_empty());
+    let row = schedule::Entity::find_by_id(schedule.id).one(store.read()).await.unwrap().unwrap();
+    assert_eq!((row.enabled, row.paused_until), (false, Some(ms("2026-03-01T18:00:00Z"))));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
