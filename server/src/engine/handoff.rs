@@ -275,6 +275,10 @@ fn new_run(
     }
 }
 
+/// What a context says when recovery sends it.
+const RECOVERY_KEYS: [&str; 4] =
+    ["is_recovery", "original_scheduled_time", "recovery_attempt_time", "execution_id"];
+
 /// Tells the tasks that recovery sends them.
 pub(super) fn mark_recovery(
     context: &mut Value,
@@ -283,10 +287,22 @@ pub(super) fn mark_recovery(
     now: DateTime<Utc>,
 ) {
     if let Value::Object(map) = context {
-        map.insert("is_recovery".to_owned(), json!(true));
-        map.insert("original_scheduled_time".to_owned(), json!(scheduled_at.to_rfc3339()));
-        map.insert("recovery_attempt_time".to_owned(), json!(now.to_rfc3339()));
-        map.insert("execution_id".to_owned(), json!(execution));
+        let values = [
+            json!(true),
+            json!(scheduled_at.to_rfc3339()),
+            json!(now.to_rfc3339()),
+            json!(execution),
+        ];
+        map.extend(RECOVERY_KEYS.map(str::to_owned).into_iter().zip(values));
+    }
+}
+
+/// Takes that away again: a run that repeats a recovered one was not recovered itself.
+pub(super) fn unmark_recovery(context: &mut Value) {
+    if let Value::Object(map) = context {
+        for key in RECOVERY_KEYS {
+            map.remove(key);
+        }
     }
 }
 

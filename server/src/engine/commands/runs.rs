@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check};
 use crate::{
-    engine::{Definition, core::new_id},
+    engine::{Definition, core::new_id, handoff::unmark_recovery},
     store::{schedules, workflows},
 };
 
@@ -98,6 +98,10 @@ impl Commands {
         let now = self.clock.now();
         let (workflow_version, max_attempts) = self.current(&tx, old.workflow_id).await?;
         let name = self.subject(&tx, &old).await?;
+        let mut context = old.context;
+        if old.is_recovery {
+            unmark_recovery(&mut context);
+        }
         let run = run::Model {
             id: new_id(now),
             namespace_id: old.namespace_id,
@@ -108,7 +112,7 @@ impl Commands {
             trigger: run::Trigger::Retry,
             scheduled_at: old.scheduled_at,
             max_attempts,
-            context: old.context,
+            context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
             ..queued(now)

@@ -114,7 +114,8 @@ impl Recovery {
                     recovered.push((stray.id, context));
                 }
                 Fate::Abandon(reason) => {
-                    if let Some(fire) = stray.fire_id {
+                    // A retry names the fire of the run that it repeats, whose verdict stands.
+                    if let Some(fire) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
                         abandoned.push((fire, reason, detail));
                     }

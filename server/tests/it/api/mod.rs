@@ -11,6 +11,7 @@ mod ledger;
 mod paging;
 mod pausing;
 mod repeating;
+mod retrying;
 mod rights;
 mod schema;
 mod secrets;

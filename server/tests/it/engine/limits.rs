@@ -7,6 +7,7 @@ use entity::{
     fire::{self, Reason, Verdict},
     run, schedule, task_run,
 };
+use uuid::Uuid;
 
 use super::{
     forge,
@@ -18,6 +19,7 @@ on_both!(
     a_lost_intent_is_abandoned_at_the_limits,
     an_orphaned_run_is_abandoned_at_the_limits,
     an_orphaned_run_that_was_to_be_cancelled_is_cancelled,
+    a_repeated_run_that_is_given_up_leaves_the_fire_as_it_was,
 );
 
 type ChangeSchedule = fn(&mut schedule::Model);
@@ -118,5 +120,22 @@ async fn an_orphaned_run_that_was_to_be_cancelled_is_cancelled(database: TestDat
     let run = world.run_is(run.id, run::State::Cancelled).await;
     assert_eq!((run.attempt, run.recovery_attempts), (1, 0));
     assert_eq!(world.ledger(schedule.id).await[0].verdict, Verdict::Started);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_repeated_run_that_is_given_up_leaves_the_fire_as_it_was(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let run = forge::orphan(&world, &schedule, |run| {
+        run.id = Uuid::now_v7();
+        run.trigger = run::Trigger::Retry;
+        run.retry_of = run.fire_id;
+        run.recovery_attempts = 3;
+    })
+    .await;
+    let engine = world.engine().await;
+    world.run_is(run.id, run::State::Failed).await;
+    let fire = world.ledger(schedule.id).await.remove(0);
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::OnTime));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
