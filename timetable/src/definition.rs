@@ -22,8 +22,8 @@ pub struct Definition {
     pub start: Option<DateTime<Utc>>,
     /// No fire from this instant on (exclusive).
     pub end: Option<DateTime<Utc>>,
-    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at); zero for none, at
-    /// most a day.
+    /// The largest delay of [`Timetable::due_at`](crate::Timetable::due_at), which does not reach
+    /// beyond the next fire either; zero for none, at most a day.
     pub jitter: Duration,
     /// The schedule's identity in bytes. It decides what `H` stands for and how far each fire is
     /// jittered, so both are the same on every node and after every restart.

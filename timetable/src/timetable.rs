@@ -139,10 +139,16 @@ impl Timetable {
     }
 
     /// When the work of a fire is due: its scheduled instant plus the jitter of this schedule and
-    /// this instant, which never changes.
+    /// this instant, which never changes. It is due before the next fire is, whatever the jitter:
+    /// one that waits long must not hold back those behind it.
     pub fn due_at(&self, scheduled_at: DateTime<Utc>) -> DateTime<Utc> {
+        if self.0.jitter.is_zero() {
+            return scheduled_at;
+        }
+        let gap = self.next(scheduled_at).and_then(|next| (next.at - scheduled_at).to_std().ok());
+        let most = gap.map_or(self.0.jitter, |gap| self.0.jitter.min(gap));
         let at = scheduled_at.timestamp_millis();
-        let delay = TimeDelta::milliseconds(jitter::delay(&self.0.seed, at, self.0.jitter));
+        let delay = TimeDelta::milliseconds(jitter::delay(&self.0.seed, at, most));
         scheduled_at.checked_add_signed(delay).unwrap_or(scheduled_at)
     }
 

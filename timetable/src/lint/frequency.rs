@@ -40,8 +40,8 @@ pub(super) fn whole(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -
         warnings.push(Warning {
             code: WarningCode::JitterOverlaps,
             message: format!(
-                "the jitter of {} is longer than the {} between the next two fires, so they can \
-                 become due in the wrong order",
+                "the jitter of {} is longer than the {} between the next two fires; no fire waits \
+                 beyond the next one",
                 duration(jitter.num_seconds()),
                 duration(between.num_seconds().max(1)),
             ),

@@ -153,6 +153,15 @@ proptest! {
     }
 
     #[test]
+    fn fires_are_due_in_their_order(asked in any_definition(), after in any_instant()) {
+        let timetable = made(&asked);
+        let fires: Vec<Fire> = timetable.fires(after, DateTime::<Utc>::MAX_UTC).take(50).collect();
+        for pair in fires.windows(2) {
+            prop_assert!(timetable.due_at(pair[0].at) <= pair[1].at);
+        }
+    }
+
+    #[test]
     fn a_hashed_field_is_one_of_its_values_for_every_schedule(seed in any::<[u8; 16]>()) {
         let asked = Definition { seed, ..definition("H(10-20) H(3-5) * * *", "UTC") };
         let fire = made(&asked).next(instant("2026-01-01T00:00:00Z")).expect("daily");
