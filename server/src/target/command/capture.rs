@@ -1,3 +1,6 @@
+use std::{future::Future, pin::pin};
+
+use futures::FutureExt;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{ChildStderr, ChildStdout},
@@ -6,6 +9,9 @@ use tokio::{
 
 use super::lines::{Lines, MOST_LINE_BYTES};
 use crate::target::{Stream, log::Log};
+
+/// So many reads empty two pipes of the largest size that the system gives, a mebibyte.
+const LAST_READS: usize = 2 * 1024 * 1024 / MOST_LINE_BYTES;
 
 /// What was read of a program's output. The lines themselves go to the log.
 #[derive(Debug)]
@@ -35,19 +41,47 @@ impl Capture {
     /// Reads both streams to their ends and writes each line to the log as soon as it is whole.
     ///
     /// Beyond the limit it reads on and keeps nothing, since a program must not block on a pipe
-    /// that nobody empties.
-    pub(super) async fn read(&mut self, stdout: ChildStdout, stderr: ChildStderr, log: &Log<'_>) {
+    /// that nobody empties. After `gone` it reads what the pipes still hold, however far the log
+    /// is behind, and waits for no more. Says whether it came to the ends of both.
+    pub(super) async fn read(
+        &mut self,
+        stdout: ChildStdout,
+        stderr: ChildStderr,
+        log: &Log<'_>,
+        gone: impl Future<Output = ()>,
+    ) -> bool {
+        let mut gone = pin!(gone);
         let mut stdout = Source::new(stdout);
         let mut stderr = Source::new(stderr);
+        let mut last_reads = None;
         while stdout.open || stderr.open {
-            let (stream, lines) = select! {
-                lines = stdout.lines(), if stdout.open => (Stream::Stdout, lines),
-                lines = stderr.lines(), if stderr.open => (Stream::Stderr, lines),
+            let read = async {
+                select! {
+                    lines = stdout.lines(), if stdout.open => (Stream::Stdout, lines),
+                    lines = stderr.lines(), if stderr.open => (Stream::Stderr, lines),
+                }
             };
+            let read = if let Some(left) = &mut last_reads {
+                // Whoever still holds the output may write without end.
+                *left -= 1;
+                // First the runtime must have seen what is there.
+                tokio::task::yield_now().await;
+                read.now_or_never().filter(|_| *left > 0)
+            } else {
+                select! {
+                    read = read => Some(read),
+                    () = &mut gone => {
+                        last_reads = Some(LAST_READS);
+                        continue;
+                    }
+                }
+            };
+            let Some((stream, lines)) = read else { return false };
             for line in lines {
                 self.keep(stream, line, log).await;
             }
         }
+        true
     }
 
     async fn keep(&mut self, stream: Stream, line: String, log: &Log<'_>) {

@@ -1,4 +1,4 @@
-use std::{io, pin::pin, time::Duration};
+use std::{io, time::Duration};
 
 use serde_json::Value;
 use tokio::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
-/// can hold it.
+/// can hold it. What was written by then is read however long that takes.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Runs programs.
@@ -97,17 +97,24 @@ impl Runner {
         else {
             return Err(io::Error::other("it has no pipes"));
         };
-        let mut piping =
-            pin!(async { join!(feed(stdin, context), capture.read(stdout, stderr, log)) });
-        let mut ending = pin!(self.end(&mut child, group, invocation, log, stop));
-        let (ending, piped) = select! {
+        let ended = CancellationToken::new();
+        let gone = async {
+            ended.cancelled().await;
+            self.clock.sleep(DRAIN).await;
+        };
+        let (ending, (), whole) = join!(
             // The time limit runs from before the first line is read.
             biased;
-            ending = &mut ending => (ending, false),
-            // It closed its output and goes on.
-            _ = &mut piping => (ending.await, true),
-        };
-        if !piped && self.clock.timeout(DRAIN, piping).await.is_err() {
+            async {
+                let ending = self.end(&mut child, group, invocation, log, stop).await;
+                ended.cancel();
+                ending
+            },
+            // What is left after the program's end gets no input.
+            async { ended.run_until_cancelled(feed(stdin, context)).await.unwrap_or_default() },
+            capture.read(stdout, stderr, log, gone),
+        );
+        if !whole {
             log.system("a process that left the group holds the output open; not waiting for it")
                 .await;
         }

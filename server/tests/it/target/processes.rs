@@ -9,7 +9,7 @@ use carillon::{
     clock::ManualClock,
     target::{Executor, Invocation, Line, Outcome, Stream, Target},
 };
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -182,4 +182,20 @@ async fn a_process_that_left_the_group_does_not_hold_up_the_attempt() {
     passing.abort();
     kill(Pid::from_raw(runaway), Signal::SIGKILL).unwrap();
     assert_eq!(said, "a process that left the group holds the output open; not waiting for it");
+}
+
+#[tokio::test]
+async fn a_log_that_is_behind_when_the_program_ends_gets_all_lines() {
+    let mut attempt = Attempt::start("seq 1 5000");
+    // The program has ended once the attempt waits for what may still hold its output.
+    let patience = TimeDelta::seconds(10);
+    while attempt.clock.next_wake().is_none_or(|at| at > attempt.clock.now() + patience) {
+        tokio::task::yield_now().await;
+    }
+    attempt.clock.advance(Duration::from_secs(3_600));
+    for number in 1..=5000 {
+        assert_eq!(attempt.stdout().await, number.to_string());
+    }
+    succeeded(attempt.task.await.unwrap());
+    assert!(attempt.lines.recv().await.is_none());
 }
