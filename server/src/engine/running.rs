@@ -29,6 +29,8 @@ pub struct Engine {
     stop_pulse: CancellationToken,
     /// Ends the settler and the log's writer, after everything else.
     stop_writers: CancellationToken,
+    /// Ends the settler although it has not settled all.
+    give_up: CancellationToken,
     services: TaskTracker,
     pulse: TaskTracker,
     writers: TaskTracker,
@@ -62,6 +64,9 @@ pub struct Status {
 /// Messages on their way to the settler and to the log's writer.
 const QUEUE: usize = 4096;
 
+/// How long released attempts may take to end, and again what they did to be written.
+const LAST_GRACE: Duration = Duration::from_secs(30);
+
 impl Engine {
     /// Joins the nodes and starts all services.
     pub async fn start(
@@ -85,7 +90,9 @@ impl Engine {
         let stop_writers = CancellationToken::new();
         let (services, pulse, writers) =
             (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
-        writers.spawn(settler::run(core.clone(), to_settle, stop_writers.clone()));
+        let give_up = CancellationToken::new();
+        let settler = settler::run(core.clone(), to_settle, stop_writers.clone());
+        writers.spawn(give_up.clone().run_until_cancelled_owned(settler));
         let (store, clock) = (core.store.clone(), core.clock.clone());
         writers.spawn(logs::write(store, clock, to_write, stop_writers.clone()));
 
@@ -101,6 +108,7 @@ impl Engine {
             stop,
             stop_pulse,
             stop_writers,
+            give_up,
             services,
             pulse,
             writers,
@@ -141,7 +149,8 @@ impl Engine {
     }
 
     /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
-    /// nodes and leaves.
+    /// nodes and leaves. What does not end in time even then, or cannot be written, is left to
+    /// recovery.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         self.stop.cancel();
         self.services.close();
@@ -152,11 +161,17 @@ impl Engine {
         if core.clock.timeout(grace, core.attempts.wait()).await.is_err() {
             let released = core.stop_held(StopReason::Released, |_| true);
             tracing::warn!(released, "attempts did not end in time; they are released");
-            core.attempts.wait().await;
+            if core.clock.timeout(LAST_GRACE, core.attempts.wait()).await.is_err() {
+                let left = core.held_count();
+                tracing::error!(left, "released attempts did not end; they are left to recovery");
+            }
         }
         self.stop_writers.cancel();
         self.writers.close();
-        self.writers.wait().await;
+        if core.clock.timeout(LAST_GRACE, self.writers.wait()).await.is_err() {
+            tracing::error!("what the last attempts did cannot be written; it is left to recovery");
+            self.give_up.cancel();
+        }
         self.stop_pulse.cancel();
         self.pulse.close();
         self.pulse.wait().await;
@@ -168,6 +183,7 @@ impl Engine {
     pub fn abandon(self) {
         self.stop.cancel();
         self.stop_pulse.cancel();
+        self.give_up.cancel();
         self.core.stop_held(StopReason::Lost, |_| true);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::Task;
+use carillon::engine::{Engine, Task};
 use entity::{run, task_run};
 
 use super::world::{World, at, noop};
@@ -11,6 +11,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     an_outcome_that_the_database_refuses_holds_up_no_other,
     an_attempt_that_waits_to_be_settled_is_not_timed_out,
+    a_node_that_cannot_settle_stops_all_the_same,
 );
 
 /// The database does what `sqlite` or `postgres` says when an attempt that meets `condition` is
@@ -63,25 +64,34 @@ async fn an_outcome_that_the_database_refuses_holds_up_no_other(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The database fails to take the success, but would take another end.
-async fn an_attempt_that_waits_to_be_settled_is_not_timed_out(database: TestDatabase) {
-    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+/// The run of a schedule whose success the database fails to take, though it would take another end:
+/// it has ended and waits to be settled.
+async fn unsettled(world: &World, engine: &Engine) -> run::Model {
     disturb(
-        &world,
+        world,
         "NEW.state = 'succeeded'",
         "SELECT json('{')",
         "RAISE ''disk full'' USING ERRCODE = ''53100''",
     )
     .await;
     let schedule = world.due_now(noop(), |_| {}).await;
-    let engine = world.engine().await;
-    let run = world
-        .until("the run has begun", async || world.runs(schedule.id).await.pop())
-        .await;
+    let run =
+        world.until("the run has begun", async || world.runs(schedule.id).await.pop()).await;
     while engine.status().await.attempts > 0 {
         tokio::task::yield_now().await;
     }
+    run
+}
 
+async fn recover(world: &World) {
+    let on = if world.database.store.dialect().is_postgres() { " ON task_run" } else { "" };
+    world.write(&format!("DROP TRIGGER disturb{on}"), []).await;
+}
+
+async fn an_attempt_that_waits_to_be_settled_is_not_timed_out(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let engine = world.engine().await;
+    let run = unsettled(&world, &engine).await;
     let mut rounds = engine.recovery_reports();
     for _ in 0..3 {
         rounds.mark_unchanged();
@@ -91,10 +101,27 @@ async fn an_attempt_that_waits_to_be_settled_is_not_timed_out(database: TestData
     }
     world.run_is(run.id, run::State::Running).await;
 
-    let on = if world.database.store.dialect().is_postgres() { " ON task_run" } else { "" };
-    world.write(&format!("DROP TRIGGER disturb{on}"), []).await;
+    recover(&world).await;
     clock.advance(Duration::from_secs(10));
-    let run = world.settled_run(schedule.id).await;
-    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
+    let run = world.run_is(run.id, run::State::Succeeded).await;
+    assert_eq!(run.attempt, 1);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_node_that_cannot_settle_stops_all_the_same(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let engine = world.engine().await;
+    let run = unsettled(&world, &engine).await;
+    let stopping = tokio::spawn(engine.shutdown(Duration::from_secs(5)));
+    while !stopping.is_finished() {
+        clock.advance(Duration::from_secs(1));
+        tokio::task::yield_now().await;
+    }
+    stopping.await.unwrap().unwrap();
+
+    recover(&world).await;
+    let engine = world.engine().await;
+    let run = world.run_is(run.id, run::State::Succeeded).await;
+    assert_eq!((run.attempt, run.recovery_attempts), (2, 1));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
