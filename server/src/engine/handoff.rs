@@ -174,7 +174,7 @@ async fn try_hand_over(
             scheduled_at: Some(run.scheduled_at.utc()),
             idempotency_key: run.idempotency_key,
             traceparent: Some(attempt::traceparent(&hold)),
-            context: run.context,
+            context: run.context.unwrap_or_else(|| schedule.context.clone()),
             timeout: task.timeout(),
             kill_grace: task.kill_grace(),
         };
@@ -254,10 +254,11 @@ fn new_run(
     start: Option<Start>,
 ) -> NewRun {
     let is_recovery = reason == Reason::Recovered;
-    let mut context = schedule.context.clone();
-    if is_recovery {
+    let context = is_recovery.then(|| {
+        let mut context = schedule.context.clone();
         mark_recovery(&mut context, intent.id, intent.scheduled_at.utc(), now);
-    }
+        context
+    });
     NewRun {
         id: intent.id,
         namespace_id: intent.namespace_id,

@@ -87,8 +87,9 @@ pub struct NewRun {
     pub due_at: Timestamp,
     /// Its attempts.
     pub max_attempts: i32,
-    /// What travels with it.
-    pub context: serde_json::Value,
+    /// What travels with it, if that is not the schedule's context as it is: this is copied inside
+    /// the database.
+    pub context: Option<serde_json::Value>,
     /// Whether recovery starts it.
     pub is_recovery: bool,
     /// For the receiver.
@@ -215,7 +216,8 @@ impl Store {
              SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
                'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
                due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
-               0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, context, \
+               0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, \
+               coalesce(context, (SELECT s.context FROM schedule s WHERE s.id = v.schedule_id)), \
                is_recovery = 1, idempotency_key, {} FROM v WHERE true",
             self.dialect().now(),
             self.dialect().stamp("run")
