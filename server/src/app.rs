@@ -4,7 +4,7 @@
 //! under the first one's name. The end is the other way round: new work is refused, running work
 //! gets its grace, and only then go the database and the telemetry.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use secrecy::ExposeSecret;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -40,6 +40,14 @@ pub enum AppError {
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The certificates of those that targets are to trust cannot be read.
+    #[error("read egress.ca_file '{}': {source}", path.display())]
+    CaFile {
+        /// As configured.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The targets cannot be carried out.
     #[error("set up the targets: {0}")]
     Target(#[from] TargetError),
@@ -75,15 +83,10 @@ impl App {
     ) -> Result<Self, AppError> {
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(AppError::Serve)?;
+        let executor = Arc::new(Executor::new(policy(&config)?, clock.clone())?);
         let store = Store::open(&database(&config)).await?;
         let config = Arc::new(config);
 
-        let policy = Policy {
-            commands: config.allow_commands,
-            private_addresses: config.egress.private_addresses,
-            ..Policy::default()
-        };
-        let executor = Arc::new(Executor::new(policy, clock.clone())?);
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
         let signals = Signals::default();
         let commands = Commands::new(
@@ -189,6 +192,20 @@ async fn listen(listen: SocketAddr) -> Result<TcpListener, AppError> {
             "choose an address of this machine by --listen"
         };
         AppError::Listen { listen, source, help }
+    })
+}
+
+fn policy(config: &Config) -> Result<Policy, AppError> {
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path)
+            .map_err(|source| AppError::CaFile { path: path.clone(), source })
+    };
+    Ok(Policy {
+        commands: config.allow_commands,
+        private_addresses: config.egress.private_addresses,
+        output_limit_bytes: usize::try_from(config.targets.output_limit_bytes)
+            .unwrap_or(usize::MAX),
+        ca_pem: config.egress.ca_file.as_ref().map(read).transpose()?,
     })
 }
 

@@ -73,6 +73,8 @@ impl Config {
 
     fn check_sizes(&self) -> Result<(), BadSetting> {
         number("database.connections", self.database.connections, 2, 1_000)?;
+        let limit = self.targets.output_limit_bytes;
+        number("targets.output_limit_bytes", limit, 1_024, 64 * 1024 * 1024)?;
         match self.node.capacity {
             Some(capacity) => number("node.capacity", capacity, 1, 10_000),
             None => Ok(()),
@@ -106,6 +108,13 @@ impl Config {
             let problem = "is no address of a collector";
             let help = "give OTLP over gRPC, such as http://127.0.0.1:4317";
             return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
+        }
+        if let Some(file) = &self.egress.ca_file
+            && !file.is_file()
+        {
+            let problem = "is no file";
+            let help = "give a file with certificates in PEM, or leave the setting out";
+            return Err(BadSetting::new("egress.ca_file", file.display(), problem, help));
         }
         if let Some(dist) = &self.console.dist
             && !dist.join("index.html").is_file()

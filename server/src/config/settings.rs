@@ -31,6 +31,8 @@ pub struct Config {
     pub node: Node,
     /// See [`Engine`].
     pub engine: Engine,
+    /// See [`Targets`].
+    pub targets: Targets,
     /// See [`Egress`].
     pub egress: Egress,
     /// See [`Log`].
@@ -81,12 +83,22 @@ pub struct Engine {
     pub recovery_interval: Span,
 }
 
-/// Where `http` targets may go.
+/// What is kept of an attempt.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Targets {
+    /// So many bytes of what a program prints, or of an answer.
+    pub output_limit_bytes: u32,
+}
+
+/// Where `http` targets may go, and whom they trust there.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Egress {
     /// Loopback and private networks too.
     pub private_addresses: bool,
+    /// A file with certificate authorities in PEM that are trusted beside the system's.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The log.
@@ -156,6 +168,7 @@ impl Default for Config {
             database: Database::default(),
             node: Node::default(),
             engine: Engine::default(),
+            targets: Targets::default(),
             egress: Egress::default(),
             log: Log::default(),
             otlp: Otlp::default(),
@@ -180,6 +193,12 @@ impl Default for Engine {
             lost_after: Span::seconds(300),
             recovery_interval: Span::seconds(5),
         }
+    }
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Self { output_limit_bytes: 1024 * 1024 }
     }
 }
 

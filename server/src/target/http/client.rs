@@ -53,7 +53,7 @@ fn tls(ca_pem: Option<&str>) -> Result<ClientConfig, TargetError> {
 }
 
 fn trust(roots: &mut RootCertStore, pem: &str) -> Result<(), TargetError> {
-    const WHAT: &str = "the certificate authorities to trust (ca_pem)";
+    const WHAT: &str = "the certificate authorities to trust (egress.ca_file)";
     let mut found = false;
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let certificate = certificate.map_err(|error| TargetError::setup(WHAT, error))?;

@@ -54,6 +54,21 @@ fn a_file_that_is_none_is_named() {
 }
 
 #[test]
+fn authorities_that_cannot_be_read_are_refused() {
+    let line = with_file("[egress]\nca_file = \"ca.pem\"");
+    assert!(line.contains("egress.ca_file: 'ca.pem' is no file"), "{line}");
+    let line = with_file("listen = \"127.0.0.1:0\"\n[egress]\nca_file = \"carillon.toml\"");
+    assert!(line.contains("(egress.ca_file): there is no certificate in it"), "{line}");
+}
+
+#[test]
+fn an_output_limit_out_of_bounds_is_told_them() {
+    let line = with_file("[targets]\noutput_limit_bytes = 10");
+    let expected = "targets.output_limit_bytes: '10' is too small; give 1024 to 67108864";
+    assert!(line.contains(expected), "{line}");
+}
+
+#[test]
 fn a_console_that_is_not_built_is_refused() {
     let line = refused(Command::new(&["serve", "--console-dist", "dist"]));
     assert!(line.contains("console.dist: 'dist' is no folder with an index.html"), "{line}");
