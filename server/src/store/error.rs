@@ -12,6 +12,15 @@ pub enum StoreError {
         /// As given, its password masked.
         url: String,
     },
+    /// Each connection would have a database of its own, which ends with it.
+    #[error(
+        "database.url: '{url}' names no file, and a database in memory is not enough; give \
+         sqlite:PATH"
+    )]
+    NoFile {
+        /// As given.
+        url: String,
+    },
     /// Nobody answers there, or not as it should.
     #[error("reach the database at {url}: {source}; check database.url and that it is running")]
     Unreachable {
@@ -133,6 +142,7 @@ impl StoreError {
             Self::Broken { .. } => return true,
             Self::Database(error) => error,
             Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. } => return false,

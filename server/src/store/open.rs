@@ -2,8 +2,10 @@
 
 use std::{path::Path, time::Duration};
 
-use migration::{Migrator, MigratorTrait};
-use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbBackend, DbErr};
+use migration::{Migrator, MigratorTrait, SchemaManager};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr,
+};
 
 use super::{Changes, Dialect, Store, StoreError};
 
@@ -95,7 +97,12 @@ impl Store {
 }
 
 fn backend(url: &str) -> Result<DbBackend, StoreError> {
-    if url.starts_with("sqlite:") {
+    if let Some(place) = url.strip_prefix("sqlite:") {
+        let (path, query) = place.split_once('?').unwrap_or((place, ""));
+        let path = path.trim_start_matches("//");
+        if matches!(path, "" | ":memory:") || query.split('&').any(|part| part == "mode=memory") {
+            return Err(StoreError::NoFile { url: url.to_owned() });
+        }
         Ok(DbBackend::Sqlite)
     } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         Ok(DbBackend::Postgres)
@@ -137,7 +144,15 @@ async fn connect(
     Database::connect(connect).await
 }
 
+/// Held while the schema is checked and migrated, so that of several servers that start at once one
+/// does it. The lock belongs to the connection: it ends with it, whatever happens.
+const MIGRATING: i64 = 0x6361_7269_6d69_6772;
+
 async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(), StoreError> {
+    if connection.get_database_backend() == DbBackend::Postgres {
+        let lock = format!("SELECT pg_advisory_lock({MIGRATING})");
+        connection.execute_unprepared(&lock).await?;
+    }
     let Schema { pending, .. } = schema(connection, &options.url).await?;
     match options.migrations {
         Migrations::Apply => Ok(Migrator::up(connection, None).await?),
@@ -150,8 +165,10 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
 }
 
 async fn schema(connection: &DatabaseConnection, url: &str) -> Result<Schema, StoreError> {
-    Migrator::install(connection).await?;
-    let applied = Migrator::get_migration_models(connection).await?;
+    // Looking must change nothing, and the table of migrations is itself made by the first one.
+    let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
+    let applied =
+        if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };
     let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
@@ -178,12 +195,20 @@ fn make_folder(url: &str) -> Result<(), StoreError> {
 
 /// The address without its password.
 fn masked(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let Some((user, host)) = rest.rsplit_once('@') else { return url.to_owned() };
-    match user.split_once(':') {
-        Some((name, _)) => format!("{scheme}://{name}:***@{host}"),
-        None => url.to_owned(),
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let mut masked = place.to_owned();
+    if let Some((scheme, rest)) = place.split_once("://")
+        && let Some((user, host)) = rest.rsplit_once('@')
+        && let Some((name, _)) = user.split_once(':')
+    {
+        masked = format!("{scheme}://{name}:***@{host}");
     }
+    for (index, part) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
+        masked.push(if index == 0 { '?' } else { '&' });
+        let name = part.split_once('=').map_or(part, |(name, _)| name);
+        masked.push_str(if name == "password" { "password=***" } else { part });
+    }
+    masked
 }
 
 #[cfg(test)]
@@ -195,6 +220,18 @@ mod tests {
         assert_eq!(masked("postgres://ada:s3cret@db/x"), "postgres://ada:***@db/x");
         assert_eq!(masked("postgres://ada@db/x"), "postgres://ada@db/x");
         assert_eq!(masked("sqlite:data/carillon.db"), "sqlite:data/carillon.db");
+        assert_eq!(
+            masked("postgres://db/x?user=ada&password=s3cr@t&sslmode=require"),
+            "postgres://db/x?user=ada&password=***&sslmode=require"
+        );
+    }
+
+    #[test]
+    fn a_database_without_a_file_is_refused() {
+        for url in ["sqlite::memory:", "sqlite://:memory:", "sqlite:", "sqlite:x?mode=memory"] {
+            assert!(matches!(backend(url), Err(StoreError::NoFile { .. })), "{url}");
+        }
+        assert!(matches!(backend("sqlite://data/x.db?mode=rwc"), Ok(DbBackend::Sqlite)));
     }
 
     #[test]

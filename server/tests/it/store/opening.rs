@@ -3,7 +3,11 @@ use sea_orm::ConnectionTrait;
 
 use crate::support::{TestDatabase, on_both};
 
-on_both!(a_second_opening_finds_the_schema_up_to_date, a_schema_that_is_newer_is_refused);
+on_both!(
+    a_second_opening_finds_the_schema_up_to_date,
+    a_schema_that_is_newer_is_refused,
+    looking_at_a_schema_changes_nothing,
+);
 
 async fn a_second_opening_finds_the_schema_up_to_date(database: TestDatabase) {
     let mut options = Options::new(&database.url);
@@ -22,4 +26,32 @@ async fn a_schema_that_is_newer_is_refused(database: TestDatabase) {
         matches!(&refused, StoreError::SchemaNewer { migration, .. } if migration == "m9999_later"),
         "{refused}"
     );
+}
+
+async fn looking_at_a_schema_changes_nothing(database: TestDatabase) {
+    let transaction = database.store.begin().await.unwrap();
+    transaction.execute_unprepared("DROP TABLE seaql_migrations").await.unwrap();
+    database.store.commit(transaction).await.unwrap();
+    let mut options = Options::new(&database.url);
+    options.migrations = Migrations::Refuse;
+    let schema = Store::schema(&options).await.unwrap();
+    assert!(schema.applied.is_empty() && !schema.pending.is_empty(), "{schema:?}");
+    let refused = Store::open(&options).await.unwrap_err();
+    assert!(matches!(refused, StoreError::SchemaOlder { .. }), "{refused}");
+    let select = "SELECT version FROM seaql_migrations";
+    assert!(database.store.read().execute_unprepared(select).await.is_err());
+}
+
+#[tokio::test]
+async fn of_servers_that_start_at_once_one_migrates() {
+    let database = TestDatabase::postgres().await;
+    let transaction = database.store.begin().await.unwrap();
+    let empty = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
+    transaction.execute_unprepared(empty).await.unwrap();
+    database.store.commit(transaction).await.unwrap();
+    let options = Options::new(&database.url);
+    let stores = futures::future::join_all((0..4).map(|_| Store::open(&options))).await;
+    for store in stores {
+        store.unwrap().close().await.unwrap();
+    }
 }
