@@ -109,10 +109,11 @@ impl Core {
     pub(super) fn hold(&self, hold: Hold) -> CancellationToken {
         let stop = CancellationToken::new();
         let mut held = self.held();
-        held.insert(
-            hold.run_id,
-            Held { hold, stop: stop.clone(), why: None, since: self.clock.instant() },
-        );
+        let entry = Held { hold, stop: stop.clone(), why: None, since: self.clock.instant() };
+        if let Some(earlier) = held.insert(hold.run_id, entry) {
+            // The node has lost that hold, and taken the run again: nobody else can stop it now.
+            earlier.stop.cancel();
+        }
         self.metrics.live_runs(held.len());
         stop
     }

@@ -102,7 +102,7 @@ async fn try_hand_over(
 ) -> Result<HandedOver, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
-    let tx = core.store.begin().await?;
+    let tx = core.store.begin_handoff().await?;
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules).await?;
     // Not before the tables have answered: short runs of the batch before have ended by then.

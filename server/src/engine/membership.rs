@@ -51,6 +51,8 @@ pub struct PulseReport {
     pub lost: usize,
     /// Whether it began a new life.
     pub rejoined: bool,
+    /// Whether its life had ended because another process bears its name.
+    pub had_namesake: bool,
 }
 
 impl Service for Pulse {
@@ -61,8 +63,18 @@ impl Service for Pulse {
         let core = &self.core;
         let node = core.node_id().await;
         let rejoined = core.store.beat_if_alive(node).await? == Heartbeat::Lost;
+        let name = &core.settings.node_name;
+        let had_namesake = rejoined && core.store.has_namesake(node, name).await?;
         let node = if rejoined {
-            tracing::error!(%node, "this node was declared dead; it starts a new life");
+            if had_namesake {
+                tracing::error!(
+                    %node, name,
+                    "another process has joined under this node's name and ended its life; give \
+                     each process a node.name of its own"
+                );
+            } else {
+                tracing::error!(%node, "this node was declared dead; it starts a new life");
+            }
             let mut current = core.node.write().await;
             *current = join(&core.store, &core.clock, &core.settings).await?;
             *current
@@ -71,7 +83,7 @@ impl Service for Pulse {
         };
         // At each beat: an attempt may have begun under the old life while the new one did.
         let lost = core.stop_held(StopReason::Lost, |hold| hold.node_id != node);
-        Ok(PulseReport { lost, rejoined })
+        Ok(PulseReport { lost, rejoined, had_namesake })
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {

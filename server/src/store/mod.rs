@@ -40,7 +40,7 @@ pub mod users;
 pub mod workflows;
 
 use sea_orm::{
-    DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
     TransactionTrait,
 };
 
@@ -52,6 +52,9 @@ pub use page::{Page, Window};
 pub use sizes::Sizes;
 
 use crate::clock::Clock;
+
+/// Names the advisory lock between hand-offs and changes of schedules.
+const HANDOFF: i64 = 0x6361_7269_6861_6e64;
 
 /// A handle on the database. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -92,6 +95,30 @@ impl Store {
         transaction.commit().await?;
         self.changes.wake();
         Ok(())
+    }
+
+    /// Begins a hand-off. [`Store::commit_after_handoffs`] waits for its end.
+    pub async fn begin_handoff(&self) -> Result<DatabaseTransaction, StoreError> {
+        let transaction = self.begin().await?;
+        if self.dialect.is_postgres() {
+            let lock = format!("SELECT pg_advisory_xact_lock_shared({HANDOFF})");
+            transaction.execute_unprepared(&lock).await?;
+        }
+        Ok(transaction)
+    }
+
+    /// Commits a change that keeps schedules from firing as they did. A hand-off that has read them
+    /// as they were ends before, the next one begins after: once this is answered, no run starts on
+    /// stale knowledge. (SQLite's one writer is one lock for all.)
+    pub async fn commit_after_handoffs(
+        &self,
+        transaction: DatabaseTransaction,
+    ) -> Result<(), StoreError> {
+        if self.dialect.is_postgres() {
+            let lock = format!("SELECT pg_advisory_xact_lock({HANDOFF})");
+            transaction.execute_unprepared(&lock).await?;
+        }
+        self.commit(transaction).await
     }
 
     /// The same store whose leases and heartbeats follow `clock` instead of the database's clock:

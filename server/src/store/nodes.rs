@@ -69,6 +69,13 @@ impl Store {
         Ok(if result.rows_affected() > 0 { Heartbeat::Alive } else { Heartbeat::Lost })
     }
 
+    /// Whether another process lives under that name.
+    pub async fn has_namesake(&self, own: Uuid, name: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM node WHERE name = $1 AND state = 'alive' AND id <> $2 LIMIT 1";
+        let statement = self.dialect().statement(sql, [name.into(), own.into()]);
+        Ok(self.read().query_one_raw(statement).await?.is_some())
+    }
+
     /// Ends the node's life in good order.
     pub async fn leave(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;

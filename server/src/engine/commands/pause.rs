@@ -56,7 +56,7 @@ impl Commands {
         self.audit_switch(&tx, right.who(), &row, what).await?;
         let saved = Saved { id, warnings: vec![] };
         self.remember(&tx, right.who(), call, &saved).await?;
-        self.store.commit(tx).await?;
+        self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
     }

@@ -92,7 +92,7 @@ impl Commands {
         let reason = edit.reason.as_deref();
         let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, reason).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
-        self.store.commit(tx).await?;
+        self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(saved)
     }
@@ -117,7 +117,7 @@ impl Commands {
         owned_by_people(&row)?;
         self.delete_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
+        self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(id)
     }

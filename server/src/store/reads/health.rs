@@ -26,7 +26,7 @@ pub struct Figures {
     pub oldest_unclaimed_ms: Option<i64>,
     /// Claimed fires without a run.
     pub pending_handoffs: i64,
-    /// Nodes with a fresh heartbeat.
+    /// Nodes that nobody has declared dead: a silent one counts until its heartbeat has expired.
     pub nodes_alive: i64,
 }
 

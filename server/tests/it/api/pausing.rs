@@ -1,5 +1,5 @@
 use entity::{fire, schedule};
-use sea_orm::EntityTrait;
+use sea_orm::{ConnectionTrait, EntityTrait};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -9,6 +9,7 @@ on_both!(
     a_pause_is_told_and_makes_no_version,
     what_fell_into_a_pause_is_accounted_for_when_it_ends,
     an_edit_during_a_pause_accounts_for_the_old_timing,
+    a_pause_waits_for_the_hand_off_under_way,
 );
 
 const PAUSE: &str = "mutation($id: UUID!, $reason: String!, $until: DateTime) {
@@ -88,4 +89,29 @@ async fn an_edit_during_a_pause_accounts_for_the_old_timing(database: TestDataba
     let answer = desk.ask(RESUME, json!({ "id": id })).await;
     assert_eq!(answer["resumeSchedule"]["schedule"]["nextFireAt"], "2026-03-01T13:00:00Z");
     assert_eq!(answer["resumeSchedule"]["schedule"]["pause"], Value::Null);
+}
+
+/// It has read the schedule as it was: once the pause is answered, nothing starts any more.
+async fn a_pause_waits_for_the_hand_off_under_way(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "* * * * *").await;
+    let store = &desk.database.store;
+    let handoff = store.begin_handoff().await.unwrap();
+    let mut pause = Box::pin(desk.ask(PAUSE, json!({ "id": id, "reason": "lunch" })));
+    if store.dialect().is_postgres() {
+        let waiting = "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database \
+            WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()";
+        let statement = || store.dialect().statement(waiting, []);
+        let waits = async {
+            while store.read().query_one_raw(statement()).await.unwrap().is_none() {}
+        };
+        tokio::select! {
+            _ = &mut pause => panic!("it did not wait"),
+            () = waits => {}
+        }
+    } else {
+        assert!(futures::poll!(&mut pause).is_pending());
+    }
+    store.commit(handoff).await.unwrap();
+    assert_eq!(pause.await["pauseSchedule"]["schedule"]["state"], "PAUSED");
 }

@@ -16,6 +16,7 @@ on_both!(
     a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life,
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
+    a_node_whose_name_another_process_bears_says_so,
 );
 
 async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
@@ -88,6 +89,20 @@ async fn a_node_that_shuts_down_leaves(database: TestDatabase) {
     let node = life(&world, node).await;
     assert_eq!(node.state, node::State::Left);
     assert!(node.ended_at.is_some());
+}
+
+async fn a_node_whose_name_another_process_bears_says_so(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let first = world.engine().await;
+    let mut beats = first.pulse_reports();
+    beats.wait_for(|(count, _)| *count > 0).await.unwrap();
+    let second = world.engine().await;
+    clock.advance(world.settings.heartbeat_interval);
+    let told = beats.wait_for(|(_, report)| report.rejoined);
+    let told = tokio::time::timeout(Duration::from_secs(20), told).await.unwrap().unwrap().1;
+    assert!(told.had_namesake);
+    second.abandon();
+    first.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
 async fn life(world: &World, node: Uuid) -> node::Model {

@@ -109,7 +109,7 @@ impl Commands {
             self.audit(&tx, right.who(), entry).await?;
         }
         self.remember(&tx, right.who(), call, &deployment).await?;
-        self.store.commit(tx).await?;
+        self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         Ok(deployment)
     }
@@ -221,6 +221,8 @@ impl Commands {
             let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
             return Ok(change(Action::Create, "made".to_owned(), saved.warnings));
         };
+        // Found without a lock: a claim or a pause may have written it since.
+        let row = self.locked(site.tx, row.id).await?;
         owned(site, "name", name, row.module.as_deref())?;
         let (saved, told) =
             self.update_in(site.tx, site.who, &row, &spec, Some(work), None).await?;
@@ -241,6 +243,7 @@ impl Commands {
             if declared.contains(&row.name) {
                 continue;
             }
+            let row = self.locked(site.tx, row.id).await?;
             self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
             changes.push(gone("schedule", row.name));
         }
