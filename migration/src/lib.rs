@@ -3,8 +3,8 @@
 //! Never names `entity`: a migration is frozen, a model is not. A test compares the two instead.
 //! Until the first release a migration may still be rewritten.
 
-pub use sea_orm_migration::{MigratorTrait, SchemaManager};
 use sea_orm_migration::prelude::MigrationTrait;
+pub use sea_orm_migration::{MigratorTrait, SchemaManager};
 
 mod m0001_people;
 mod m0002_schedules;

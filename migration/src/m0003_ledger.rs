@@ -76,6 +76,9 @@ impl MigrationTrait for Migration {
             // Intents without a run: what a hand-off left behind.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
              WHERE verdict = 'pending'",
+            // Intents that wait for their time.
+            "CREATE INDEX fire_waiting ON fire (due_at) \
+             WHERE verdict = 'pending' AND claimed_by IS NULL",
             // What health asks for.
             "CREATE INDEX fire_missed ON fire (decided_at) \
              WHERE verdict IN ('missed', 'abandoned')",

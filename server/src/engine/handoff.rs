@@ -232,8 +232,9 @@ fn decide(
     })
 }
 
-/// Whether a fire would start after its deadline. That counts from when the fire was to run: for the
-/// late run of a catch-up, which is due only now, from the latest moment that the jitter allowed.
+/// Whether a fire would start after its deadline. That counts from when the fire was to run: for
+/// the late run of a catch-up, which is due only now, from the latest moment that the jitter
+/// allowed.
 pub(super) fn past_deadline(
     scheduled_at: DateTime<Utc>,
     due_at: DateTime<Utc>,

@@ -147,8 +147,8 @@ impl StoreError {
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. } => return false,
         };
-        let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
-            error
+        let (DbErr::Exec(RuntimeErr::SqlxError(error))
+        | DbErr::Query(RuntimeErr::SqlxError(error))) = error
         else {
             return false;
         };

@@ -40,8 +40,8 @@ pub mod users;
 pub mod workflows;
 
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode, TransactionOptions,
-    TransactionTrait,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode,
+    TransactionOptions, TransactionTrait,
 };
 
 pub use changes::{Changes, Cursor};

@@ -3,9 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use migration::{Migrator, MigratorTrait, SchemaManager};
-use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr,
-};
+use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr};
 
 use super::{Changes, Dialect, Store, StoreError};
 

@@ -2,9 +2,9 @@
 //!
 //! Promises: whatever `schedule.next_fire_at` says is claimed once that instant has come, by one
 //! transaction that writes the fires and moves the cursor, and is then handed over. Nothing here
-//! is remembered that matters: the next due instant only says when to look, the tables say what to
-//! do. A late or lost wake-up makes a fire late, never lost; two planners on one database race for the
-//! row locks and, at worst, for the unique key of a fire.
+//! is remembered that matters: the next due instant only says when to look, the tables say what
+//! to do. A late or lost wake-up makes a fire late, never lost; two planners on one database race
+//! for the row locks and, at worst, for the unique key of a fire.
 //!
 //! - `claim`: one batch, one transaction.
 //! - `timing`: from a row to its timetable and policies.
@@ -34,8 +34,8 @@ use crate::store::handoffs::Intent;
 const FIRST_BATCH: u64 = 50;
 
 /// What is due and cannot be claimed, because another node holds it at this moment or something is
-/// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. Higher,
-/// it would hold up what falls due after it.
+/// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. A
+/// higher one would hold up what falls due after it.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 

@@ -94,9 +94,8 @@ impl Answer {
     /// The body as JSON where it is, otherwise as text; and whether some of it is left out.
     fn body(&self) -> (Value, bool) {
         // An escaped NUL cannot be stored as JSON everywhere; as text it can.
-        let plain = !self.truncated
-            && self.body.len() <= MOST_JSON
-            && !memmem(&self.body, br"\u0000");
+        let plain =
+            !self.truncated && self.body.len() <= MOST_JSON && !memmem(&self.body, br"\u0000");
         if plain
             && self.is_json()
             && let Ok(value) = serde_json::from_slice(&self.body)

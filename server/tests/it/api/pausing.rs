@@ -102,9 +102,8 @@ async fn a_pause_waits_for_the_hand_off_under_way(database: TestDatabase) {
         let waiting = "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database \
             WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()";
         let statement = || store.dialect().statement(waiting, []);
-        let waits = async {
-            while store.read().query_one_raw(statement()).await.unwrap().is_none() {}
-        };
+        let waits =
+            async { while store.read().query_one_raw(statement()).await.unwrap().is_none() {} };
         tokio::select! {
             _ = &mut pause => panic!("it did not wait"),
             () = waits => {}

@@ -137,7 +137,11 @@ async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(databa
     let mut world = World::new(database).await;
     world.settings.heartbeat_expiry = Duration::from_millis(100);
     let other = forge::node(&world).await;
-    let lease = world.database.store.hold_lease_if_free("recovery", other, Duration::from_secs(3_600)).await;
+    let lease = world
+        .database
+        .store
+        .hold_lease_if_free("recovery", other, Duration::from_secs(3_600))
+        .await;
     assert!(matches!(lease, Ok(Term::Held(_))), "{lease:?}");
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let engine = world.engine().await;

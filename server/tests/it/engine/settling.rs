@@ -64,8 +64,8 @@ async fn an_outcome_that_the_database_refuses_holds_up_no_other(database: TestDa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The run of a schedule whose success the database fails to take, though it would take another end:
-/// it has ended and waits to be settled.
+/// The run of a schedule whose success the database fails to take, though it would take another
+/// end: it has ended and waits to be settled.
 async fn unsettled(world: &World, engine: &Engine) -> run::Model {
     disturb(
         world,
@@ -75,8 +75,7 @@ async fn unsettled(world: &World, engine: &Engine) -> run::Model {
     )
     .await;
     let schedule = world.due_now(noop(), |_| {}).await;
-    let run =
-        world.until("the run has begun", async || world.runs(schedule.id).await.pop()).await;
+    let run = world.until("the run has begun", async || world.runs(schedule.id).await.pop()).await;
     while engine.status().await.attempts > 0 {
         tokio::task::yield_now().await;
     }
