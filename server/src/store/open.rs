@@ -136,6 +136,8 @@ async fn connect(
                 .pragma("synchronous", "FULL")
                 .pragma("busy_timeout", "10000")
                 .pragma("cache_size", "-32768")
+                // A batch is spread out in a table of its own: in memory, not in a file each time.
+                .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
         });
     }
