@@ -139,7 +139,7 @@ impl StoreError {
     /// value that no column holds, a row that breaks a rule, more than fits.
     pub fn is_refusal(&self) -> bool {
         let error = match self {
-            Self::Broken { .. } => return true,
+            Self::Broken { .. } | Self::Nul => return true,
             Self::Database(error) => error,
             Self::UnknownUrl { .. }
             | Self::NoFile { .. }
