@@ -75,7 +75,7 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
     let engine = world.engine().await;
     let arrival = gate.arrival().await;
     let mut rounds = engine.recovery_reports();
-    for now in ["2026-03-03T12:00:00Z", "2026-02-20T12:00:00Z", "2026-03-03T12:00:01Z"] {
+    for now in ["2026-03-03T12:00:00Z", "2026-02-20T12:00:00Z", "2026-02-22T12:00:01Z"] {
         rounds.mark_unchanged();
         clock.set(at(now));
         clock.advance(world.settings.recovery_interval);
