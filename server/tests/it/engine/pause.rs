@@ -20,7 +20,6 @@ on_both!(
     the_latest_fire_of_a_pause_runs_if_it_is_asked_for,
     all_fires_of_a_pause_run_if_it_is_asked_for,
     a_pause_with_an_end_ends_by_itself,
-    a_pause_that_is_renewed_while_it_ends_goes_on,
     the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due,
 );
 
@@ -157,7 +156,11 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
 }
 
 /// The operator gives it another end after the planner has seen the first one pass.
-async fn a_pause_that_is_renewed_while_it_ends_goes_on(database: TestDatabase) {
+/// Only on PostgreSQL can the test come between the planner's look and its lock: SQLite's one
+/// writer lets nobody in between, and a test that held it could hold an earlier round up for good.
+#[tokio::test]
+async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
+    let database = TestDatabase::postgres().await;
     let (mut world, clock, schedule) = paused(database, "0 * * * *", |row| {
         row.paused_until = Some(ms("2026-03-01T12:30:00Z"));
     })
