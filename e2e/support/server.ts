@@ -25,14 +25,7 @@ export class Server {
   static async start(): Promise<Server> {
     const server = new Server();
     server.port = await freePort();
-    const log = openSync(server.log, "a");
-    server.process = spawn(binary, ["serve", "--allow-commands"], {
-      cwd: server.folder,
-      env: server.environment(),
-      stdio: ["ignore", log, log],
-    });
-    closeSync(log);
-    await server.ready();
+    await server.launch();
     const token = ["token", "create", "e2e", "--role", "editor"];
     server.token = server.cli(token).trim();
     return server;
@@ -61,13 +54,34 @@ export class Server {
   }
 
   async stop(): Promise<void> {
+    await this.halt();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Ends the process; `launch` starts another one on the same port and database. */
+  async halt(): Promise<void> {
     const process = this.process;
-    if (process && process.exitCode === null) {
+    if (process && this.isRunning()) {
       const gone = new Promise((resolve) => process.once("exit", resolve));
       process.kill("SIGTERM");
       await gone;
     }
-    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async launch(): Promise<void> {
+    const log = openSync(this.log, "a");
+    this.process = spawn(binary, ["serve", "--allow-commands"], {
+      cwd: this.folder,
+      env: this.environment(),
+      stdio: ["ignore", log, log],
+    });
+    closeSync(log);
+    await this.ready();
+  }
+
+  /** A process that a signal ended has no exit code. */
+  private isRunning(): boolean {
+    return this.process?.exitCode === null && this.process.signalCode === null;
   }
 
   private environment(): NodeJS.ProcessEnv {
@@ -84,7 +98,7 @@ export class Server {
 
   private async ready(): Promise<void> {
     for (;;) {
-      if (this.process?.exitCode !== null) {
+      if (!this.isRunning()) {
         throw new Error(`the server ended:\n${readFileSync(this.log, "utf8")}`);
       }
       const answer = await fetch(`${this.url}/readyz`).catch(() => undefined);

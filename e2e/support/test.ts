@@ -41,10 +41,9 @@ export const test = base.extend<{ serverLog: void; noErrors: void }, World>({
       const errors: string[] = [];
       context.on("weberror", (event) => errors.push(String(event.error())));
       context.on("console", (message) => {
-        // A refused request is logged by the browser itself, and is often what is tested.
-        if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
-          errors.push(message.text());
-        }
+        // A refused request or connection is logged by the browser itself, and is often what is tested.
+        const isRefusal = /^(Failed to load resource|WebSocket connection to)/.test(message.text());
+        if (message.type() === "error" && !isRefusal) errors.push(message.text());
       });
       await use();
       expect(errors, "errors in the browser's console").toEqual([]);

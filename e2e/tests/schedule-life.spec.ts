@@ -25,6 +25,14 @@ test("a schedule goes from the form to runs that are watched while they work", a
   await expect(preview.first()).toContainText("09:00");
   const daily = await description.innerText();
 
+  // Another zone is another clock, where the instants are the same too.
+  await expression.fill("0 * * * *");
+  await expect(preview.first()).toContainText("+00:00");
+  const zone = page.getByLabel("Time zone", { exact: true });
+  await zone.fill("Asia/Tokyo");
+  await expect(preview.first()).toContainText("+09:00");
+  await zone.fill("UTC");
+
   await expression.fill("* * * * * *");
   await expect(preview.first()).not.toContainText("09:00");
   await expect(description).not.toHaveText(daily);

@@ -1,13 +1,15 @@
 //! The frame around every page, and the door in front of them.
 
 use leptos::prelude::*;
-use leptos_router::components::Router;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use crate::{
-    components::{FailureNote, NoticeList, TopBar},
-    pages::SignIn,
-    route::Pages,
-    state::{self, SessionState, use_session},
+    api::Failure,
+    components::{FailureNote, NoticeList, TopBar, live},
+    pages,
+    route::Route,
+    state::{self, SessionState, use_address, use_session},
 };
 
 /// The console.
@@ -15,10 +17,8 @@ use crate::{
 pub(crate) fn App() -> impl IntoView {
     state::provide();
     view! {
-        <Router>
-            <a class="skip-link" href="#main">"Skip to content"</a>
-            <Door/>
-        </Router>
+        <a class="skip-link" href="#main">"Skip to content"</a>
+        <Door/>
     }
 }
 
@@ -31,40 +31,62 @@ fn Door() -> impl IntoView {
         SessionState::Asking => Inside::Asking,
         SessionState::SignedOut => Inside::No,
         SessionState::SignedIn { .. } => Inside::Yes,
-        SessionState::Unknown(_) => Inside::Unknown,
+        SessionState::Unknown(failure) => Inside::Unknown(failure),
     });
-    move || match inside.get() {
+    live(move || match inside.get() {
         Inside::Asking => {
             view! { <main id="main" class="boot" aria-busy="true"></main> }.into_any()
         }
-        Inside::No => view! { <SignIn/> }.into_any(),
+        Inside::No => view! { <pages::SignIn/> }.into_any(),
         Inside::Yes => view! {
             <TopBar/>
             <main id="main" class="page" tabindex="-1"><Pages/></main>
             <NoticeList/>
         }
         .into_any(),
-        Inside::Unknown => view! {
+        Inside::Unknown(failure) => view! {
             <main id="main" class="page page-narrow">
                 <h1>"Carillon"</h1>
-                {move || match session.get() {
-                    SessionState::Unknown(failure) => Some(view! {
-                        <FailureNote failure=failure retry=move || session.ask()/>
-                    }),
-                    SessionState::Asking
-                    | SessionState::SignedOut
-                    | SessionState::SignedIn { .. } => None,
-                }}
+                <FailureNote failure=failure retry=move || session.ask()/>
             </main>
         }
         .into_any(),
-    }
+    })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 enum Inside {
     Asking,
     No,
     Yes,
-    Unknown,
+    Unknown(Failure),
+}
+
+/// The page for the address. A new address moves the focus to the page, as loading one would; what narrows a list is in
+/// the query and moves nothing.
+#[component]
+fn Pages() -> impl IntoView {
+    let address = use_address();
+    let route = Memo::new(move |_| address.route());
+    Effect::new(move |before: Option<Option<Route>>| {
+        let route = route.get();
+        if before.is_some_and(|before| before != route) {
+            let main = document().get_element_by_id("main");
+            if let Some(main) = main.and_then(|main| main.dyn_into::<HtmlElement>().ok()) {
+                let _gone = main.focus();
+            }
+        }
+        route
+    });
+    // Another id is another page: its subscriptions and lists begin anew.
+    live(move || match route.get() {
+        Some(Route::Overview) => view! { <pages::Overview/> }.into_any(),
+        Some(Route::Schedules) => view! { <pages::Schedules/> }.into_any(),
+        Some(Route::NewSchedule) => view! { <pages::NewSchedule/> }.into_any(),
+        Some(Route::Schedule(id)) => view! { <pages::Schedule id=id/> }.into_any(),
+        Some(Route::EditSchedule(id)) => view! { <pages::EditSchedule id=id/> }.into_any(),
+        Some(Route::Runs) => view! { <pages::Runs/> }.into_any(),
+        Some(Route::Run(id)) => view! { <pages::Run id=id/> }.into_any(),
+        None => view! { <pages::NotFound/> }.into_any(),
+    })
 }

@@ -23,8 +23,8 @@
 //! - schedule form: fields `Name`, `Expression 1`, `Time zone`, `Script`, `URL`, ..., radios `Command`, `HTTP request`,
 //!   `Nothing, a rehearsal`, `A workflow that exists`; the error of field `x` is in `#x-error`; button
 //!   `Create schedule` or `Save changes`
-//! - schedule: buttons `Run now`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs `Pause schedule`, `Resume schedule`,
-//!   `Delete schedule`, each with a button of the action's name
+//! - schedule: buttons `Run now`, `Run with …`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs
+//!   `Run with other values`, `Pause schedule`, `Resume schedule`, `Delete schedule`, each with a button of the action
 //! - tables by their caption: `Next fires`, `Fire ledger`, `Run history`, `Versions`, `Attempts`, `Schedules`, `Runs`
 //! - run: buttons `Cancel run`, `Run again`, checkbox `Follow`, log with role `log`
 //!

@@ -1,23 +1,12 @@
 //! Every address of the console, as one enum.
 
-use leptos::prelude::*;
-use leptos_router::{
-    components::{FlatRoutes, Route as Leaf},
-    hooks::{use_location, use_params_map},
-    path,
-};
-use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
-
-use crate::pages;
+use js_sys::encode_uri_component;
 
 /// A place in the console. Links are made from it, never from text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Overview,
     Schedules,
-    /// The list, narrowed to a tag.
-    SchedulesTagged(String),
     NewSchedule,
     Schedule(String),
     EditSchedule(String),
@@ -30,9 +19,6 @@ impl Route {
         match self {
             Self::Overview => "/".to_owned(),
             Self::Schedules => "/schedules".to_owned(),
-            Self::SchedulesTagged(tag) => {
-                format!("/schedules?tag={}", js_sys::encode_uri_component(tag))
-            }
             Self::NewSchedule => "/schedules/new".to_owned(),
             Self::Schedule(id) => format!("/schedules/{id}"),
             Self::EditSchedule(id) => format!("/schedules/{id}/edit"),
@@ -40,38 +26,68 @@ impl Route {
             Self::Run(id) => format!("/runs/{id}"),
         }
     }
-}
 
-/// The `:id` of the address.
-pub(crate) fn use_id() -> Signal<String> {
-    let params = use_params_map();
-    Signal::derive(move || params.with(|params| params.get("id").unwrap_or_default()))
-}
-
-/// The page for the address. A new address moves the focus to the page, as loading one would; what narrows a list is in
-/// the query and moves nothing.
-#[component]
-pub(crate) fn Pages() -> impl IntoView {
-    let path = use_location().pathname;
-    Effect::new(move |previous: Option<String>| {
-        let path = path.get();
-        if previous.is_some_and(|previous| previous != path) {
-            let main = document().get_element_by_id("main");
-            if let Some(main) = main.and_then(|main| main.dyn_into::<HtmlElement>().ok()) {
-                let _gone = main.focus();
-            }
+    /// The place at a path, if there is one.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        match parts.as_slice() {
+            [] => Some(Self::Overview),
+            ["schedules"] => Some(Self::Schedules),
+            ["schedules", "new"] => Some(Self::NewSchedule),
+            ["schedules", id] => Some(Self::Schedule((*id).to_owned())),
+            ["schedules", id, "edit"] => Some(Self::EditSchedule((*id).to_owned())),
+            ["runs"] => Some(Self::Runs),
+            ["runs", id] => Some(Self::Run((*id).to_owned())),
+            _ => None,
         }
-        path
-    });
-    view! {
-        <FlatRoutes fallback=pages::NotFound>
-            <Leaf path=path!("/") view=pages::Overview/>
-            <Leaf path=path!("/schedules") view=pages::Schedules/>
-            <Leaf path=path!("/schedules/new") view=pages::NewSchedule/>
-            <Leaf path=path!("/schedules/:id") view=pages::Schedule/>
-            <Leaf path=path!("/schedules/:id/edit") view=pages::EditSchedule/>
-            <Leaf path=path!("/runs") view=pages::Runs/>
-            <Leaf path=path!("/runs/:id") view=pages::Run/>
-        </FlatRoutes>
+    }
+
+    /// Whether this is a place in a list's care.
+    pub(crate) fn is_under(&self, list: &Self) -> bool {
+        match self {
+            Self::NewSchedule | Self::Schedule(_) | Self::EditSchedule(_) => {
+                *list == Self::Schedules
+            }
+            Self::Run(_) => *list == Self::Runs,
+            Self::Overview | Self::Schedules | Self::Runs => false,
+        }
+    }
+
+    /// The place narrowed by a query; what is empty is left out.
+    pub(crate) fn narrowed(&self, query: &[(&str, &str)]) -> String {
+        let pair = |(name, value): &(&str, &str)| {
+            (!value.is_empty()).then(|| format!("{name}={}", encode_uri_component(value)))
+        };
+        let pairs: Vec<String> = query.iter().filter_map(pair).collect();
+        let path = self.path();
+        if pairs.is_empty() { path } else { format!("{path}?{}", pairs.join("&")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Route;
+
+    #[test]
+    fn each_place_is_found_at_its_own_path() {
+        let id = || "01a1fdd1".to_owned();
+        for route in [
+            Route::Overview,
+            Route::Schedules,
+            Route::NewSchedule,
+            Route::Schedule(id()),
+            Route::EditSchedule(id()),
+            Route::Runs,
+            Route::Run(id()),
+        ] {
+            assert_eq!(Route::parse(&route.path()), Some(route));
+        }
+    }
+
+    #[test]
+    fn what_the_server_itself_answers_is_no_place() {
+        for path in ["/graphiql", "/schedules/x/delete", "/runs/x/y"] {
+            assert_eq!(Route::parse(path), None, "{path}");
+        }
     }
 }

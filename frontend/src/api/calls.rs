@@ -1,8 +1,9 @@
 //! One function for each thing that a page asks of the server or does there.
 
+use serde_json::Value;
+
 use super::{
-    Code, Failure,
-    client::ask,
+    Ask,
     operations::{
         self, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, ResumeSchedule,
         RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule, Workflows,
@@ -10,8 +11,8 @@ use super::{
 };
 use crate::{
     model::{
-        CatchUp, Fire, Overview, Page, Preview, Role, RunDetail, RunRow, RunState, ScheduleDetail,
-        ScheduleRow, ScheduleState,
+        CatchUp, Fire, House, Named, Page, Preview, RunDetail, RunRow, RunState, ScheduleDetail,
+        ScheduleRow, ScheduleState, Viewer,
     },
     time::Moment,
 };
@@ -30,7 +31,8 @@ pub(crate) enum Place {
 
 impl Place {
     /// `first`, `after`, `last`, `before` as Relay wants them.
-    fn arguments(self, size: i64) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
+    fn arguments(self, size: usize) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
         match self {
             Self::First => (Some(size), None, None, None),
             Self::After(cursor) => (Some(size), Some(cursor), None, None),
@@ -56,25 +58,16 @@ pub(crate) struct RunQuery {
     pub(crate) place: Place,
 }
 
-fn found<T>(value: Option<T>, what: &str) -> Result<T, Failure> {
-    value.ok_or_else(|| Failure::new(Code::NotFound, format!("There is no such {what}.")))
+/// Who is asking; nothing when nobody is signed in.
+pub(crate) fn me() -> Ask<Viewer> {
+    Ask::new::<Me>(operations::me::Variables)
 }
 
-/// Name and role of who is asking; `None` when nobody is signed in.
-pub(crate) async fn me() -> Result<Option<(String, Role)>, Failure> {
-    let data = ask::<Me>(operations::me::Variables).await?;
-    Ok(data.me.map(|me| (me.name, me.role)))
+pub(crate) fn overview() -> Ask<House> {
+    Ask::new::<operations::Overview>(operations::overview::Variables { upcoming: 40, failures: 8 })
 }
 
-pub(crate) async fn overview() -> Result<Overview, Failure> {
-    let variables = operations::overview::Variables { upcoming: 40, failures: 8 };
-    Ok(ask::<operations::Overview>(variables).await?.into())
-}
-
-pub(crate) async fn schedules(
-    query: ScheduleQuery,
-    size: i64,
-) -> Result<Page<ScheduleRow>, Failure> {
+pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
     let filter = operations::schedules::ScheduleFilter {
         text: query.text,
@@ -82,110 +75,100 @@ pub(crate) async fn schedules(
         state: query.state,
         workflow: None,
     };
-    let variables =
-        operations::schedules::Variables { filter: Some(filter), first, after, last, before };
-    Ok(ask::<Schedules>(variables).await?.into())
+    let filter = Some(filter);
+    Ask::new::<Schedules>(operations::schedules::Variables { filter, first, after, last, before })
 }
 
-pub(crate) async fn schedule(id: String) -> Result<ScheduleDetail, Failure> {
-    let variables = operations::schedule::Variables { id, fires: 8 };
-    let data = ask::<operations::Schedule>(variables).await?;
-    found(data.schedule, "schedule").map(Into::into)
+pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
+    Ask::new::<operations::Schedule>(operations::schedule::Variables { id, fires: 8 })
 }
 
-pub(crate) async fn fires(
-    schedule: String,
-    place: Place,
-    size: i64,
-) -> Result<Page<Fire>, Failure> {
+pub(crate) fn fires(schedule_id: String, place: Place, size: usize) -> Ask<Page<Fire>> {
     let (first, after, last, before) = place.arguments(size);
-    let variables =
-        operations::fires::Variables { schedule_id: schedule, first, after, last, before };
-    Ok(ask::<Fires>(variables).await?.into())
+    Ask::new::<Fires>(operations::fires::Variables { schedule_id, first, after, last, before })
 }
 
-pub(crate) async fn runs(query: RunQuery, size: i64) -> Result<Page<RunRow>, Failure> {
+pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
     let (first, after, last, before) = query.place.arguments(size);
-    let states = query.states.into_iter().collect::<Vec<_>>();
     let filter = operations::runs::RunFilter {
-        states: (!states.is_empty()).then_some(states),
+        states: (!query.states.is_empty()).then_some(query.states),
         schedule_id: query.schedule,
         live: None,
         after: None,
         before: None,
     };
-    let variables =
-        operations::runs::Variables { filter: Some(filter), first, after, last, before };
-    Ok(ask::<Runs>(variables).await?.into())
+    let filter = Some(filter);
+    Ask::new::<Runs>(operations::runs::Variables { filter, first, after, last, before })
 }
 
-pub(crate) async fn run(id: String) -> Result<RunDetail, Failure> {
-    let data = ask::<operations::Run>(operations::run::Variables { id }).await?;
-    found(data.run, "run").map(Into::into)
+pub(crate) fn run(id: String) -> Ask<RunDetail> {
+    Ask::new::<operations::Run>(operations::run::Variables { id })
 }
 
-pub(crate) async fn preview(
-    timing: operations::preview::TimingInput,
-    count: i64,
-) -> Result<Preview, Failure> {
-    let variables = operations::preview::Variables { timing, count };
-    Ok(ask::<operations::Preview>(variables).await?.schedule_preview.into())
+pub(crate) fn preview(timing: operations::preview::TimingInput, count: i64) -> Ask<Preview> {
+    Ask::new::<operations::Preview>(operations::preview::Variables { timing, count })
 }
 
-pub(crate) async fn timezones() -> Result<Vec<String>, Failure> {
-    Ok(ask::<Timezones>(operations::timezones::Variables).await?.timezones)
+pub(crate) fn timezones() -> Ask<Vec<String>> {
+    Ask::new::<Timezones>(operations::timezones::Variables)
 }
 
-/// The names of the first hundred workflows.
-pub(crate) async fn workflows() -> Result<Vec<String>, Failure> {
-    let data = ask::<Workflows>(operations::workflows::Variables).await?;
-    Ok(data.workflows.nodes.into_iter().map(|workflow| workflow.name).collect())
+/// The first hundred workflows.
+pub(crate) fn workflows() -> Ask<Vec<Named>> {
+    Ask::new::<Workflows>(operations::workflows::Variables)
 }
 
-/// Answers the new schedule's id.
-pub(crate) async fn create_schedule(
+// What changes something answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.
+
+pub(crate) fn create_schedule(
     input: operations::create_schedule::CreateScheduleInput,
-) -> Result<String, Failure> {
-    let variables = operations::create_schedule::Variables { input };
-    Ok(ask::<CreateSchedule>(variables).await?.create_schedule.schedule.id)
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<CreateSchedule>(operations::create_schedule::Variables { input, key })
 }
 
-/// Answers the schedule's id.
-pub(crate) async fn update_schedule(
+pub(crate) fn update_schedule(
     input: operations::update_schedule::UpdateScheduleInput,
-) -> Result<String, Failure> {
-    let variables = operations::update_schedule::Variables { input };
-    Ok(ask::<UpdateSchedule>(variables).await?.update_schedule.schedule.id)
+) -> Ask<String> {
+    Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input })
 }
 
-pub(crate) async fn pause_schedule(
+pub(crate) fn pause_schedule(
     id: String,
     reason: String,
     until: Option<Moment>,
-) -> Result<(), Failure> {
-    let variables = operations::pause_schedule::Variables { id, reason, until };
-    ask::<PauseSchedule>(variables).await.map(drop)
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<PauseSchedule>(operations::pause_schedule::Variables { id, reason, until, key })
 }
 
-pub(crate) async fn resume_schedule(id: String, missed: CatchUp) -> Result<(), Failure> {
-    ask::<ResumeSchedule>(operations::resume_schedule::Variables { id, missed }).await.map(drop)
+pub(crate) fn resume_schedule(id: String, missed: CatchUp, key: String) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<ResumeSchedule>(operations::resume_schedule::Variables { id, missed, key })
 }
 
-pub(crate) async fn delete_schedule(id: String, reason: Option<String>) -> Result<(), Failure> {
-    ask::<DeleteSchedule>(operations::delete_schedule::Variables { id, reason }).await.map(drop)
-}
-
-/// Answers the new run's id.
-pub(crate) async fn trigger_schedule(id: String) -> Result<String, Failure> {
-    let variables = operations::trigger_schedule::Variables { id, reason: None };
-    Ok(ask::<TriggerSchedule>(variables).await?.trigger_schedule.run.id)
-}
-
-pub(crate) async fn cancel_run(id: String, reason: Option<String>) -> Result<(), Failure> {
-    ask::<CancelRun>(operations::cancel_run::Variables { id, reason }).await.map(drop)
+pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
+    Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
 }
 
 /// Answers the new run's id.
-pub(crate) async fn retry_run(id: String) -> Result<String, Failure> {
-    Ok(ask::<RetryRun>(operations::retry_run::Variables { id }).await?.retry_run.run.id)
+pub(crate) fn trigger_schedule(
+    id: String,
+    context: Option<Value>,
+    as_of: Option<Moment>,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<TriggerSchedule>(operations::trigger_schedule::Variables { id, context, as_of, key })
+}
+
+pub(crate) fn cancel_run(id: String) -> Ask<String> {
+    Ask::new::<CancelRun>(operations::cancel_run::Variables { id })
+}
+
+/// Answers the new run's id.
+pub(crate) fn retry_run(id: String) -> Ask<String> {
+    Ask::new::<RetryRun>(operations::retry_run::Variables { id })
 }

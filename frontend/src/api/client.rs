@@ -1,60 +1,49 @@
 //! Requests: GraphQL by POST, and sign-in beside it.
 
-use gloo_net::http::Request;
-use graphql_client::GraphQLQuery;
-use serde::Deserialize;
-use web_sys::AbortController;
+use leptos::prelude::window;
+use serde_json::Value;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{AbortSignal, Headers, RequestInit, Response};
 
 use super::{
     Code, Failure,
+    ask::{pluck, read},
     failure::{WireError, sentence},
 };
 
-#[derive(Deserialize)]
-struct Response<T> {
-    data: Option<T>,
-    #[serde(default)]
-    errors: Vec<WireError>,
+/// Posts JSON; answers the status and the text.
+async fn send(
+    path: &str,
+    body: &str,
+    abort: Option<AbortSignal>,
+) -> Result<(u16, String), JsValue> {
+    let headers = Headers::new()?;
+    headers.set("content-type", "application/json")?;
+    headers.set("accept", "application/graphql-response+json, application/json")?;
+    let request = RequestInit::new();
+    request.set_method("POST");
+    request.set_headers(&headers);
+    request.set_body(&body.into());
+    request.set_signal(abort.as_ref());
+    let response = JsFuture::from(window().fetch_with_str_and_init(path, &request)).await?;
+    let response: Response = response.dyn_into()?;
+    let text = JsFuture::from(response.text()?).await?;
+    Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
-/// Aborts the request when the future that waits for it is dropped: a page that goes takes its requests with it.
-struct AbortOnDrop(Option<AbortController>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        if let Some(controller) = &self.0 {
-            controller.abort();
-        }
-    }
-}
-
-/// Asks the server one operation.
+/// Posts an operation; answers its data.
 ///
 /// # Errors
 /// The first error of the answer, or why there was none.
-pub(super) async fn ask<Q: GraphQLQuery>(
-    variables: Q::Variables,
-) -> Result<Q::ResponseData, Failure> {
-    let guard = AbortOnDrop(AbortController::new().ok());
-    let signal = guard.0.as_ref().map(AbortController::signal);
-    let response = Request::post("/graphql")
-        .header("accept", "application/graphql-response+json, application/json")
-        .abort_signal(signal.as_ref())
-        .json(&Q::build_query(variables))
-        .map_err(Failure::unreadable)?
-        .send()
-        .await
-        .map_err(|_| Failure::unreachable())?;
-    let status = response.status();
-    let text = response.text().await.map_err(|_| Failure::unreachable())?;
-    let answer: Response<Q::ResponseData> = match serde_json::from_str(&text) {
-        Ok(answer) => answer,
-        Err(why) => return Err(without_graphql(status, why)),
-    };
-    match (answer.errors.into_iter().next(), answer.data) {
-        (Some(error), _) => Err(error.into()),
-        (None, Some(data)) => Ok(data),
-        (None, None) => Err(Failure::unreadable("it holds neither data nor an error")),
+pub(super) async fn post(body: String, abort: Option<AbortSignal>) -> Result<Value, Failure> {
+    let answer = send("/graphql", &body, abort).await;
+    let (status, text) = answer.map_err(|_| Failure::unreachable())?;
+    let mut answer: Value =
+        serde_json::from_str(&text).map_err(|why| without_graphql(status, why))?;
+    match pluck(&mut answer, "/errors/0") {
+        Some(error) => Err(read::<WireError>(error)?.into()),
+        None => Ok(pluck(&mut answer, "/data").unwrap_or_default()),
     }
 }
 
@@ -73,32 +62,23 @@ fn without_graphql(status: u16, why: serde_json::Error) -> Failure {
 ///
 /// # Errors
 /// The server's own words when it refuses.
-pub(crate) async fn sign_in(name: &str, password: &str) -> Result<(), Failure> {
-    #[derive(Deserialize)]
-    struct Refusal {
-        error: String,
-    }
-    let body = serde_json::json!({ "name": name, "password": password });
-    let response = Request::post("/auth/login")
-        .json(&body)
-        .map_err(Failure::unreadable)?
-        .send()
-        .await
-        .map_err(|_| Failure::unreachable())?;
-    if response.ok() {
-        return Ok(());
-    }
-    let code = match response.status() {
+pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failure> {
+    let body = serde_json::json!({ "name": name, "password": password }).to_string();
+    let answer = send("/auth/login", &body, None).await;
+    let (status, text) = answer.map_err(|_| Failure::unreachable())?;
+    let code = match status {
+        200..=299 => return Ok(()),
         429 => Code::RateLimited,
         400..=499 => Code::Unauthenticated,
         502..=504 => return Err(Failure::unreachable()),
         _ => Code::Internal,
     };
-    let words = match response.json::<Refusal>().await {
-        Ok(refusal) => refusal.error,
-        Err(_) => format!("The server refused the sign-in with status {}.", response.status()),
+    let refusal = serde_json::from_str::<Value>(&text).unwrap_or_default();
+    let words = match refusal["error"].as_str() {
+        Some(words) => sentence(words),
+        None => format!("The server refused the sign-in with status {status}."),
     };
-    Err(Failure::new(code, sentence(&words)))
+    Err(Failure::new(code, words))
 }
 
 /// Ends the session.
@@ -106,6 +86,5 @@ pub(crate) async fn sign_in(name: &str, password: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the server does not answer; the session then lives on.
 pub(crate) async fn sign_out() -> Result<(), Failure> {
-    Request::post("/auth/logout").send().await.map_err(|_| Failure::unreachable())?;
-    Ok(())
+    send("/auth/logout", "", None).await.map(drop).map_err(|_| Failure::unreachable())
 }

@@ -57,6 +57,11 @@ impl Failure {
         Self { code, message: message.into(), field: None, position: None }
     }
 
+    /// The same, about a field.
+    pub(crate) fn of_field(field: &str, message: impl Into<String>) -> Self {
+        Self { field: Some(field.to_owned()), ..Self::new(Code::BadUserInput, message) }
+    }
+
     pub(crate) fn unreachable() -> Self {
         Self::new(Code::Unreachable, "The server does not answer.")
     }
@@ -126,7 +131,7 @@ pub(crate) fn sentence(text: &str) -> String {
 }
 
 /// The form's name for an input's path: `input.timing.zone` is `zone`, `input.task.target.http.url` is `target.http.url`.
-pub(super) fn field_name(path: &str) -> &str {
+pub(crate) fn field_name(path: &str) -> &str {
     let path = path.strip_prefix("input.").unwrap_or(path);
     path.strip_prefix("timing.").or_else(|| path.strip_prefix("task.")).unwrap_or(path)
 }

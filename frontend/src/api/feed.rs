@@ -5,54 +5,88 @@
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
-use graphql_client::GraphQLQuery;
 use leptos::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{
+    Ask,
+    ask::{Request, pluck, read},
     operations::{LogLines, RunEvents, ScheduleEvents, log_lines, run_events, schedule_events},
-    socket::Notice,
+    socket::{Notice, Subscriber},
 };
 use crate::{
-    model::{Line, RunRow, ScheduleRow},
+    model::{LogEvent, RunEvent, ScheduleEvent},
     state::use_socket,
 };
 
 const BEAT: Duration = Duration::from_millis(200);
 
-/// Subscribes until the owner goes. `read` takes an event apart into its cursor and its value.
-fn use_feed<Q, T>(
-    variables: impl Fn(Option<String>) -> Q::Variables + 'static,
-    read: impl Fn(Q::ResponseData) -> (String, T) + 'static,
+/// Something that can be followed.
+pub(crate) struct Feed<T> {
+    events: Ask<T>,
+    /// Whether it comes to an end by itself, as the log of a run does.
+    ends: bool,
+}
+
+impl Feed<RunEvent> {
+    /// Runs as they change: all, those of a schedule, or one.
+    pub(crate) fn runs(schedule_id: Option<String>, run_id: Option<String>) -> Self {
+        let variables = run_events::Variables { schedule_id, run_id, since: None };
+        Self { events: Ask::new::<RunEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<ScheduleEvent> {
+    /// Schedules as they change: these, or all.
+    pub(crate) fn schedules(ids: Option<Vec<String>>) -> Self {
+        let variables = schedule_events::Variables { ids, since: None };
+        Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<LogEvent> {
+    /// A run's log from its first line on, and further while it is written.
+    pub(crate) fn log(run_id: String) -> Self {
+        let variables = log_lines::Variables { run_id, since: None };
+        Self { events: Ask::new::<LogLines>(variables), ends: true }
+    }
+}
+
+/// Subscribes until the owner goes. `on_gap` is told when events may have been missed: once the feed is open, and
+/// whenever the server could not go on from where it was.
+pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
+    feed: Feed<T>,
     on_batch: impl Fn(Vec<T>) + 'static,
     on_gap: impl Fn() + 'static,
-) where
-    Q: GraphQLQuery,
-    T: 'static,
-{
+) {
+    let on_batch = move |events: Vec<Value>| {
+        on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
+    };
+    follow(feed.events.request, feed.ends, Rc::new(on_batch), Rc::new(on_gap));
+}
+
+fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap: Rc<dyn Fn()>) {
     let batch = Rc::new(RefCell::new(Vec::new()));
-    let on_batch = Rc::new(on_batch);
     // Lives as long as the page does: a timer that comes later finds it gone.
     let here = StoredValue::new(());
-    let payload = Box::new(move |since| {
-        serde_json::to_value(Q::build_query(variables(since))).unwrap_or_default()
-    });
-    let deliver = Rc::new(move |notice| match notice {
-        Notice::Event(data) => {
-            let (cursor, value) = read(serde_json::from_value(data).ok()?);
-            batch.borrow_mut().push(value);
+    let at = request.at;
+    let listen = Rc::new(move |notice| match notice {
+        Notice::Event(mut data) => {
+            let event = pluck(&mut data, at)?;
+            let cursor = event["cursor"].as_str().map(str::to_owned);
+            batch.borrow_mut().push(event);
             if batch.borrow().len() == 1 {
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());
-                set_timeout(
-                    move || {
-                        let events = batch.take();
-                        if !here.is_disposed() {
-                            on_batch(events);
-                        }
-                    },
-                    BEAT,
-                );
+                let deliver = move || {
+                    let events = batch.take();
+                    if !here.is_disposed() {
+                        on_batch(events);
+                    }
+                };
+                set_timeout(deliver, BEAT);
             }
-            Some(cursor)
+            cursor
         }
         Notice::Gap => {
             on_gap();
@@ -60,57 +94,7 @@ fn use_feed<Q, T>(
         }
     });
     let socket = use_socket();
-    let id = socket.join(payload, deliver);
+    let id = socket.join(Subscriber { payload: request.body, ends, listen });
     let socket = StoredValue::new_local(socket);
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
-}
-
-/// Runs as they change: all, those of a schedule, or one.
-pub(crate) fn use_run_feed(
-    schedule: Option<String>,
-    run: Option<String>,
-    on_batch: impl Fn(Vec<RunRow>) + 'static,
-    on_gap: impl Fn() + 'static,
-) {
-    use_feed::<RunEvents, _>(
-        move |since| run_events::Variables {
-            schedule_id: schedule.clone(),
-            run_id: run.clone(),
-            since,
-        },
-        |data| (data.run_events.cursor, data.run_events.run.into()),
-        on_batch,
-        on_gap,
-    );
-}
-
-/// Schedules as they change; the row is `None` when the schedule was deleted.
-pub(crate) fn use_schedule_feed(
-    ids: Option<Vec<String>>,
-    on_batch: impl Fn(Vec<(String, Option<ScheduleRow>)>) + 'static,
-    on_gap: impl Fn() + 'static,
-) {
-    use_feed::<ScheduleEvents, _>(
-        move |since| schedule_events::Variables { ids: ids.clone(), since },
-        |data| {
-            let event = data.schedule_events;
-            (event.cursor, (event.schedule_id, event.schedule.map(Into::into)))
-        },
-        on_batch,
-        on_gap,
-    );
-}
-
-/// A run's log from its first line on, and further while it is written.
-pub(crate) fn use_log_feed(
-    run: String,
-    on_batch: impl Fn(Vec<Line>) + 'static,
-    on_gap: impl Fn() + 'static,
-) {
-    use_feed::<LogLines, _>(
-        move |since| log_lines::Variables { run_id: run.clone(), since },
-        |data| (data.task_log.cursor.clone(), data.task_log.into()),
-        on_batch,
-        on_gap,
-    );
 }

@@ -1,10 +1,13 @@
-//! The operations of `graphql/`: one type and one module each, made from the schema.
+//! The operations of `graphql/`, made from the schema, and what each of them answers: a type of the model, and where in
+//! the answer's data it stands.
 
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, FireKind, GapPolicy, LogStream, NodeState, OverlapHourPolicy, OverlapPolicy,
-    ReasonCode, Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
+    Backoff, CatchUp, Fire, FireKind, GapPolicy, House, LogEvent, LogStream, Named, NodeState,
+    OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role, RunDetail, RunEvent,
+    RunRow, RunState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleState,
+    TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -15,44 +18,63 @@ type UUID = String;
 #[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type JSON = serde_json::Value;
 
+/// What is asked, and what comes of it.
+pub(super) trait Operation: GraphQLQuery {
+    type Answer;
+    /// Where the answer stands in the response's data, as a JSON pointer.
+    const AT: &'static str;
+}
+
 macro_rules! operations {
-    ($($name:ident = $file:tt;)+) => {$(
-        #[derive(GraphQLQuery)]
-        #[graphql(
-            schema_path = "../server/schema.graphql",
-            query_path = $file,
-            response_derives = "Clone, Debug",
-            variables_derives = "Clone, Debug",
-            extern_enums(
-                "Backoff", "CatchUp", "FireKind", "GapPolicy", "LogStream", "NodeState",
-                "OverlapHourPolicy", "OverlapPolicy", "ReasonCode", "Role", "RunState",
-                "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
-            )
-        )]
-        pub(crate) struct $name;
-    )+};
+    ($($name:ident = $file:tt, $at:literal => $answer:ty;)+) => {
+        $(
+            #[derive(GraphQLQuery)]
+            #[graphql(
+                schema_path = "../server/schema.graphql",
+                query_path = $file,
+                variables_derives = "Clone, Debug",
+                extern_enums(
+                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "LogStream", "NodeState",
+                    "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
+                    "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
+                )
+            )]
+            pub(crate) struct $name;
+
+            impl Operation for $name {
+                type Answer = $answer;
+                const AT: &'static str = $at;
+            }
+        )+
+
+        /// Each operation's file and text, where its answer stands, and the way to read it.
+        #[cfg(test)]
+        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<super::Failure>)] = &[
+            $(($file, $at, |answer| super::ask::read::<$answer>(answer).err())),+
+        ];
+    };
 }
 
 operations! {
-    Me = "graphql/me.graphql";
-    Overview = "graphql/overview.graphql";
-    Schedules = "graphql/schedules.graphql";
-    Schedule = "graphql/schedule.graphql";
-    Fires = "graphql/fires.graphql";
-    Runs = "graphql/runs.graphql";
-    Run = "graphql/run.graphql";
-    Preview = "graphql/preview.graphql";
-    Timezones = "graphql/timezones.graphql";
-    Workflows = "graphql/workflows.graphql";
-    CreateSchedule = "graphql/create_schedule.graphql";
-    UpdateSchedule = "graphql/update_schedule.graphql";
-    PauseSchedule = "graphql/pause_schedule.graphql";
-    ResumeSchedule = "graphql/resume_schedule.graphql";
-    DeleteSchedule = "graphql/delete_schedule.graphql";
-    TriggerSchedule = "graphql/trigger_schedule.graphql";
-    CancelRun = "graphql/cancel_run.graphql";
-    RetryRun = "graphql/retry_run.graphql";
-    RunEvents = "graphql/run_events.graphql";
-    ScheduleEvents = "graphql/schedule_events.graphql";
-    LogLines = "graphql/log_lines.graphql";
+    Me = "graphql/me.graphql", "/me" => Viewer;
+    Overview = "graphql/overview.graphql", "" => House;
+    Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
+    Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
+    Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;
+    Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
+    Run = "graphql/run.graphql", "/run" => RunDetail;
+    Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
+    Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
+    Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;
+    CreateSchedule = "graphql/create_schedule.graphql", "/createSchedule/schedule/id" => String;
+    UpdateSchedule = "graphql/update_schedule.graphql", "/updateSchedule/schedule/id" => String;
+    PauseSchedule = "graphql/pause_schedule.graphql", "/pauseSchedule/schedule/id" => String;
+    ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
+    DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
+    TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
+    RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
+    RunEvents = "graphql/run_events.graphql", "/runEvents" => RunEvent;
+    ScheduleEvents = "graphql/schedule_events.graphql", "/scheduleEvents" => ScheduleEvent;
+    LogLines = "graphql/log_lines.graphql", "/taskLog" => LogEvent;
 }

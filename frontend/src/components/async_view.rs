@@ -2,10 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::{
-    api::{Failure, Load},
-    components::{Glyph, Icon},
-};
+use super::{Glyph, Look, button, icon, live};
+use crate::api::{Failure, Loading};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -15,43 +13,31 @@ enum Phase {
     Ready,
 }
 
-/// Draws `children` with what was loaded. Data that is on the screen stays there while newer data comes, and when newer
-/// data fails to come; then a note says so.
+/// Draws its children when there is data. Data that is on the screen stays there while newer data comes, and when newer data
+/// fails to come; then a note says so.
 #[component]
-pub(crate) fn AsyncView<T, V>(
-    load: Load<T>,
+pub(crate) fn AsyncView(
+    loading: Loading,
     /// What is loaded, for the waiting reader: `runs`.
     what: &'static str,
     #[prop(into, optional)] is_empty: Signal<bool>,
     #[prop(into, optional)] empty: ViewFn,
-    children: impl Fn(Signal<T>) -> V + Send + Sync + 'static,
-) -> impl IntoView
-where
-    T: Clone + PartialEq + Send + Sync + 'static,
-    V: IntoView + 'static,
-{
-    let phase = Memo::new(move |_| {
-        match (load.data.with(Option::is_some), load.failure.with(Option::is_some)) {
-            (false, false) => Phase::Loading,
-            (false, true) => Phase::Failed,
-            (true, _) if is_empty.get() => Phase::Empty,
-            (true, _) => Phase::Ready,
-        }
+    children: ChildrenFn,
+) -> impl IntoView {
+    let phase = Memo::new(move |_| match (loading.has_data(), loading.failure().is_some()) {
+        (false, false) => Phase::Loading,
+        (false, true) => Phase::Failed,
+        (true, _) if is_empty.get() => Phase::Empty,
+        (true, _) => Phase::Ready,
     });
-    let ready = move || {
-        let first = load.data.get_untracked()?;
-        let data = Memo::new(move |previous: Option<&T>| {
-            load.data.get().unwrap_or_else(|| previous.unwrap_or(&first).clone())
-        });
-        Some(children(data.into()))
-    };
     view! {
-        {move || {
-            load.failure.get().map(|failure| view! {
-                <FailureNote failure=failure retry=move || load.reload()/>
-            })
-        }}
-        {move || match phase.get() {
+        {live(move || match loading.failure() {
+            Some(failure) => {
+                view! { <FailureNote failure=failure retry=move || loading.reload()/> }.into_any()
+            }
+            None => ().into_any(),
+        })}
+        {live(move || match phase.get() {
             Phase::Loading => view! {
                 <div class="loading" role="status">
                     <span class="visually-hidden">{format!("Loading {what}")}</span>
@@ -63,8 +49,8 @@ where
             .into_any(),
             Phase::Failed => ().into_any(),
             Phase::Empty => view! { <div class="empty">{empty.run()}</div> }.into_any(),
-            Phase::Ready => ready().into_any(),
-        }}
+            Phase::Ready => children().into_any(),
+        })}
     }
 }
 
@@ -73,9 +59,9 @@ where
 pub(crate) fn FailureNote(failure: Failure, retry: impl Fn() + 'static) -> impl IntoView {
     view! {
         <div class="failure" role="alert">
-            <Icon glyph=Glyph::Alert/>
+            {icon(Glyph::Alert)}
             <p><strong>{failure.message.clone()}</strong>" "{failure.advice()}</p>
-            <button type="button" class="button" on:click=move |_| retry()>"Try again"</button>
+            {button(Look::Plain, None, "Try again", retry)}
         </div>
     }
 }

@@ -64,14 +64,6 @@ impl Mark {
 }
 
 /// A dot and a word.
-#[component]
-pub(crate) fn Badge(
-    #[prop(into)] mark: Signal<Mark>,
-    #[prop(optional)] test: Option<&'static str>,
-) -> impl IntoView {
-    view! {
-        <span class="badge" data-state=move || mark.get().state() data-testid=test>
-            {move || mark.get().word()}
-        </span>
-    }
+pub(crate) fn badge(mark: Mark) -> AnyView {
+    view! { <span class="badge" data-state=mark.state()>{mark.word()}</span> }.into_any()
 }

@@ -12,18 +12,18 @@ pub(crate) struct Bead {
 }
 
 /// The string. Screen readers hear the sum.
-#[component]
-pub(crate) fn Beads(#[prop(into)] beads: Signal<Vec<Bead>>) -> impl IntoView {
+pub(crate) fn beads(beads: Vec<Bead>) -> AnyView {
+    let name = sum(&beads);
+    let bead = |bead: Bead| {
+        view! { <span class="bead" data-state=bead.mark.state() title=bead.title></span> }
+            .into_any()
+    };
     view! {
-        <div class="beads" role="img" aria-label=move || beads.with(|beads| sum(beads))>
-            {move || {
-                beads.get().into_iter().map(|bead| view! {
-                    <span class="bead" data-state=bead.mark.state() title=bead.title></span>
-                })
-                .collect_view()
-            }}
+        <div class="beads" role="img" aria-label=name>
+            {beads.into_iter().map(bead).collect::<Vec<_>>()}
         </div>
     }
+    .into_any()
 }
 
 fn sum(beads: &[Bead]) -> String {

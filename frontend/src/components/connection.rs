@@ -1,4 +1,4 @@
-//! Whether events flow, discreetly: a dot, and a word when they do not.
+//! Whether events flow, discreetly: a dot, and a word.
 
 use leptos::prelude::*;
 
@@ -15,21 +15,24 @@ pub(crate) fn Connection() -> impl IntoView {
     let link = socket.link();
     let socket = StoredValue::new_local(socket);
     on_cleanup(move || socket.with_value(Socket::disconnect));
-    let state_and_word = move || match link.get() {
-        Link::Idle => ("idle", "Idle"),
-        Link::Connecting => ("connecting", "Connecting"),
-        Link::Live => ("live", "Live"),
-        Link::Waiting => ("waiting", "Reconnecting"),
-    };
     view! {
         <span
             class="connection"
             role="status"
             data-testid="connection"
-            data-state=move || state_and_word().0
+            data-state=move || state_and_word(link.get()).0
             title="Live events from the server"
         >
-            {move || state_and_word().1}
+            {move || state_and_word(link.get()).1}
         </span>
+    }
+}
+
+fn state_and_word(link: Link) -> (&'static str, &'static str) {
+    match link {
+        Link::Idle => ("idle", "Idle"),
+        Link::Connecting => ("connecting", "Connecting"),
+        Link::Live => ("live", "Live"),
+        Link::Waiting => ("waiting", "Reconnecting"),
     }
 }

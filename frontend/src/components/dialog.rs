@@ -2,10 +2,12 @@
 //! came from.
 
 use leptos::{html, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
-use crate::components::{Glyph, Icon};
+use super::{Glyph, icon_button, live};
 
-/// Shows its children while `open` is set; they are made anew each time.
+/// Shows its children while `open` is set. They are made anew each time, so nothing is left of what was typed before.
 #[component]
 pub(crate) fn Dialog(
     open: RwSignal<bool>,
@@ -18,6 +20,11 @@ pub(crate) fn Dialog(
         let Some(dialog) = node.get() else { return };
         if open.get() && !dialog.open() {
             let _shown = dialog.show_modal();
+            // The first thing in it is the button that closes it; the field to begin with comes first all the same.
+            let first = dialog.query_selector("[autofocus]").ok().flatten();
+            if let Some(first) = first.and_then(|first| first.dyn_into::<HtmlElement>().ok()) {
+                let _hidden = first.focus();
+            }
         } else if !open.get() && dialog.open() {
             dialog.close();
         }
@@ -27,11 +34,9 @@ pub(crate) fn Dialog(
         <dialog class="dialog" node_ref=node aria-labelledby=id.clone() on:close=move |_| open.set(false)>
             <div class="dialog-head">
                 <h2 id=id.clone()>{title}</h2>
-                <button type="button" class="icon-button" aria-label="Close" on:click=move |_| open.set(false)>
-                    <Icon glyph=Glyph::Close/>
-                </button>
+                {icon_button(Glyph::Close, "Close", "Close".to_owned(), move || open.set(false))}
             </div>
-            {move || open.get().then(|| children())}
+            {live(move || if open.get() { children().into_any() } else { ().into_any() })}
         </dialog>
     }
 }

@@ -3,26 +3,21 @@
 use leptos::prelude::*;
 
 /// All expressions of a timing, one below the other.
-#[component]
-pub(crate) fn Expressions(#[prop(into)] expressions: Signal<Vec<String>>) -> impl IntoView {
+pub(crate) fn expressions(expressions: &[String]) -> AnyView {
+    let one = |text: &String| view! { <code class="expression">{text.clone()}</code> }.into_any();
     view! {
-        <span class="expressions">
-            {move || {
-                expressions.get().into_iter()
-                    .map(|text| view! { <code class="expression">{text}</code> })
-                    .collect_view()
-            }}
-        </span>
+        <span class="expressions">{expressions.iter().map(one).collect::<Vec<_>>()}</span>
     }
+    .into_any()
 }
 
 /// A value with the bytes from `start` to `end` marked.
-#[component]
-pub(crate) fn Pointed(value: String, start: usize, end: usize) -> impl IntoView {
-    let (before, marked, after) = split(&value, start, end);
+pub(crate) fn pointed(value: &str, start: usize, end: usize) -> AnyView {
+    let (before, marked, after) = split(value, start, end);
     view! {
         <code class="pointed" aria-hidden="true">{before}<mark>{marked}</mark>{after}</code>
     }
+    .into_any()
 }
 
 /// Three parts of a text. A place that is out of bounds or within a character moves to the nearest that is not; a place

@@ -2,161 +2,207 @@
 
 use leptos::prelude::*;
 
-use crate::{api::Failure, components::Pointed};
+use super::pointed;
+use crate::api::Failure;
 
 /// One of a fixed set: its value on the wire and its words.
-pub(super) type Choice = (&'static str, &'static str);
+pub(crate) type Choice = (&'static str, &'static str);
 
-/// The ids of hint and error that describe a control.
-fn described_by(
+/// What is wrong with a field, while something is.
+pub(crate) type Wrong = Signal<Option<Failure>>;
+
+/// A field to be; `text`, `area` or `choice` makes it.
+pub(crate) struct Field {
     id: String,
-    hint: &'static str,
-    error: Signal<Option<Failure>>,
-) -> impl Fn() -> Option<String> {
-    let hint = (!hint.is_empty()).then(|| format!("{id}-hint"));
-    let wrong = format!("{id}-error");
-    move || {
-        let wrong = error.with(Option::is_some).then_some(wrong.as_str());
-        let ids: Vec<&str> = hint.as_deref().into_iter().chain(wrong).collect();
-        (!ids.is_empty()).then(|| ids.join(" "))
-    }
-}
-
-fn is_invalid(error: Signal<Option<Failure>>) -> impl Fn() -> Option<&'static str> {
-    move || error.with(Option::is_some).then_some("true")
-}
-
-/// What is wrong with a field, below it; with a position the value is repeated and the place marked.
-#[component]
-fn FieldError(
-    id: String,
-    #[prop(into)] error: Signal<Option<Failure>>,
-    #[prop(into)] value: Signal<String>,
-) -> impl IntoView {
-    view! {
-        <div class="field-error" id=format!("{id}-error") aria-live="polite">
-            {move || {
-                error.get().map(|failure| {
-                    let place = failure.position.map(|(start, end)| view! {
-                        <Pointed value=value.get_untracked() start=start end=end/>
-                    });
-                    view! { {place}<p>{failure.message}</p> }
-                })
-            }}
-        </div>
-    }
-}
-
-/// A single line.
-#[component]
-pub(crate) fn TextField(
-    /// Unique on the page.
-    #[prop(into)]
-    id: String,
-    #[prop(into)] label: String,
+    label: String,
     value: RwSignal<String>,
-    #[prop(into, optional)] error: Signal<Option<Failure>>,
-    #[prop(optional)] hint: &'static str,
-    /// `text`, `number`, `password`, `datetime-local`, ...
-    #[prop(default = "text")]
+    error: Wrong,
+    hint: &'static str,
     kind: &'static str,
-    /// Shown in the fixed-width face, without the browser's help with spelling.
-    #[prop(optional)]
-    is_code: bool,
-    #[prop(optional)] is_required: bool,
-    #[prop(optional)] placeholder: &'static str,
-    #[prop(optional)] autocomplete: Option<&'static str>,
-    /// The id of a `datalist`.
-    #[prop(optional)]
+    autocomplete: &'static str,
     list: Option<&'static str>,
+    is_code: bool,
+    is_required: bool,
+    is_first: bool,
+    extra: AnyView,
+}
+
+impl Field {
+    /// A field whose id is unique on the page.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        label: impl Into<String>,
+        value: RwSignal<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            label: label.into(),
+            value,
+            error: Signal::stored(None),
+            hint: "",
+            kind: "text",
+            autocomplete: "off",
+            list: None,
+            is_code: false,
+            is_required: false,
+            is_first: false,
+            extra: ().into_any(),
+        }
+    }
+
+    pub(crate) fn error(self, error: Wrong) -> Self {
+        Self { error, ..self }
+    }
+
+    pub(crate) fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// `number`, `password`, `datetime-local`, ...
+    pub(crate) fn kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+
+    pub(crate) fn autocomplete(self, autocomplete: &'static str) -> Self {
+        Self { autocomplete, ..self }
+    }
+
+    /// Choices come from the `datalist` with this id.
+    pub(crate) fn list(self, list: &'static str) -> Self {
+        Self { list: Some(list), ..self }
+    }
+
+    /// Shown in the fixed-width face.
+    pub(crate) fn code(self) -> Self {
+        Self { is_code: true, ..self }
+    }
+
+    pub(crate) fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    /// Has the focus when its dialog opens.
+    pub(crate) fn first(self) -> Self {
+        Self { is_first: true, ..self }
+    }
+
     /// A button or a mark at the end of the line.
-    #[prop(optional)]
-    children: Option<Children>,
-) -> impl IntoView {
-    view! {
-        <div class="field">
-            <label for=id.clone()>{label}</label>
+    pub(crate) fn extra(self, extra: AnyView) -> Self {
+        Self { extra, ..self }
+    }
+
+    /// A single line.
+    pub(crate) fn text(self) -> AnyView {
+        let (id, value, error) = (self.id.clone(), self.value, self.error);
+        let described = self.described_by();
+        let control = view! {
             <div class="field-line">
                 <input
-                    id=id.clone()
-                    type=kind
-                    class:code=is_code
-                    placeholder=placeholder
-                    required=is_required
-                    autocomplete=autocomplete.unwrap_or("off")
+                    id=id
+                    type=self.kind
+                    class:code=self.is_code
+                    required=self.is_required
+                    autofocus=self.is_first
+                    autocomplete=self.autocomplete
                     autocapitalize="off"
                     spellcheck="false"
-                    list=list
-                    step=(kind == "number").then_some("any")
-                    aria-invalid=is_invalid(error)
-                    aria-describedby=described_by(id.clone(), hint, error)
-                    bind:value=value
+                    list=self.list
+                    step=(self.kind == "number").then_some("any")
+                    aria-invalid=move || invalid(error)
+                    aria-describedby=move || described.run(())
+                    prop:value=move || value.get()
+                    on:input:target=move |event| value.set(event.target().value())
                 />
-                {children.map(|children| children())}
+                {self.extra}
             </div>
-            {(!hint.is_empty()).then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> })}
-            <FieldError id=id error=error value=value/>
-        </div>
+        };
+        frame(self.id, self.label, self.hint, error, value, control.into_any())
     }
-}
 
-/// Several lines.
-#[component]
-pub(crate) fn AreaField(
-    #[prop(into)] id: String,
-    #[prop(into)] label: String,
-    value: RwSignal<String>,
-    #[prop(into, optional)] error: Signal<Option<Failure>>,
-    #[prop(optional)] hint: &'static str,
-    #[prop(default = 3)] rows: u32,
-    #[prop(optional)] is_code: bool,
-    #[prop(optional)] is_required: bool,
-) -> impl IntoView {
-    view! {
-        <div class="field">
-            <label for=id.clone()>{label}</label>
+    /// Several lines.
+    pub(crate) fn area(self, rows: i32) -> AnyView {
+        let (id, value, error) = (self.id.clone(), self.value, self.error);
+        let described = self.described_by();
+        let control = view! {
             <textarea
-                id=id.clone()
-                class:code=is_code
+                id=id
+                class:code=self.is_code
                 rows=rows
-                required=is_required
-                spellcheck=if is_code { "false" } else { "true" }
-                aria-invalid=is_invalid(error)
-                aria-describedby=described_by(id.clone(), hint, error)
+                autofocus=self.is_first
+                spellcheck=if self.is_code { "false" } else { "true" }
+                aria-invalid=move || invalid(error)
+                aria-describedby=move || described.run(())
                 prop:value=move || value.get()
                 on:input:target=move |event| value.set(event.target().value())
             ></textarea>
-            {(!hint.is_empty()).then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> })}
-            <FieldError id=id error=error value=value/>
-        </div>
+        };
+        frame(self.id, self.label, self.hint, error, value, control.into_any())
+    }
+
+    /// One of a few.
+    pub(crate) fn choice(self, choices: &[Choice]) -> AnyView {
+        let (id, value, error) = (self.id.clone(), self.value, self.error);
+        let described = self.described_by();
+        let option = |(name, words): &Choice| {
+            let (name, words) = (*name, *words);
+            let is_chosen = move || value.with(|value| value == name);
+            view! { <option value=name selected=move || is_chosen()>{words}</option> }.into_any()
+        };
+        let options: Vec<_> = choices.iter().map(option).collect();
+        let control = view! {
+            <select
+                id=id
+                autofocus=self.is_first
+                aria-invalid=move || invalid(error)
+                aria-describedby=move || described.run(())
+                on:change:target=move |event| value.set(event.target().value())
+            >{options}</select>
+        };
+        frame(self.id, self.label, self.hint, error, value, control.into_any())
+    }
+
+    /// The ids of the hint and the error that describe the control.
+    fn described_by(&self) -> Callback<(), Option<String>> {
+        let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
+        let wrong = format!("{}-error", self.id);
+        let error = self.error;
+        Callback::new(move |()| {
+            let wrong = error.with(Option::is_some).then(|| wrong.clone());
+            let ids: Vec<String> = hint.clone().into_iter().chain(wrong).collect();
+            (!ids.is_empty()).then(|| ids.join(" "))
+        })
     }
 }
 
-/// One of a few.
-#[component]
-pub(crate) fn ChoiceField(
-    #[prop(into)] id: String,
-    #[prop(into)] label: String,
+fn invalid(error: Wrong) -> Option<&'static str> {
+    error.with(Option::is_some).then_some("true")
+}
+
+/// The label above a control, and what stands below it. With a position the value is repeated and the place marked.
+fn frame(
+    id: String,
+    label: String,
+    hint: &'static str,
+    error: Wrong,
     value: RwSignal<String>,
-    #[prop(into)] choices: Signal<Vec<Choice>>,
-    #[prop(into, optional)] error: Signal<Option<Failure>>,
-    #[prop(optional)] hint: &'static str,
-) -> impl IntoView {
+    control: AnyView,
+) -> AnyView {
+    let hint = (!hint.is_empty())
+        .then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> }.into_any());
+    let wrong = move || {
+        error.get().map(|failure| {
+            let place =
+                failure.position.map(|(start, end)| pointed(&value.get_untracked(), start, end));
+            view! { {place}<p>{failure.message}</p> }.into_any()
+        })
+    };
     view! {
         <div class="field">
             <label for=id.clone()>{label}</label>
-            <select
-                id=id.clone()
-                aria-invalid=is_invalid(error)
-                aria-describedby=described_by(id.clone(), hint, error)
-                on:change:target=move |event| value.set(event.target().value())
-            >
-                {move || choices.get().into_iter().map(|(name, words)| view! {
-                    <option value=name selected=move || value.with(|value| value == name)>{words}</option>
-                }).collect_view()}
-            </select>
-            {(!hint.is_empty()).then(|| view! { <p class="hint" id=format!("{id}-hint")>{hint}</p> })}
-            <FieldError id=id error=error value=value/>
+            {control}
+            {hint}
+            <div class="field-error" id=format!("{id}-error") aria-live="polite">{move || wrong()}</div>
         </div>
     }
+    .into_any()
 }

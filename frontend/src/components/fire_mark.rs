@@ -5,10 +5,9 @@ use leptos::prelude::*;
 use crate::model::FireKind;
 
 /// Nothing for an ordinary fire.
-#[component]
-pub(crate) fn FireMark(kind: FireKind) -> impl IntoView {
+pub(crate) fn fire_mark(kind: FireKind) -> AnyView {
     let (words, title) = match kind {
-        FireKind::Normal => return None,
+        FireKind::Normal => return ().into_any(),
         FireKind::Shifted => (
             "shifted",
             "This local time does not exist: the clocks go forward. It fires right after the gap.",
@@ -21,5 +20,5 @@ pub(crate) fn FireMark(kind: FireKind) -> impl IntoView {
             "This local time comes twice: the clocks go back. This is the second pass.",
         ),
     };
-    Some(view! { <span class="fire-mark" title=title>{words}</span> })
+    view! { <span class="fire-mark" title=title>{words}</span> }.into_any()
 }

@@ -57,11 +57,11 @@ impl Glyph {
 }
 
 /// An icon, hidden from screen readers.
-#[component]
-pub(crate) fn Icon(glyph: Glyph) -> impl IntoView {
+pub(crate) fn icon(glyph: Glyph) -> AnyView {
     view! {
         <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
             <path d=glyph.path()/>
         </svg>
     }
+    .into_any()
 }

@@ -1,11 +1,15 @@
 //! What draws. A component gets values or signals and knows neither the API nor the address; pages arrange them.
 //!
+//! What only draws is a function from values to a view, and is called again when the values change: the renderer lays the
+//! new view over the old one, so focus and open details stay. What lives, because it listens or remembers, is a component.
+//!
 //! Colour follows meaning alone: `badge` matches every state of every kind once, and the style sheet knows only the names
 //! that come out of it, as `data-state`.
 
 mod async_view;
 mod badge;
 mod beads;
+mod button;
 mod connection;
 mod dialog;
 mod expression;
@@ -14,6 +18,7 @@ mod fire_mark;
 mod horizon;
 mod icon;
 mod json_view;
+mod live;
 mod notice_list;
 mod pager;
 mod panel;
@@ -21,6 +26,7 @@ mod reason;
 mod run_table;
 mod shortcut_keys;
 mod switches;
+mod table;
 mod tags;
 mod tally_bar;
 mod top_bar;
@@ -28,25 +34,28 @@ mod warning_list;
 mod when;
 
 pub(crate) use async_view::{AsyncView, FailureNote};
-pub(crate) use badge::{Badge, Mark};
-pub(crate) use beads::{Bead, Beads};
+pub(crate) use badge::{Mark, badge};
+pub(crate) use beads::{Bead, beads};
+pub(crate) use button::{Look, button, icon_button};
 pub(crate) use connection::Connection;
 pub(crate) use dialog::Dialog;
-pub(crate) use expression::{Expressions, Pointed};
-pub(crate) use field::{AreaField, ChoiceField, TextField};
-pub(crate) use fire_mark::FireMark;
-pub(crate) use horizon::Horizon;
-pub(crate) use icon::{Glyph, Icon};
-pub(crate) use json_view::JsonView;
+pub(crate) use expression::{expressions, pointed};
+pub(crate) use field::{Choice, Field};
+pub(crate) use fire_mark::fire_mark;
+pub(crate) use horizon::horizon;
+pub(crate) use icon::{Glyph, icon};
+pub(crate) use json_view::json_view;
+pub(crate) use live::{keyed, live, rows};
 pub(crate) use notice_list::NoticeList;
-pub(crate) use pager::Pager;
-pub(crate) use panel::{Fact, Panel};
-pub(crate) use reason::ReasonText;
-pub(crate) use run_table::RunTable;
+pub(crate) use pager::pager;
+pub(crate) use panel::{fact, panel};
+pub(crate) use reason::reason_text;
+pub(crate) use run_table::run_table;
 pub(crate) use shortcut_keys::ShortcutKeys;
 pub(crate) use switches::{ThemeSwitch, ZoneSwitch};
-pub(crate) use tags::Tags;
-pub(crate) use tally_bar::TallyBar;
+pub(crate) use table::{heading, silent_heading, table};
+pub(crate) use tags::tags;
+pub(crate) use tally_bar::tally_bar;
 pub(crate) use top_bar::TopBar;
-pub(crate) use warning_list::WarningList;
-pub(crate) use when::When;
+pub(crate) use warning_list::warning_list;
+pub(crate) use when::{when, when_relative};

@@ -2,34 +2,34 @@
 
 use leptos::prelude::*;
 
-use crate::{
-    components::{Glyph, Icon},
-    state::{Notice, use_notices},
-};
+use super::{Glyph, icon_button};
+use crate::state::{Notice, Notices, use_notices};
 
 /// What just happened.
 #[component]
 pub(crate) fn NoticeList() -> impl IntoView {
     let notices = use_notices();
-    let show = move |is_error: bool| {
-        let chosen = move || {
-            notices.list.get().into_iter().filter(|n| n.is_error == is_error).collect::<Vec<_>>()
-        };
-        view! {
-            <For each=chosen key=|notice| notice.id let(Notice { id, text, is_error: _ })>
-                <div class="notice" data-state=if is_error { "failed" } else { "succeeded" }>
-                    <p>{text}</p>
-                    <button type="button" class="icon-button" aria-label="Dismiss" on:click=move |_| notices.dismiss(id)>
-                        <Icon glyph=Glyph::Close/>
-                    </button>
-                </div>
-            </For>
-        }
-    };
     view! {
         <div class="notices">
-            <div role="status">{show(false)}</div>
-            <div role="alert">{show(true)}</div>
+            <div role="status">{move || shown(notices, false)}</div>
+            <div role="alert">{move || shown(notices, true)}</div>
         </div>
     }
+}
+
+fn shown(notices: Notices, errors: bool) -> Vec<AnyView> {
+    let all = notices.list.get();
+    let chosen = all.into_iter().filter(|notice| notice.is_error == errors);
+    let view = |notice: Notice| {
+        let state = if errors { "failed" } else { "succeeded" };
+        let dismiss = move || notices.dismiss(notice.id);
+        view! {
+            <div class="notice" data-state=state>
+                <p>{notice.text}</p>
+                {icon_button(Glyph::Close, "Dismiss", "Dismiss".to_owned(), dismiss)}
+            </div>
+        }
+        .into_any()
+    };
+    chosen.map(view).collect()
 }

@@ -2,34 +2,39 @@
 
 use leptos::prelude::*;
 
-use crate::api::Place;
+use super::live;
+use crate::api::{Listing, Place};
 
-/// Newer and older, or nothing where all fits on one page.
-#[component]
-pub(crate) fn Pager(
-    #[prop(into)] previous: Signal<Option<String>>,
-    #[prop(into)] next: Signal<Option<String>>,
-    /// The list's name, for the navigation's label.
+/// Newer and older, or nothing where all fits on one page. `what` is the list's name, for the navigation's label.
+pub(crate) fn pager<T: Send + Sync + 'static>(
+    listing: Listing<T>,
     what: &'static str,
-    go: impl Fn(Place) + Copy + Send + Sync + 'static,
-) -> impl IntoView {
-    let needed = move || previous.with(Option::is_some) || next.with(Option::is_some);
+    go: impl Fn(Place) + Send + Sync + 'static,
+) -> AnyView {
+    let go = Callback::new(go);
+    live(move || {
+        let beside = listing.load.with(|page| (page.previous.clone(), page.next.clone()));
+        match beside {
+            Some((previous, next)) if previous.is_some() || next.is_some() => {
+                let previous = step("Previous", previous.map(Place::Before), go);
+                let next = step("Next", next.map(Place::After), go);
+                let label = format!("Pages of {what}");
+                view! { <nav class="pager" aria-label=label>{previous}{next}</nav> }.into_any()
+            }
+            Some(_) | None => ().into_any(),
+        }
+    })
+}
+
+fn step(words: &'static str, to: Option<Place>, go: Callback<Place>) -> AnyView {
+    let is_end = to.is_none();
+    let step = move |_| {
+        if let Some(place) = to.clone() {
+            go.run(place);
+        }
+    };
     view! {
-        <Show when=needed>
-            <nav class="pager" aria-label=format!("Pages of {what}")>
-                <button
-                    type="button"
-                    class="button"
-                    disabled=move || previous.with(Option::is_none)
-                    on:click=move |_| if let Some(cursor) = previous.get() { go(Place::Before(cursor)) }
-                >"Previous"</button>
-                <button
-                    type="button"
-                    class="button"
-                    disabled=move || next.with(Option::is_none)
-                    on:click=move |_| if let Some(cursor) = next.get() { go(Place::After(cursor)) }
-                >"Next"</button>
-            </nav>
-        </Show>
+        <button type="button" class="button" disabled=is_end on:click=step>{words}</button>
     }
+    .into_any()
 }

@@ -2,25 +2,31 @@
 
 use leptos::prelude::*;
 
-/// A section with a heading; what stands beside the heading goes in `aside`.
-#[component]
-pub(crate) fn Panel(
+/// A section with a heading; what stands beside the heading is `aside`.
+pub(crate) fn panel(
     title: &'static str,
-    #[prop(optional)] class: &'static str,
-    #[prop(into, optional)] aside: ViewFn,
-    children: Children,
-) -> impl IntoView {
+    aside: impl IntoView + 'static,
+    content: impl IntoView + 'static,
+) -> AnyView {
+    titled(title, aside.into_any(), content.into_any())
+}
+
+fn titled(title: &'static str, aside: AnyView, content: AnyView) -> AnyView {
     let id = format!("panel-{}", title.to_lowercase().replace(' ', "-"));
     view! {
-        <section class=format!("panel {class}") aria-labelledby=id.clone()>
-            <header class="panel-head"><h2 id=id.clone()>{title}</h2>{aside.run()}</header>
-            {children()}
+        <section class="panel" aria-labelledby=id.clone()>
+            <header class="panel-head"><h2 id=id.clone()>{title}</h2>{aside}</header>
+            {content}
         </section>
     }
+    .into_any()
 }
 
 /// A name and a value in a `<dl class="facts">`.
-#[component]
-pub(crate) fn Fact(name: &'static str, children: Children) -> impl IntoView {
-    view! { <div class="fact"><dt>{name}</dt><dd>{children()}</dd></div> }
+pub(crate) fn fact(name: &'static str, value: impl IntoView + 'static) -> AnyView {
+    named(name, value.into_any())
+}
+
+fn named(name: &'static str, value: AnyView) -> AnyView {
+    view! { <div class="fact"><dt>{name}</dt><dd>{value}</dd></div> }.into_any()
 }

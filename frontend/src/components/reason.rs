@@ -5,9 +5,8 @@ use leptos::prelude::*;
 use crate::route::Route;
 
 /// The words of a ledger's row.
-#[component]
-pub(crate) fn ReasonText(text: String) -> impl IntoView {
-    parts(&text)
+pub(crate) fn reason_text(text: &str) -> AnyView {
+    parts(text)
         .into_iter()
         .map(|part| match part {
             Part::Words(words) => words.into_any(),
@@ -18,7 +17,8 @@ pub(crate) fn ReasonText(text: String) -> impl IntoView {
                     .into_any()
             }
         })
-        .collect_view()
+        .collect::<Vec<_>>()
+        .into_any()
 }
 
 #[derive(Debug, PartialEq)]

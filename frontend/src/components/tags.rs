@@ -5,15 +5,13 @@ use leptos::prelude::*;
 use crate::route::Route;
 
 /// Nothing where there are none.
-#[component]
-pub(crate) fn Tags(#[prop(into)] tags: Signal<Vec<String>>) -> impl IntoView {
-    let link = |tag: String| {
-        let href = Route::SchedulesTagged(tag.clone()).path();
-        view! { <a class="tag" href=href>{tag}</a> }
-    };
-    view! {
-        <Show when=move || tags.with(|tags| !tags.is_empty())>
-            <span class="tags">{move || tags.get().into_iter().map(link).collect_view()}</span>
-        </Show>
+pub(crate) fn tags(tags: &[String]) -> AnyView {
+    if tags.is_empty() {
+        return ().into_any();
     }
+    let link = |tag: &String| {
+        let href = Route::Schedules.narrowed(&[("tag", tag)]);
+        view! { <a class="tag" href=href>{tag.clone()}</a> }.into_any()
+    };
+    view! { <span class="tags">{tags.iter().map(link).collect::<Vec<_>>()}</span> }.into_any()
 }

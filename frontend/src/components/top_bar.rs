@@ -1,13 +1,12 @@
 //! The bar on top: where one is, whose clock counts, who one is.
 
 use leptos::{prelude::*, task::spawn_local};
-use leptos_router::{components::A, hooks::use_location};
 
+use super::{Connection, Glyph, ShortcutKeys, ThemeSwitch, ZoneSwitch, icon, icon_button, live};
 use crate::{
     api,
-    components::{Connection, Glyph, Icon, ShortcutKeys, ThemeSwitch, ZoneSwitch},
     route::Route,
-    state::{SessionState, use_notices, use_session},
+    state::{SessionState, use_address, use_notices, use_session},
 };
 
 /// The bar.
@@ -19,7 +18,7 @@ pub(crate) fn TopBar() -> impl IntoView {
         SessionState::SignedIn { name, .. } => name,
         SessionState::Asking | SessionState::SignedOut | SessionState::Unknown(_) => String::new(),
     };
-    let leave = move |_| {
+    let leave = move || {
         spawn_local(async move {
             match api::sign_out().await {
                 Ok(()) => session.end(),
@@ -29,44 +28,34 @@ pub(crate) fn TopBar() -> impl IntoView {
     };
     view! {
         <header class="top-bar">
-            <A href=Route::Overview.path() attr:class="brand" attr:aria-label="Carillon">
-                <Icon glyph=Glyph::Bell/>
-                <span>"Carillon"</span>
-            </A>
-            <Navigation/>
+            <a href=Route::Overview.path() class="brand" aria-label="Carillon">{icon(Glyph::Bell)}<span>"Carillon"</span></a>
+            <nav class="main-nav" aria-label="Main">
+                {link(Route::Overview, "Overview")}
+                {link(Route::Schedules, "Schedules")}
+                {link(Route::Runs, "Runs")}
+            </nav>
             <div class="top-tools">
                 <Connection/>
                 <ZoneSwitch/>
                 <ThemeSwitch/>
                 <ShortcutKeys/>
-                <span class="user" title="Signed in">{name}</span>
-                <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" on:click=leave>
-                    <Icon glyph=Glyph::SignOut/>
-                </button>
+                <span class="user" title="Signed in">{move || name()}</span>
+                {icon_button(Glyph::SignOut, "Sign out", "Sign out".to_owned(), leave)}
             </div>
         </header>
     }
 }
 
-#[component]
-fn Navigation() -> impl IntoView {
-    let path = use_location().pathname;
-    let link = move |route: Route, words: &'static str| {
-        let href = route.path();
-        let root = href.clone();
-        // A schedule's page is under Schedules, and marks it.
-        let current = move || {
-            let path = path.get();
-            let here = path == root || (root != "/" && path.starts_with(&format!("{root}/")));
-            here.then_some(if path == root { "page" } else { "true" })
+/// A schedule's page is under Schedules, and marks it.
+fn link(to: Route, words: &'static str) -> AnyView {
+    let address = use_address();
+    live(move || {
+        let here = address.route();
+        let current = if here.as_ref() == Some(&to) {
+            Some("page")
+        } else {
+            here.is_some_and(|here| here.is_under(&to)).then_some("true")
         };
-        view! { <a href=href aria-current=current>{words}</a> }
-    };
-    view! {
-        <nav class="main-nav" aria-label="Main">
-            {link(Route::Overview, "Overview")}
-            {link(Route::Schedules, "Schedules")}
-            {link(Route::Runs, "Runs")}
-        </nav>
-    }
+        view! { <a href=to.path() aria-current=current>{words}</a> }.into_any()
+    })
 }

@@ -3,51 +3,52 @@
 use leptos::prelude::*;
 
 use crate::{
-    state::{ZoneChoice, use_now, use_zone},
+    state::{ZoneChoice, use_now, use_today, use_zone},
     time::{Moment, Wall, browser_zone, distance},
 };
 
-/// A time with its offset, the date unless it is today, and on demand how far it is from now.
-#[component]
-pub(crate) fn When(
-    #[prop(into)] at: Signal<Moment>,
-    /// The schedule's zone, where there is a schedule.
-    #[prop(into, optional)]
-    zone: Signal<Option<String>>,
-    /// Adds `in 4 min`.
-    #[prop(optional)]
-    is_relative: bool,
-) -> impl IntoView {
+/// A time with its offset, and the date unless it is today. `zone` is the schedule's, where there is a schedule.
+pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
+    clock(at, zone, ().into_any())
+}
+
+/// The same with how far it is from now: `in 4 min`.
+pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
     let now = use_now();
-    let choice = use_zone();
-    let shown = Memo::new(move |_| {
-        let wall = read(at.get(), choice.get(), zone.get().as_deref());
-        let today = read(now.get(), choice.get(), zone.get().as_deref()).date;
-        (wall, today)
-    });
-    let date = move || shown.with(|(wall, today)| (wall.date != *today).then(|| wall.date.clone()));
-    let title = move || {
-        let (at, zone) = (at.get(), zone.get());
-        let mut zones = vec!["UTC".to_owned()];
-        zones.extend(zone);
-        zones.push(browser_zone());
-        zones.dedup();
-        let lines =
-            zones.iter().filter_map(|z| Wall::read(at, z).map(|wall| format!("{wall}  {z}")));
-        lines.collect::<Vec<_>>().join("\n")
+    let far = move || distance(at.since(now.get()));
+    clock(at, zone, view! { <span class="when-distance">{move || far()}</span> }.into_any())
+}
+
+fn clock(at: Moment, zone: Option<String>, far: AnyView) -> AnyView {
+    let (choice, today) = (use_zone(), use_today());
+    let title = title(at, zone.clone());
+    let shown = move || {
+        today.track();
+        let wall = read(at, choice.get(), zone.as_deref());
+        let today = read(Moment::now(), choice.get(), zone.as_deref()).date;
+        let date = (wall.date != today)
+            .then(|| view! { <span class="when-date">{wall.date}</span>" " }.into_any());
+        view! { {date}{wall.time}<span class="when-offset">{wall.offset}</span> }.into_any()
     };
     view! {
-        <time class="when" datetime=move || at.get().to_rfc3339() title=title>
-            <span class="when-clock">
-                {move || date().map(|date| view! { <span class="when-date">{date}</span>" " })}
-                {move || shown.with(|(wall, _)| wall.time.clone())}
-                <span class="when-offset">{move || shown.with(|(wall, _)| wall.offset.clone())}</span>
-            </span>
-            {is_relative.then(|| view! {
-                <span class="when-distance">{move || distance(at.get().since(now.get()))}</span>
-            })}
+        <time class="when" datetime=at.to_rfc3339() title=title>
+            <span class="when-clock">{move || shown()}</span>
+            {far}
         </time>
     }
+    .into_any()
+}
+
+/// The instant in UTC, the schedule's zone and the browser's, each once.
+fn title(at: Moment, zone: Option<String>) -> String {
+    let mut zones = vec!["UTC".to_owned()];
+    for zone in zone.into_iter().chain([browser_zone()]) {
+        if !zones.contains(&zone) {
+            zones.push(zone);
+        }
+    }
+    let line = |zone: &String| Wall::read(at, zone).map(|wall| format!("{wall}  {zone}"));
+    zones.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A zone that this browser does not know is shown in UTC; the offset says so.

@@ -1,43 +1,45 @@
-//! What the pages show, as plain values with the schema's names.
+//! What the pages show: the API's answers, read as they come, with the schema's names.
 //!
-//! `graphql_client` makes a type for each operation, even where two operations share a fragment. These types are the one
-//! shape that lists, events and pages agree on; `api::convert` fills them, and a field that the schema renames breaks
-//! there, at compile time. Enums are shared by all operations and know no default: an unknown state is an error.
+//! Lists, events and pages agree on these types, whatever operation an answer belongs to. Each operation in
+//! `api::operations` says which of them its answer is, and a test there reads, for every operation, an answer made from
+//! the schema itself: a field that is renamed, or missing in a query, fails before anybody opens a page. Enums know no
+//! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
-//! - `run`, `schedule`, `fire`, `overview`: one noun a file
+//! - `run`, `schedule`, `task`, `fire`, `overview`: one noun a file
 //! - `timing`: previews, warnings, problems
+//! - `page`: one page of a list
+//! - `full`: a row together with what only its own page shows
 
 mod fire;
+mod full;
 mod overview;
+mod page;
 mod run;
 mod schedule;
 mod states;
+mod task;
 mod timing;
 
-pub(crate) use fire::{Fire, FireRun};
-pub(crate) use overview::{Check, Health, Node, Overview, Upcoming};
-pub(crate) use run::{Attempt, Line, Origin, RunDetail, RunRow, ScheduleRef};
+pub(crate) use fire::Fire;
+pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
+pub(crate) use page::{Page, Row};
+pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow};
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, Retry, ScheduleDetail, ScheduleRow, Tally, Target, Task, Version,
+    Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, LogStream, NodeState, OverlapHourPolicy, OverlapPolicy,
-    ReasonCode, Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
+    Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
 };
+pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
 
-/// A row that lists merge by.
-pub(crate) trait Keyed {
-    /// The row's id.
-    fn key(&self) -> &str;
-}
+use serde::Deserialize;
 
-/// One page of a connection.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Page<T> {
-    pub(crate) rows: Vec<T>,
-    pub(crate) next: Option<String>,
-    pub(crate) previous: Option<String>,
-    pub(crate) total: Option<i64>,
+/// Who is asking.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Viewer {
+    pub(crate) name: String,
+    pub(crate) role: Role,
 }

@@ -1,33 +1,42 @@
 //! The state of the whole house.
 
-use super::{NodeState, RunRow, ScheduleRef, Tally};
+use serde::Deserialize;
+
+use super::{NodeState, RunRow, Tally, run::ScheduleRef};
 use crate::time::Moment;
 
+/// What the overview asks for at once.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct House {
+    pub(crate) overview: Overview,
+    pub(crate) health: Health,
+}
+
 /// The overview's numbers and lists, live runs apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Overview {
     pub(crate) schedules: i64,
-    pub(crate) active: i64,
-    pub(crate) paused: i64,
+    pub(crate) active_schedules: i64,
+    pub(crate) paused_schedules: i64,
     pub(crate) live_runs: i64,
     pub(crate) tally: Tally,
     pub(crate) upcoming: Vec<Upcoming>,
     pub(crate) failures: Vec<RunRow>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) health: Health,
 }
 
 /// A fire that is to come.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Upcoming {
     pub(crate) at: Moment,
     pub(crate) schedule: ScheduleRef,
 }
 
 /// One server process.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Node {
-    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) state: NodeState,
     pub(crate) started_at: Moment,
@@ -38,19 +47,26 @@ pub(crate) struct Node {
 }
 
 /// The verdict on the server itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Health {
     pub(crate) healthy: bool,
     pub(crate) issues: Vec<String>,
     pub(crate) checks: Vec<Check>,
     pub(crate) version: String,
     pub(crate) database: String,
-    pub(crate) zone_version: String,
-    pub(crate) zone_source: String,
+    pub(crate) zone_data: ZoneData,
+}
+
+/// Which rules of the world's clocks the server goes by.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ZoneData {
+    pub(crate) version: String,
+    pub(crate) source: String,
 }
 
 /// One thing that health looks at.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Check {
     pub(crate) name: String,
     pub(crate) healthy: bool,

@@ -1,18 +1,36 @@
 //! Runs, their attempts, and their log.
 
-use super::{FireKind, Keyed, LogStream, RunState, RunTrigger, TaskRunState, Verdict};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    FireKind, LogStream, Row, RunState, RunTrigger, TaskRunState, Verdict, fire::Reason, full::Full,
+};
 use crate::time::Moment;
 
+/// Something of which only the name is asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+}
+
 /// The schedule that a run belongs to, as far as a row shows it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct ScheduleRef {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) timing: ZoneRef,
+}
+
+/// A timing of which only the zone is asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ZoneRef {
     pub(crate) zone: String,
 }
 
 /// A run in a list or an event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct RunRow {
     pub(crate) id: String,
     pub(crate) state: RunState,
@@ -28,72 +46,94 @@ pub(crate) struct RunRow {
     pub(crate) node: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) is_recovery: bool,
-    pub(crate) workflow: String,
+    pub(crate) workflow: Named,
     pub(crate) schedule: Option<ScheduleRef>,
 }
 
 impl RunRow {
     /// The schedule's name, or the workflow's for a run without one.
-    pub(crate) fn title(&self) -> String {
-        self.schedule.as_ref().map_or_else(|| self.workflow.clone(), |s| s.name.clone())
+    pub(crate) fn title(&self) -> &str {
+        self.schedule.as_ref().map_or(&self.workflow.name, |schedule| &schedule.name)
     }
 
     pub(crate) fn zone(&self) -> Option<String> {
-        self.schedule.as_ref().map(|s| s.zone.clone())
+        self.schedule.as_ref().map(|schedule| schedule.timing.zone.clone())
     }
 }
 
-impl Keyed for RunRow {
-    fn key(&self) -> &str {
+impl Row for RunRow {
+    fn id(&self) -> &str {
         &self.id
     }
 }
 
+/// A run that changed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct RunEvent {
+    pub(crate) run: RunRow,
+}
+
 /// Everything that the run's page shows, its log apart.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RunDetail {
-    pub(crate) row: RunRow,
+pub(crate) type RunDetail = Full<RunRow, RunMore>;
+
+/// What a row does not show.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunMore {
     pub(crate) workflow_version: i64,
     pub(crate) available_at: Moment,
-    pub(crate) context: serde_json::Value,
+    pub(crate) context: Value,
     pub(crate) idempotency_key: String,
     pub(crate) retry_of: Option<String>,
-    /// Who cancelled it, and why.
-    pub(crate) cancel: Option<(String, Option<String>, Moment)>,
-    pub(crate) origin: Option<Origin>,
-    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) cancel: Option<Cancel>,
+    pub(crate) fire: Option<Origin>,
+    pub(crate) task_runs: Vec<Attempt>,
+}
+
+/// Who cancelled a run, and why.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Cancel {
+    pub(crate) by: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) at: Moment,
 }
 
 /// The fire that a run came from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Origin {
     pub(crate) verdict: Verdict,
     pub(crate) kind: FireKind,
     pub(crate) local: String,
     pub(crate) offset: String,
     pub(crate) recovery_attempts: i64,
-    pub(crate) reason: String,
+    pub(crate) reason: Reason,
 }
 
 /// One attempt at one task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Attempt {
-    pub(crate) id: String,
     pub(crate) task: String,
     pub(crate) attempt: i64,
     pub(crate) state: TaskRunState,
     pub(crate) started_at: Moment,
-    pub(crate) finished_at: Option<Moment>,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) node: Option<String>,
     pub(crate) error: Option<String>,
-    pub(crate) output: Option<serde_json::Value>,
+    pub(crate) output: Option<Value>,
 }
 
-/// One line of a run's log.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
+/// A line of a run's log, and its place there.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct LogEvent {
     pub(crate) cursor: String,
+    pub(crate) line: Line,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Line {
     pub(crate) task: String,
     pub(crate) attempt: i64,
     pub(crate) at: Moment,

@@ -1,13 +1,16 @@
 //! Schedules, in a row and in full.
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use super::{
-    Backoff, CatchUp, GapPolicy, Keyed, OverlapHourPolicy, OverlapPolicy, PreviewFire, RunState,
-    ScheduleState, Warning,
+    CatchUp, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, Row, RunState,
+    ScheduleState, Task, Warning, full::Full,
 };
 use crate::time::Moment;
 
 /// Why a schedule stands still.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Pause {
     pub(crate) reason: String,
     pub(crate) by: String,
@@ -16,7 +19,7 @@ pub(crate) struct Pause {
 }
 
 /// The last 24 hours, by what became of the fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) succeeded: i64,
     pub(crate) failed: i64,
@@ -26,7 +29,8 @@ pub(crate) struct Tally {
 }
 
 /// A schedule in a list or an event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleRow {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -35,45 +39,74 @@ pub(crate) struct ScheduleRow {
     pub(crate) version: i64,
     pub(crate) state: ScheduleState,
     pub(crate) pause: Option<Pause>,
+    pub(crate) timing: Timing,
+    pub(crate) workflow: Named,
+    pub(crate) next_fire_at: Option<Moment>,
+    pub(crate) last_fire_at: Option<Moment>,
+    pub(crate) tally: Tally,
+    pub(crate) last_run: Option<LastRun>,
+}
+
+/// The part of a timing that rows show.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Timing {
     pub(crate) expressions: Vec<String>,
     pub(crate) zone: String,
     pub(crate) description: String,
     pub(crate) warnings: Vec<Warning>,
-    pub(crate) workflow: String,
-    pub(crate) next_fire_at: Option<Moment>,
-    pub(crate) last_fire_at: Option<Moment>,
-    pub(crate) live_runs: i64,
-    pub(crate) tally: Tally,
-    /// Id and state of the latest run.
-    pub(crate) last_run: Option<(String, RunState)>,
 }
 
-impl Keyed for ScheduleRow {
-    fn key(&self) -> &str {
+/// The latest run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct LastRun {
+    pub(crate) id: String,
+    pub(crate) state: RunState,
+}
+
+impl ScheduleRow {
+    pub(crate) fn zone(&self) -> Option<String> {
+        Some(self.timing.zone.clone())
+    }
+}
+
+impl Row for ScheduleRow {
+    fn id(&self) -> &str {
         &self.id
     }
 }
 
+/// A schedule that changed; without a row it was deleted.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleEvent {
+    pub(crate) schedule_id: String,
+    pub(crate) schedule: Option<ScheduleRow>,
+}
+
 /// Everything that the schedule's page shows, its ledger and runs apart.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ScheduleDetail {
-    pub(crate) row: ScheduleRow,
+pub(crate) type ScheduleDetail = Full<ScheduleRow, ScheduleMore>;
+
+/// What a row does not show.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleMore {
     pub(crate) policy: Policy,
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) work: Work,
     pub(crate) misfire: Misfire,
-    pub(crate) overlap: OverlapPolicy,
+    pub(crate) on_overlap: OverlapPolicy,
     pub(crate) start_deadline_seconds: Option<i64>,
-    pub(crate) context: serde_json::Value,
+    pub(crate) context: Value,
     /// The module file that declares it, if one does.
     pub(crate) module: Option<String>,
     pub(crate) created_at: Moment,
     pub(crate) updated_at: Moment,
     pub(crate) next_fires: Vec<PreviewFire>,
-    pub(crate) versions: Vec<Version>,
+    pub(crate) versions: Versions,
 }
 
 /// The part of a timing that rows do not show.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Policy {
     pub(crate) gap: GapPolicy,
     pub(crate) overlap: OverlapHourPolicy,
@@ -82,8 +115,15 @@ pub(crate) struct Policy {
     pub(crate) jitter_seconds: i64,
 }
 
+/// What the workflow does.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Work {
+    pub(crate) tasks: Vec<Task>,
+}
+
 /// What happens to fires that were not started in time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Misfire {
     pub(crate) catch_up: CatchUp,
     pub(crate) grace_seconds: i64,
@@ -92,51 +132,14 @@ pub(crate) struct Misfire {
     pub(crate) window_seconds: i64,
 }
 
-/// One step of the workflow.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Task {
-    pub(crate) name: String,
-    pub(crate) target: Target,
-    pub(crate) timeout_seconds: f64,
-    pub(crate) kill_grace_seconds: f64,
-    pub(crate) retry: Retry,
-}
-
-/// How a task acts.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Target {
-    Http {
-        method: String,
-        url: String,
-        headers: Vec<(String, String)>,
-        body: Option<String>,
-        expected_status: Vec<String>,
-        signed: bool,
-    },
-    Command {
-        program: Option<String>,
-        args: Vec<String>,
-        script: Option<String>,
-        directory: Option<String>,
-        user: Option<String>,
-    },
-    Noop {
-        note: String,
-    },
-}
-
-/// When a failed attempt is made again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Retry {
-    pub(crate) max_attempts: i64,
-    pub(crate) backoff: Backoff,
-    pub(crate) initial_seconds: f64,
-    pub(crate) max_seconds: f64,
-    pub(crate) jitter: f64,
+/// The latest definitions, newest first.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Versions {
+    pub(crate) nodes: Vec<Version>,
 }
 
 /// One entry of the history.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Version {
     pub(crate) version: i64,
     pub(crate) by: String,

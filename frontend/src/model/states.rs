@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 macro_rules! states {
-    ($($(#[$doc:meta])* $name:ident { $($state:ident),+ $(,)? })+) => {$(
-        $(#[$doc])*
+    ($($name:ident { $($state:ident),+ $(,)? })+) => {$(
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
         pub(crate) enum $name { $($state),+ }
@@ -18,11 +17,6 @@ states! {
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost }
     ScheduleState { Active, Paused, Finished }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
-    /// Why a fire got its verdict.
-    ReasonCode {
-        OnTime, CaughtUp, Recovered, Overlap, Paused, Deadline, Disabled, Deleted, StaleVersion, Outage,
-        CatchUpWindow, CatchUpLimit, AttemptsExhausted, TooOld, AwaitingHandoff,
-    }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
     NodeState { Alive, Left, Dead }
     LogStream { Stdout, Stderr, System }

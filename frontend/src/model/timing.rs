@@ -1,10 +1,12 @@
 //! What a timing would do, and what is odd or wrong about it.
 
+use serde::Deserialize;
+
 use super::FireKind;
 use crate::time::Moment;
 
 /// An instant that is to come, with the wall clock of the schedule's zone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct PreviewFire {
     pub(crate) at: Moment,
     pub(crate) local: String,
@@ -13,11 +15,10 @@ pub(crate) struct PreviewFire {
 }
 
 /// The linter's word on a timing that is valid.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Warning {
     pub(crate) code: String,
     pub(crate) message: String,
-    pub(crate) field: String,
     pub(crate) suggestion: Option<String>,
 }
 
@@ -29,18 +30,19 @@ impl Warning {
 }
 
 /// Why a timing is not valid, and where.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Problem {
     pub(crate) field: String,
-    pub(crate) value: String,
     pub(crate) problem: String,
     pub(crate) help: String,
     /// Bytes within the value.
-    pub(crate) position: Option<(usize, usize)>,
+    pub(crate) start: Option<usize>,
+    pub(crate) end: Option<usize>,
 }
 
 /// The answer to a timing that is being typed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Preview {
     pub(crate) description: Option<String>,
     pub(crate) fires: Vec<PreviewFire>,

@@ -3,6 +3,7 @@
 //! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
 //! gets from queries; events only merge into that or make it load again.
 
+mod deeds;
 mod not_found;
 mod overview;
 mod run;
@@ -21,15 +22,22 @@ pub(crate) use schedule_form::{EditSchedule, NewSchedule};
 pub(crate) use schedules::Schedules;
 pub(crate) use sign_in::SignIn;
 
-use crate::route::Route;
+use crate::{api::Place, state::Address};
 
-/// A route with a query; what is empty is left out.
-fn with_query(route: Route, query: &[(&str, String)]) -> String {
-    let pairs: Vec<String> = query
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}={}", js_sys::encode_uri_component(value)))
-        .collect();
-    let path = route.path();
-    if pairs.is_empty() { path } else { format!("{path}?{}", pairs.join("&")) }
+/// The page of a list that the address asks for; tracked.
+fn place(address: Address) -> Place {
+    match (address.query("after"), address.query("before")) {
+        (after, before) if after.is_empty() && before.is_empty() => Place::First,
+        (after, before) if after.is_empty() => Place::Before(before),
+        (after, _) => Place::After(after),
+    }
+}
+
+/// The same as the two names of a query.
+fn cursors(place: &Place) -> [(&str, &str); 2] {
+    match place {
+        Place::First => [("after", ""), ("before", "")],
+        Place::After(cursor) => [("after", cursor), ("before", "")],
+        Place::Before(cursor) => [("after", ""), ("before", cursor)],
+    }
 }

@@ -4,7 +4,7 @@ use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
 use crate::{
     api::{self, Failure},
-    components::{Glyph, Icon, TextField, ThemeSwitch},
+    components::{Field, Glyph, ThemeSwitch, icon},
     state::{use_session, use_title},
 };
 
@@ -24,9 +24,9 @@ pub(crate) fn SignIn() -> impl IntoView {
         }
         busy.set(true);
         failure.set(None);
+        let (name, password) = (name.get_untracked().trim().to_owned(), password.get_untracked());
         spawn_local(async move {
-            let outcome =
-                api::sign_in(name.get_untracked().trim(), &password.get_untracked()).await;
+            let outcome = api::sign_in(name, password).await;
             busy.set(false);
             match outcome {
                 Ok(()) => session.ask(),
@@ -34,25 +34,20 @@ pub(crate) fn SignIn() -> impl IntoView {
             }
         });
     };
+    let wrong = move || {
+        failure
+            .get()
+            .map(|failure| view! { <p class="form-error">{failure.message}</p> }.into_any())
+    };
     view! {
         <main id="main" class="sign-in">
             <form class="sign-in-card panel" on:submit=submit>
-                <p class="sign-in-brand"><Icon glyph=Glyph::Bell/>"Carillon"</p>
+                <p class="sign-in-brand">{icon(Glyph::Bell)}"Carillon"</p>
                 <h1>"Sign in"</h1>
-                <TextField id="name" label="Name" value=name is_required=true autocomplete="username"/>
-                <TextField
-                    id="password"
-                    label="Password"
-                    value=password
-                    kind="password"
-                    is_required=true
-                    autocomplete="current-password"
-                />
-                <div role="alert">
-                    {move || failure.get().map(|failure| view! {
-                        <p class="form-error">{failure.message}</p>
-                    })}
-                </div>
+                {Field::new("name", "Name", name).required().autocomplete("username").text()}
+                {Field::new("password", "Password", password)
+                    .kind("password").required().autocomplete("current-password").text()}
+                <div role="alert">{move || wrong()}</div>
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>
                     "Sign in"
                 </button>

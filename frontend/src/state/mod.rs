@@ -1,16 +1,22 @@
 //! What outlives a page, as contexts: one newtype each, given by `provide` and taken with its `use_...()`.
 //!
+//! - `address`: where one is
 //! - `session`: who is signed in
-//! - `clock`: the tick that relative times follow
+//! - `clock`: the ticks that relative times follow
+//! - `every`: something done again and again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
+//! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
 //! - `memory`: the browser's storage
 //! - `rows`: a list that events merge into
 //! - `throttle`: many calls, one deed
 //! - `title`: the document's title
 
+mod address;
 mod clock;
+mod every;
+mod keys;
 mod memory;
 mod notices;
 mod rows;
@@ -20,10 +26,13 @@ mod throttle;
 mod title;
 mod zone;
 
-pub(crate) use clock::use_now;
-pub(crate) use notices::{Notice, use_notices};
-pub(crate) use rows::Rows;
-pub(crate) use session::{SessionState, use_session};
+pub(crate) use address::{Address, use_address};
+pub(crate) use clock::{use_now, use_today};
+pub(crate) use every::use_every;
+pub(crate) use keys::use_keys;
+pub(crate) use notices::{Notice, Notices, use_notices};
+pub(crate) use rows::{Change, Item, List};
+pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
 pub(crate) use throttle::Throttle;
 pub(crate) use title::use_title;
@@ -39,9 +48,11 @@ struct SharedSocket(StoredValue<Socket, LocalStorage>);
 
 /// Gives every context. Called once, by the app.
 pub(crate) fn provide() {
+    address::provide();
     clock::provide();
     zone::provide();
     theme::provide();
+    keys::provide();
     notices::provide();
     session::provide();
     provide_context(SharedSocket(StoredValue::new_local(Socket::new())));

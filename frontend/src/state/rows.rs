@@ -1,113 +1,152 @@
-//! A list that events merge into, by id.
-//!
-//! A row that changes keeps its place in the document, so the button that has the focus keeps it too: the list is keyed
-//! by id alone, and each row reads its own signal.
+//! The rows of a list, whatever they are.
 
 use leptos::prelude::*;
 
-use crate::model::Keyed;
+use crate::api::Held;
 
-/// The rows of one page of a list.
-#[derive(Debug)]
-pub(crate) struct Rows<T: Send + Sync + 'static>(RwSignal<Vec<T>>);
-
-impl<T: Send + Sync + 'static> Clone for Rows<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
+/// One page of rows that changes merge into.
+#[derive(Clone, Copy)]
+pub(crate) struct List {
+    items: RwSignal<Vec<Item>>,
+    /// What changed since the request that is under way began.
+    journal: StoredValue<Option<Vec<Change>>>,
+    size: usize,
 }
 
-impl<T: Send + Sync + 'static> Copy for Rows<T> {}
+/// A row and its id.
+#[derive(Clone)]
+pub(crate) struct Item {
+    pub(crate) id: String,
+    pub(crate) row: Held,
+}
 
-impl<T: Keyed + Clone + PartialEq + Send + Sync + 'static> Rows<T> {
-    pub(crate) fn new() -> Self {
-        Self(RwSignal::new(Vec::new()))
-    }
+/// What an event does to the list.
+#[derive(Clone)]
+pub(crate) struct Change {
+    pub(crate) id: String,
+    /// The row as it is now; none when it does not belong here any more.
+    pub(crate) row: Option<Held>,
+    /// Whether it comes in where it is not known.
+    pub(crate) enters: bool,
+}
 
-    pub(crate) fn set(self, rows: Vec<T>) {
-        self.0.set(rows);
+impl List {
+    pub(crate) fn new(size: usize) -> Self {
+        Self { items: RwSignal::new(Vec::new()), journal: StoredValue::new(None), size }
     }
 
     pub(crate) fn is_empty(self) -> bool {
-        self.0.with(Vec::is_empty)
-    }
-
-    pub(crate) fn all(self) -> Vec<T> {
-        self.0.get()
+        self.items.with(Vec::is_empty)
     }
 
     pub(crate) fn ids(self) -> Vec<String> {
-        self.0.with(|rows| rows.iter().map(|row| row.key().to_owned()).collect())
+        self.items.with(|items| items.iter().map(|item| item.id.clone()).collect())
     }
 
-    /// The row with this id. A row that has left the list keeps its last value until it has left the document too.
-    pub(crate) fn row(self, id: &str, first: T) -> Memo<T> {
-        let id = id.to_owned();
-        Memo::new(move |previous: Option<&T>| {
-            let found = self.0.with(|rows| rows.iter().find(|row| row.key() == id).cloned());
-            found.unwrap_or_else(|| previous.unwrap_or(&first).clone())
+    /// Whether a row is on the page.
+    pub(crate) fn knows(self, id: &str) -> bool {
+        self.items.with_untracked(|items| items.iter().any(|item| item.id == id))
+    }
+
+    /// The row with this id, while it is here.
+    pub(crate) fn row(self, id: String) -> Memo<Option<Held>> {
+        Memo::new(move |_| {
+            let row = |items: &Vec<Item>| {
+                items.iter().find(|item| item.id == id).map(|item| item.row.clone())
+            };
+            self.items.try_with(row).flatten()
         })
     }
 
-    /// Merges events: a known row is replaced; a new one goes on top while `admits` lets it in; one that `admits` no
-    /// longer lets in leaves. The list keeps at most `size` rows.
-    pub(crate) fn merge(self, events: Vec<T>, size: usize, admits: impl Fn(&T) -> bool) {
-        self.0.update(|rows| merge(rows, events, size, admits));
+    /// A request begins: its answer holds all that changed before.
+    pub(crate) fn begin(self) {
+        self.journal.set_value(Some(Vec::new()));
     }
 
-    pub(crate) fn remove(self, id: &str) {
-        self.0.update(|rows| rows.retain(|row| row.key() != id));
+    /// The request is over. What changed meanwhile may not be in its answer.
+    pub(crate) fn end(self, answer: Option<Vec<Item>>) {
+        let journal = self.journal.try_update_value(Option::take).flatten();
+        if let Some(mut items) = answer {
+            merge(&mut items, journal.unwrap_or_default(), self.size);
+            self.items.set(items);
+        }
+    }
+
+    /// Merges changes; answers how many rows there are then.
+    pub(crate) fn merge(self, changes: Vec<Change>) -> usize {
+        self.journal.update_value(|journal| {
+            if let Some(journal) = journal {
+                journal.extend_from_slice(&changes);
+            }
+        });
+        let left = self.items.try_update(|items| {
+            merge(items, changes, self.size);
+            items.len()
+        });
+        left.unwrap_or_default()
     }
 }
 
-fn merge<T: Keyed>(rows: &mut Vec<T>, events: Vec<T>, size: usize, admits: impl Fn(&T) -> bool) {
-    for event in events {
-        let place = rows.iter().position(|row| row.key() == event.key());
-        match (place, admits(&event)) {
-            (Some(place), true) => {
-                if let Some(row) = rows.get_mut(place) {
-                    *row = event;
+/// A known row is replaced where it stands, or leaves. A new one comes in at its place: ids begin with their time, and the
+/// newest stands on top.
+fn merge(items: &mut Vec<Item>, changes: Vec<Change>, size: usize) {
+    for Change { id, row, enters } in changes {
+        let place = items.iter().position(|item| item.id == id);
+        match (place, row) {
+            (Some(place), Some(row)) => {
+                if let Some(item) = items.get_mut(place) {
+                    item.row = row;
                 }
             }
-            (Some(place), false) => drop(rows.remove(place)),
-            (None, true) => rows.insert(0, event),
-            (None, false) => {}
+            (Some(place), None) => drop(items.remove(place)),
+            (None, Some(row)) if enters => {
+                let place = items.iter().position(|item| item.id < id).unwrap_or(items.len());
+                items.insert(place, Item { id, row });
+            }
+            (None, _) => {}
         }
     }
-    rows.truncate(size);
+    items.truncate(size);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
-    #[derive(Debug, PartialEq)]
-    struct Row(&'static str, u8);
+    fn items(ids: &[&str]) -> Vec<Item> {
+        ids.iter().map(|id| Item { id: (*id).to_owned(), row: Held::new(Arc::new(0_u8)) }).collect()
+    }
 
-    impl Keyed for Row {
-        fn key(&self) -> &str {
-            self.0
-        }
+    fn change(id: &str, row: Option<u8>) -> Change {
+        Change { id: id.to_owned(), row: row.map(|row| Held::new(Arc::new(row))), enters: true }
+    }
+
+    fn shown(items: &[Item]) -> Vec<(&str, u8)> {
+        let row = |item: &Item| item.row.clone().get::<u8>().map_or(99, |row| *row);
+        items.iter().map(|item| (item.id.as_str(), row(item))).collect()
     }
 
     #[test]
-    fn a_known_row_keeps_its_place_and_a_new_one_goes_on_top() {
-        let mut rows = vec![Row("a", 1), Row("b", 1)];
-        merge(&mut rows, vec![Row("b", 2), Row("c", 1)], 3, |_| true);
-        assert_eq!(rows, [Row("c", 1), Row("a", 1), Row("b", 2)]);
+    fn a_known_row_keeps_its_place_and_a_new_one_comes_in_by_its_age() {
+        let mut rows = items(&["f", "d", "b"]);
+        merge(&mut rows, vec![change("d", Some(1)), change("e", Some(2)), change("g", Some(3))], 9);
+        assert_eq!(shown(&rows), [("g", 3), ("f", 0), ("e", 2), ("d", 1), ("b", 0)]);
     }
 
     #[test]
-    fn a_row_that_no_longer_fits_the_filter_leaves() {
-        let mut rows = vec![Row("a", 1), Row("b", 1)];
-        merge(&mut rows, vec![Row("a", 9), Row("d", 9)], 9, |row| row.1 < 5);
-        assert_eq!(rows, [Row("b", 1)]);
+    fn a_row_that_no_longer_fits_leaves_and_an_unknown_one_that_may_not_enter_stays_out() {
+        let mut rows = items(&["b", "a"]);
+        let outsider = Change { enters: false, ..change("c", Some(1)) };
+        merge(&mut rows, vec![change("a", None), outsider], 9);
+        assert_eq!(shown(&rows), [("b", 0)]);
     }
 
     #[test]
-    fn the_list_keeps_its_size() {
-        let mut rows = vec![Row("a", 1), Row("b", 1)];
-        merge(&mut rows, vec![Row("c", 1)], 2, |_| true);
-        assert_eq!(rows, [Row("c", 1), Row("a", 1)]);
+    fn the_list_keeps_its_size_and_its_newest_rows() {
+        let mut rows = items(&["d", "c"]);
+        merge(&mut rows, vec![change("a", Some(1)), change("e", Some(1))], 2);
+        assert_eq!(shown(&rows), [("e", 1), ("d", 0)]);
     }
 }

@@ -7,6 +7,9 @@ use crate::{
     model::Role,
 };
 
+/// How the server says that nobody is signed in.
+const NOBODY: [Code; 2] = [Code::Unauthenticated, Code::NotFound];
+
 /// What is known about the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
@@ -32,10 +35,9 @@ impl Session {
     /// Asks the server who this is.
     pub(crate) fn ask(self) {
         spawn_local(async move {
-            self.0.set(match api::me().await {
-                Ok(Some((name, role))) => SessionState::SignedIn { name, role },
-                Ok(None) => SessionState::SignedOut,
-                Err(failure) if failure.code == Code::Unauthenticated => SessionState::SignedOut,
+            self.0.set(match api::me().send().await {
+                Ok(viewer) => SessionState::SignedIn { name: viewer.name, role: viewer.role },
+                Err(failure) if NOBODY.contains(&failure.code) => SessionState::SignedOut,
                 Err(failure) => SessionState::Unknown(failure),
             });
         });

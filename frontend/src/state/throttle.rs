@@ -9,14 +9,14 @@ use crate::time::Moment;
 /// Lets a deed through at most once per window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttle {
-    window_ms: f64,
+    window_ms: i64,
     /// When the window that is open ends, and whether a deed waits for that.
-    open: StoredValue<(f64, bool)>,
+    open: StoredValue<(i64, bool)>,
 }
 
 impl Throttle {
-    pub(crate) fn new(window_ms: u32) -> Self {
-        Self { window_ms: f64::from(window_ms), open: StoredValue::new((0.0, false)) }
+    pub(crate) fn new(window_ms: i64) -> Self {
+        Self { window_ms, open: StoredValue::new((0, false)) }
     }
 
     /// Does the deed now, or at the end of the window; not at all if the owner has gone by then.
@@ -35,7 +35,7 @@ impl Throttle {
                 self.open.set_value((Moment::now().millis() + self.window_ms, false));
                 deed();
             };
-            set_timeout(later, Duration::from_millis((until - now) as u64));
+            set_timeout(later, Duration::from_millis((until - now).unsigned_abs()));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Making an `Intl.DateTimeFormat` costs a hundred times what using one does, so one is kept for each zone in use.
 //! It is made through `Reflect`, because the constructor throws for a zone that this browser does not know.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{cell::RefCell, collections::BTreeMap};
 
 use js_sys::{Array, Function, Intl, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
@@ -11,7 +11,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::Moment;
 
 thread_local! {
-    static FORMATS: RefCell<HashMap<String, Option<Intl::DateTimeFormat>>> = RefCell::default();
+    static FORMATS: RefCell<BTreeMap<String, Option<Intl::DateTimeFormat>>> = RefCell::default();
+    static BROWSER_ZONE: String = make("").ok().and_then(|format| zone_of(&format)).unwrap_or_else(|| "UTC".to_owned());
 }
 
 /// What a clock on the wall of a zone shows.
@@ -44,7 +45,7 @@ impl std::fmt::Display for Wall {
 
 /// The zone that this browser runs in.
 pub(crate) fn browser_zone() -> String {
-    make("").ok().and_then(|format| zone_of(&format)).unwrap_or_else(|| "UTC".to_owned())
+    BROWSER_ZONE.with(String::clone)
 }
 
 fn zone_of(format: &Intl::DateTimeFormat) -> Option<String> {

@@ -1,16 +1,16 @@
 //! Durations and distances in words: short, and never more than two units.
 
 /// How long something took: `830 ms`, `4.2 s`, `2 min 5 s`, `1 h 3 min`, `2 d 4 h`.
-pub(crate) fn duration(millis: f64) -> String {
-    let millis = millis.max(0.0);
-    if millis < 1_000.0 {
-        return format!("{millis:.0} ms");
+pub(crate) fn duration(millis: i64) -> String {
+    let millis = millis.max(0);
+    let tenths = (millis + 50) / 100;
+    if millis < 1_000 {
+        format!("{millis} ms")
+    } else if tenths < 600 {
+        format!("{}.{} s", tenths / 10, tenths % 10)
+    } else {
+        seconds((millis + 500) / 1_000)
     }
-    // 59.95 s and more would print as `60.0 s`.
-    if millis < 59_950.0 {
-        return format!("{:.1} s", millis / 1_000.0);
-    }
-    seconds((millis / 1_000.0).round() as i64)
 }
 
 /// A whole number of seconds, as one configures it: `90 s` is `1 min 30 s`.
@@ -30,17 +30,23 @@ pub(crate) fn seconds(total: i64) -> String {
 }
 
 /// How far an instant lies from now: `in 4 min`, `3 s ago`, `now`. `millis` is positive for the future.
-pub(crate) fn distance(millis: f64) -> String {
-    let far = (millis.abs() / 1_000.0).floor() as i64;
+pub(crate) fn distance(millis: i64) -> String {
+    let far = millis.abs() / 1_000;
     let words = match far {
         0 => return "now".to_owned(),
         1..60 => format!("{far} s"),
         60..3_600 => format!("{} min", far / 60),
         3_600..172_800 => format!("{} h", far / 3_600),
-        _ if far < 730 * 86_400 => format!("{} d", far / 86_400),
-        _ => format!("{} years", far / (365 * 86_400)),
+        172_800..63_072_000 => format!("{} d", far / 86_400),
+        _ => format!("{} years", far / 31_536_000),
     };
-    if millis > 0.0 { format!("in {words}") } else { format!("{words} ago") }
+    if millis > 0 { format!("in {words}") } else { format!("{words} ago") }
+}
+
+/// A number as one types it: `300`, `0.2`. JSON's writer does it, which is here anyway.
+pub(crate) fn decimal(value: f64) -> String {
+    let text = serde_json::Value::from(value).to_string();
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]
@@ -49,19 +55,21 @@ mod tests {
 
     #[test]
     fn a_duration_has_at_most_two_units() {
-        let shown = [0.4, 830.0, 4_230.0, 59_960.0, 125_000.0, 3_780_000.0, 187_200_000.0];
-        assert_eq!(
-            shown.map(duration),
-            ["0 ms", "830 ms", "4.2 s", "1 min", "2 min 5 s", "1 h 3 min", "2 d 4 h"]
-        );
+        let shown = [0, 830, 4_230, 59_960, 125_000, 3_780_000, 187_200_000].map(duration);
+        let words = ["0 ms", "830 ms", "4.2 s", "1 min", "2 min 5 s", "1 h 3 min", "2 d 4 h"];
+        assert_eq!(shown, words);
     }
 
     #[test]
     fn a_distance_says_which_side_of_now_it_lies_on() {
-        let shown = [0.0, -999.0, 12_000.0, -200_000.0, 7_200_000.0, -864_000_000.0, 1e12];
-        assert_eq!(
-            shown.map(distance),
-            ["now", "now", "in 12 s", "3 min ago", "in 2 h", "10 d ago", "in 31 years"]
-        );
+        let far = 1_000_000_000_000;
+        let shown = [0, -999, 12_000, -200_000, 7_200_000, -864_000_000, far].map(distance);
+        let words = ["now", "now", "in 12 s", "3 min ago", "in 2 h", "10 d ago", "in 31 years"];
+        assert_eq!(shown, words);
+    }
+
+    #[test]
+    fn a_whole_number_has_no_fraction() {
+        assert_eq!([300.0, 0.2, 1.5].map(decimal), ["300", "0.2", "1.5"]);
     }
 }

@@ -3,34 +3,28 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Badge, Mark, When},
+    components::{Mark, badge, when_relative},
     model::RunRow,
     route::Route,
 };
 
 /// Newest first, with the error itself.
-#[component]
-pub(super) fn Failures(runs: Signal<Vec<RunRow>>) -> impl IntoView {
-    let row = |run: RunRow| {
-        let (title, zone) = (run.title(), run.zone());
-        let error = run.error.unwrap_or_else(|| "no message".to_owned());
-        view! {
-            <li>
-                <Badge mark=Mark::Run(run.state)/>
-                <a href=Route::Run(run.id).path()>{title}</a>
-                <span class="failure-text" title=error.clone()>{error.clone()}</span>
-                <When at=run.finished_at.unwrap_or(run.scheduled_at) zone=zone is_relative=true/>
-            </li>
-        }
-    };
-    view! {
-        <Show
-            when=move || runs.with(|runs| !runs.is_empty())
-            fallback=|| view! { <p class="empty">"No run has failed."</p> }
-        >
-            <ul class="failures">
-                <For each=move || runs.get() key=|run| run.id.clone() children=row/>
-            </ul>
-        </Show>
+pub(super) fn failures(runs: &[RunRow]) -> AnyView {
+    if runs.is_empty() {
+        return view! { <p class="empty">"No run has failed."</p> }.into_any();
     }
+    view! { <ul class="failures">{runs.iter().map(row).collect::<Vec<_>>()}</ul> }.into_any()
+}
+
+fn row(run: &RunRow) -> AnyView {
+    let error = run.error.clone().unwrap_or_else(|| "no message".to_owned());
+    view! {
+        <li>
+            {badge(Mark::Run(run.state))}
+            <a href=Route::Run(run.id.clone()).path()>{run.title().to_owned()}</a>
+            <span class="failure-text" title=error.clone()>{error}</span>
+            {when_relative(run.finished_at.unwrap_or(run.scheduled_at), run.zone())}
+        </li>
+    }
+    .into_any()
 }

@@ -3,63 +3,51 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Badge, Mark},
+    components::{Mark, badge},
     model::Health,
 };
 
 /// One line on top: healthy, or what is wrong.
-#[component]
-pub(super) fn HealthLine(health: Signal<Health>) -> impl IntoView {
-    let state = move || Mark::Healthy(health.with(|health| health.healthy)).state();
+pub(super) fn line(health: &Health) -> AnyView {
+    let mark = Mark::Healthy(health.healthy);
+    let words = if health.issues.is_empty() {
+        view! { <span class="muted">"Every expected fire is accounted for."</span> }.into_any()
+    } else {
+        let issue = |issue: &String| view! { <li>{issue.clone()}</li> }.into_any();
+        let issues: Vec<_> = health.issues.iter().map(issue).collect();
+        view! { <ul class="issues">{issues}</ul> }.into_any()
+    };
     view! {
-        <div class="health-line" data-state=state data-testid="health" role="status">
-            <Badge mark=Signal::derive(move || Mark::Healthy(health.with(|health| health.healthy)))/>
-            {move || {
-                let issues = health.with(|health| health.issues.clone());
-                if issues.is_empty() {
-                    view! { <span class="muted">"Every expected fire is accounted for."</span> }.into_any()
-                } else {
-                    view! {
-                        <ul class="issues">
-                            {issues.into_iter().map(|issue| view! { <li>{issue}</li> }).collect_view()}
-                        </ul>
-                    }
-                    .into_any()
-                }
-            }}
+        <div class="health-line" data-state=mark.state() data-testid="health" role="status">
+            {badge(mark)}{words}
         </div>
     }
+    .into_any()
 }
 
 /// What health looks at, with the limit of each, and what the server is made of.
-#[component]
-pub(super) fn Checks(health: Signal<Health>) -> impl IntoView {
-    let checks = move || {
-        health
-            .with(|health| health.checks.clone())
-            .into_iter()
-            .map(|check| {
-                let limit =
-                    check.limit.map(|limit| view! { <span class="muted">" / "{limit}</span> });
-                view! {
-                    <div class="check" data-state=Mark::Healthy(check.healthy).state()>
-                        <dt>{words(&check.name)}</dt>
-                        <dd>{check.value}{limit}</dd>
-                    </div>
-                }
-            })
-            .collect_view()
-    };
-    let zone_data =
-        move || health.with(|health| format!("{} ({})", health.zone_version, health.zone_source));
-    view! {
-        <dl class="checks">
-            {checks}
-            <div class="check"><dt>"Version"</dt><dd>{move || health.with(|h| h.version.clone())}</dd></div>
-            <div class="check"><dt>"Database"</dt><dd>{move || health.with(|h| h.database.clone())}</dd></div>
-            <div class="check"><dt>"Zone data"</dt><dd>{zone_data}</dd></div>
-        </dl>
-    }
+pub(super) fn checks(health: &Health) -> AnyView {
+    let zone_data = format!("{} ({})", health.zone_data.version, health.zone_data.source);
+    let made_of = [
+        ("Version", health.version.clone()),
+        ("Database", health.database.clone()),
+        ("Zone data", zone_data),
+    ];
+    let checks = health.checks.iter().map(|check| {
+        let limit = check
+            .limit
+            .clone()
+            .map(|limit| view! { <span class="muted">" / "{limit}</span> }.into_any());
+        let value = view! { {check.value.clone()}{limit} }.into_any();
+        entry(words(&check.name), Mark::Healthy(check.healthy).state(), value)
+    });
+    let facts =
+        made_of.into_iter().map(|(name, value)| entry(name.to_owned(), "", value.into_any()));
+    view! { <dl class="checks">{checks.chain(facts).collect::<Vec<_>>()}</dl> }.into_any()
+}
+
+fn entry(name: String, state: &'static str, value: AnyView) -> AnyView {
+    view! { <div class="check" data-state=state><dt>{name}</dt><dd>{value}</dd></div> }.into_any()
 }
 
 /// A check's name as words: `pending_handoffs` is `Pending handoffs`.

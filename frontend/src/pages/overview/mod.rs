@@ -1,34 +1,34 @@
 //! The overview: what will happen, what is happening, what happened, what went wrong.
 //!
 //! The numbers come from one query, which is asked again when events say that something has changed, at most once a
-//! second; the runs are a list that events merge into.
+//! second, and twice a minute when none does: a node that beats makes no event. The runs are a list that events merge into.
 //!
 //! - `health`: the verdict on the server, and what it looks at
 //! - `numbers`: the row of figures
 //! - `upcoming`: the next fires on a line and in a list
-//! - `activity`: the latest runs
 //! - `failures`: what ended badly
 //! - `nodes`: the server processes
 
-mod activity;
 mod failures;
 mod health;
 mod nodes;
 mod numbers;
 mod upcoming;
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, use_load, use_run_feed, use_schedule_feed},
-    components::{AsyncView, Panel},
-    model::Overview as House,
+    api::{self, Feed, RunQuery, use_feed, use_listing, use_load},
+    components::{AsyncView, live, panel, run_table},
     route::Route,
-    state::{Rows, use_session, use_title},
+    state::{use_every, use_session, use_title},
 };
 
 /// Runs shown on the overview.
-const RUNS: i64 = 12;
+const RUNS: usize = 12;
+const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 /// The overview.
 #[component]
@@ -36,65 +36,66 @@ pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
     let session = use_session();
     let house = use_load(|| Some(api::overview()));
-    let latest = use_load(|| Some(api::runs(api::RunQuery::default(), RUNS)));
-    let rows = Rows::new();
-    Effect::new(move |_| {
-        if let Some(page) = latest.data.get() {
-            rows.set(page.rows);
-        }
-    });
-    use_run_feed(
-        None,
-        None,
+    let latest = use_listing(RUNS, || api::runs(RunQuery::default(), RUNS));
+    let (numbers, runs) = (house.loading, latest.load.loading);
+    use_feed(
+        Feed::runs(None, None),
         move |events| {
-            rows.merge(events, RUNS as usize, |_| true);
-            house.refresh();
+            let changed = events.into_iter().map(|event| event.run).collect();
+            latest.merge(changed, true, |_| true);
+            numbers.refresh();
         },
         move || {
-            latest.reload();
-            house.reload();
+            runs.reload();
+            numbers.reload();
         },
     );
-    use_schedule_feed(None, move |_| house.refresh(), move || house.reload());
+    use_feed(Feed::schedules(None), move |_| numbers.refresh(), move || numbers.reload());
+    use_every(HALF_A_MINUTE, move || numbers.refresh());
+    let activity = move || {
+        view! {
+            <AsyncView
+                loading=runs
+                what="runs"
+                is_empty=Signal::derive(move || latest.list.is_empty())
+                empty=|| view! {
+                    <p class="empty-title">"Nothing has run yet"</p>
+                    <p>"Runs appear here by themselves when a schedule fires."</p>
+                }
+            >
+                {run_table(latest.list, "Latest runs", true)}
+            </AsyncView>
+        }
+    };
     view! {
         <header class="page-head">
             <h1>"Overview"</h1>
-            <Show when=move || session.edits()>
-                <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a>
-            </Show>
+            {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
-        <AsyncView load=house what="the overview" let:house>
-            <health::HealthLine health=part(house, |house| house.health.clone())/>
-            <numbers::Numbers house=house/>
+        <AsyncView loading=numbers what="the overview">
+            {house.draw(|house| health::line(&house.health))}
+            {house.draw(|house| numbers::figures(&house.overview))}
             <div class="overview-grid">
                 <div class="overview-main">
-                    <Panel title="Latest runs" aside=|| view! { <a href=Route::Runs.path()>"All runs"</a> }>
-                        <activity::Activity load=latest rows=rows/>
-                    </Panel>
-                    <Panel title="Failures" aside=|| view! { <span class="muted">"last 24 h"</span> }>
-                        <failures::Failures runs=part(house, |house| house.failures.clone())/>
-                    </Panel>
+                    {panel("Latest runs", view! { <a href=Route::Runs.path()>"All runs"</a> }, activity())}
+                    {panel(
+                        "Failures",
+                        view! { <span class="muted">"last 24 h"</span> },
+                        house.draw(|house| failures::failures(&house.overview.failures)),
+                    )}
                 </div>
                 <div class="overview-side">
-                    <Panel title="Next fires">
-                        <upcoming::UpcomingFires fires=part(house, |house| house.upcoming.clone())/>
-                    </Panel>
-                    <Panel title="Health">
-                        <health::Checks health=part(house, |house| house.health.clone())/>
-                    </Panel>
-                    <Panel title="Nodes">
-                        <nodes::Nodes nodes=part(house, |house| house.nodes.clone())/>
-                    </Panel>
+                    {panel("Next fires", (), house.draw(|house| upcoming::upcoming(&house.overview.upcoming)))}
+                    {panel("Health", (), house.draw(|house| health::checks(&house.health)))}
+                    {panel("Nodes", (), house.draw(|house| nodes::nodes(&house.overview.nodes)))}
                 </div>
             </div>
         </AsyncView>
     }
 }
 
-/// A part of the house that only speaks when it has changed itself.
-fn part<T: Clone + PartialEq + Send + Sync + 'static>(
-    house: Signal<House>,
-    take: impl Fn(&House) -> T + Send + Sync + 'static,
-) -> Signal<T> {
-    Memo::new(move |_| house.with(&take)).into()
+/// The way to the form.
+pub(super) fn new_schedule() -> AnyView {
+    view! { <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a> }
+        .into_any()
 }

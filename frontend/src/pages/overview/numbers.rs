@@ -4,50 +4,45 @@ use leptos::prelude::*;
 
 use crate::{model::Overview, route::Route};
 
-/// A figure: what it counts, how many, and the state that colours it when it is not zero.
-#[component]
-fn Figure(
+/// Live runs, schedules, and the last day by outcome.
+pub(super) fn figures(house: &Overview) -> AnyView {
+    let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);
+    let states = format!("{} active, {} paused", house.active_schedules, house.paused_schedules);
+    let (now, day) = (|| "right now".to_owned(), || "last 24 h".to_owned());
+    let tally = house.tally;
+    view! {
+        <dl class="figures">
+            {figure("Live runs", house.live_runs, "running", now(), Some(runs("live")))}
+            {figure("Schedules", house.schedules, "", states, Some(Route::Schedules.path()))}
+            {figure("Succeeded", tally.succeeded, "succeeded", day(), None)}
+            {figure("Failed", tally.failed, "failed", day(), Some(runs("failed")))}
+            {figure("Skipped", tally.skipped, "skipped", day(), None)}
+            {figure("Missed", tally.missed, "missed", day(), None)}
+        </dl>
+    }
+    .into_any()
+}
+
+/// A figure: what it counts, how many, the state that colours it when it is not zero, and where it leads.
+fn figure(
     name: &'static str,
-    count: Signal<i64>,
-    #[prop(optional)] state: &'static str,
-    #[prop(into, optional)] note: Signal<String>,
-    #[prop(optional)] href: Option<String>,
-) -> impl IntoView {
-    let shown = move || group(count.get());
-    let state = move || (count.get() > 0 && !state.is_empty()).then_some(state);
+    count: i64,
+    state: &'static str,
+    note: String,
+    href: Option<String>,
+) -> AnyView {
     let number = match href {
-        Some(href) => view! { <a href=href>{shown}</a> }.into_any(),
-        None => shown.into_any(),
+        Some(href) => view! { <a href=href>{group(count)}</a> }.into_any(),
+        None => group(count).into_any(),
     };
     view! {
-        <div class="figure" data-state=state>
+        <div class="figure" data-state=(count > 0).then_some(state)>
             <dt>{name}</dt>
             <dd class="figure-count">{number}</dd>
             <dd class="figure-note">{note}</dd>
         </div>
     }
-}
-
-/// Live runs, schedules, and the last day by outcome.
-#[component]
-pub(super) fn Numbers(house: Signal<Overview>) -> impl IntoView {
-    let count = move |take: fn(&Overview) -> i64| Signal::derive(move || house.with(take));
-    let states = Signal::derive(move || {
-        house.with(|house| format!("{} active, {} paused", house.active, house.paused))
-    });
-    let day = Signal::derive(|| "last 24 h".to_owned());
-    view! {
-        <dl class="figures">
-            <Figure name="Live runs" count=count(|h| h.live_runs) state="running" note=Signal::derive(|| "right now".to_owned())
-                href=super::super::with_query(Route::Runs, &[("state", "live".into())])/>
-            <Figure name="Schedules" count=count(|h| h.schedules) note=states href=Route::Schedules.path()/>
-            <Figure name="Succeeded" count=count(|h| h.tally.succeeded) state="succeeded" note=day/>
-            <Figure name="Failed" count=count(|h| h.tally.failed) state="failed" note=day
-                href=super::super::with_query(Route::Runs, &[("state", "failed".into())])/>
-            <Figure name="Skipped" count=count(|h| h.tally.skipped) state="skipped" note=day/>
-            <Figure name="Missed" count=count(|h| h.tally.missed) state="missed" note=day/>
-        </dl>
-    }
+    .into_any()
 }
 
 /// Thousands apart: `86 400`, with a narrow space that does not break.

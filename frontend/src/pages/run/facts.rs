@@ -3,64 +3,69 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Badge, Fact, FireMark, Mark, When},
-    model::{RunDetail, RunTrigger},
+    components::{Mark, badge, fact, fire_mark, when, when_relative},
+    model::{Origin, RunDetail, RunTrigger},
     route::Route,
-    time::duration,
+    time::{Moment, duration},
 };
 
 /// Times, lateness, origin, keys.
-#[component]
-pub(super) fn Facts(run: Signal<RunDetail>) -> impl IntoView {
-    move || facts(run.get())
+pub(super) fn facts(run: &RunDetail) -> AnyView {
+    let (row, more) = (&run.row, &run.more);
+    let time = |name, at: Moment| fact(name, when_relative(at, row.zone()));
+    let mut facts = vec![fact("Started by", trigger(run))];
+    facts.extend(more.fire.as_ref().map(|origin| fact("Fire", fire(origin))));
+    facts.push(time("Scheduled", row.scheduled_at));
+    facts.push(time("Created", row.created_at));
+    if row.started_at.is_none() && row.state.is_live() {
+        facts.push(time("Not before", more.available_at));
+    }
+    facts.extend(row.started_at.map(|at| time("Started", at)));
+    facts.extend(row.finished_at.map(|at| time("Finished", at)));
+    facts.extend(row.lateness_ms.map(|millis| fact("Late", duration(millis))));
+    facts.extend(row.duration_ms.map(|millis| fact("Took", duration(millis))));
+    facts.push(fact("Attempt", format!("{} of {}", row.attempt, row.max_attempts)));
+    facts.extend(more.cancel.as_ref().map(|cancel| {
+        let reason = cancel.reason.clone();
+        let reason = reason.map(|text| view! { <span class="cell-note">{text}</span> }.into_any());
+        let at = when(cancel.at, row.zone());
+        fact("Cancelled", view! { "by "{cancel.by.clone()}" "{at}{reason} })
+    }));
+    let version = more.workflow_version;
+    facts.push(fact("Workflow", format!("{} version {version}", row.workflow.name)));
+    facts.extend(row.node.clone().map(|node| fact("Node", node)));
+    facts.push(fact("Idempotency key", code(&more.idempotency_key)));
+    facts.push(fact("Id", code(&row.id)));
+    view! { <dl class="facts">{facts}</dl> }.into_any()
 }
 
-fn facts(run: RunDetail) -> impl IntoView {
-    let zone = run.row.zone();
-    let row = run.row;
-    let time = |name: &'static str, at: Option<crate::time::Moment>| {
-        let zone = zone.clone();
-        at.map(|at| view! { <Fact name=name><When at=at zone=zone is_relative=true/></Fact> })
-    };
-    let trigger = match row.trigger {
+fn code(text: &str) -> AnyView {
+    view! { <code class="break">{text.to_owned()}</code> }.into_any()
+}
+
+fn trigger(run: &RunDetail) -> AnyView {
+    let words = match run.row.trigger {
         RunTrigger::Schedule => "its schedule",
         RunTrigger::Manual => "by hand",
         RunTrigger::Retry => "a retry",
     };
-    let waits = (row.started_at.is_none() && row.state.is_live()).then_some(run.available_at);
+    let earlier =
+        run.more.retry_of.clone().map(|id| {
+            view! { " of "<a href=Route::Run(id).path()>"an earlier run"</a> }.into_any()
+        });
+    view! { {words}{run.row.is_recovery.then_some(", recovered")}{earlier} }.into_any()
+}
+
+fn fire(origin: &Origin) -> AnyView {
+    let recovered = (origin.recovery_attempts > 0)
+        .then(|| format!(", {} recovery attempts", origin.recovery_attempts));
     view! {
-        <dl class="facts">
-            <Fact name="Started by">
-                {trigger}{row.is_recovery.then_some(", recovered")}
-                {run.retry_of.map(|id| view! { " of "<a href=Route::Run(id).path()>"an earlier run"</a> })}
-            </Fact>
-            {run.origin.map(|origin| view! {
-                <Fact name="Fire">
-                    <Badge mark=Mark::Verdict(origin.verdict)/>" "{origin.reason}
-                    <span class="cell-note">
-                        {origin.local.replace('T', " ")}" "{origin.offset}<FireMark kind=origin.kind/>
-                        {(origin.recovery_attempts > 0).then(|| format!(", {} recovery attempts", origin.recovery_attempts))}
-                    </span>
-                </Fact>
-            })}
-            {time("Scheduled", Some(row.scheduled_at))}
-            {time("Created", Some(row.created_at))}
-            {time("Not before", waits)}
-            {time("Started", row.started_at)}
-            {time("Finished", row.finished_at)}
-            {row.lateness_ms.map(|ms| view! { <Fact name="Late">{duration(ms as f64)}</Fact> })}
-            {row.duration_ms.map(|ms| view! { <Fact name="Took">{duration(ms as f64)}</Fact> })}
-            <Fact name="Attempt">{format!("{} of {}", row.attempt, row.max_attempts)}</Fact>
-            {run.cancel.map(|(by, reason, at)| view! {
-                <Fact name="Cancelled">
-                    "by "{by}" "<When at=at zone=zone.clone()/>
-                    {reason.map(|reason| view! { <span class="cell-note">{reason}</span> })}
-                </Fact>
-            })}
-            <Fact name="Workflow">{row.workflow}" version "{run.workflow_version}</Fact>
-            {row.node.map(|node| view! { <Fact name="Node">{node}</Fact> })}
-            <Fact name="Idempotency key"><code class="break">{run.idempotency_key}</code></Fact>
-            <Fact name="Id"><code class="break">{row.id}</code></Fact>
-        </dl>
+        {badge(Mark::Verdict(origin.verdict))}" "{origin.reason.text.clone()}
+        <span class="cell-note">
+            {format!("{} {}", origin.local.replace('T', " "), origin.offset)}
+            {fire_mark(origin.kind)}
+            {recovered}
+        </span>
     }
+    .into_any()
 }

@@ -6,9 +6,9 @@
 use leptos::{html, prelude::*};
 
 use crate::{
-    api::use_log_feed,
-    components::Panel,
-    model::{Line, LogStream},
+    api::{Feed, Load, use_feed},
+    components::{keyed, live, panel},
+    model::{LogEvent, LogStream, RunDetail},
     state::use_zone,
     time::Wall,
 };
@@ -17,16 +17,12 @@ const KEPT: usize = 5_000;
 
 /// The panel with the log and its switch.
 #[component]
-pub(super) fn LogPanel(
-    run: String,
-    is_live: Signal<bool>,
-    zone: Signal<Option<String>>,
-) -> impl IntoView {
-    let lines = RwSignal::new(Vec::<Line>::new());
+pub(super) fn LogPanel(id: String, run: Load<RunDetail>) -> impl IntoView {
+    let lines = RwSignal::new(Vec::<LogEvent>::new());
     let dropped = RwSignal::new(0_usize);
     let follow = RwSignal::new(true);
-    use_log_feed(
-        run,
+    use_feed(
+        Feed::log(id),
         move |batch| {
             lines.update(|lines| {
                 lines.extend(batch);
@@ -51,53 +47,60 @@ pub(super) fn LogPanel(
             follow.set(below < 24);
         }
     };
-    let aside = move || {
-        view! {
-            <span class="log-tools">
-                <span class="muted">{move || count_words(lines.with(Vec::len), dropped.get())}</span>
-                <label class="check-label">
-                    <input type="checkbox" prop:checked=follow on:change:target=move |event| follow.set(event.target().checked())/>
-                    "Follow"
-                </label>
-            </span>
-        }
+    let zone = Memo::new(move |_| run.with(|run| run.row.zone()).flatten());
+    let keys = move || {
+        lines.with(|lines| lines.iter().map(|line| line.cursor.clone()).collect::<Vec<_>>())
     };
-    view! {
-        <Panel title="Log" aside=aside>
-            <div class="log" role="log" aria-label="Log of the run" tabindex="0" node_ref=frame on:scroll=scrolled>
-                <Show
-                    when=move || lines.with(|lines| !lines.is_empty())
-                    fallback=move || view! {
-                        <p class="log-empty">{move || if is_live.get() { "Waiting for the first line …" } else { "It wrote nothing." }}</p>
-                    }
-                >
-                    <For each=move || lines.get() key=|line| line.cursor.clone() let:line>
-                        <LogLine line=line zone=zone/>
-                    </For>
-                </Show>
-            </div>
-        </Panel>
-    }
+    let line = move |cursor: String| {
+        // The newest are at the end, and it is them that are drawn.
+        let found =
+            lines.with_untracked(|lines| lines.iter().rfind(|line| line.cursor == cursor).cloned());
+        found.map_or_else(|| ().into_any(), |found| log_line(found, zone))
+    };
+    let is_empty = Memo::new(move |_| lines.with(Vec::is_empty));
+    let content = live(move || {
+        if !is_empty.get() {
+            return keyed(keys, line);
+        }
+        let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
+        let words = if is_live { "Waiting for the first line …" } else { "It wrote nothing." };
+        view! { <p class="log-empty">{words}</p> }.into_any()
+    });
+    let aside = view! {
+        <span class="log-tools">
+            <span class="muted">{move || count_words(lines.with(Vec::len), dropped.get())}</span>
+            <label class="check-label">
+                <input type="checkbox" prop:checked=move || follow.get() on:change:target=move |event| follow.set(event.target().checked())/>
+                "Follow"
+            </label>
+        </span>
+    };
+    let log = view! {
+        <div class="log" role="log" aria-label="Log of the run" tabindex="0" node_ref=frame on:scroll=scrolled>{content}</div>
+    };
+    panel("Log", aside, log)
 }
 
-#[component]
-fn LogLine(line: Line, zone: Signal<Option<String>>) -> impl IntoView {
-    let choice = use_zone();
+fn log_line(event: LogEvent, zone: Memo<Option<String>>) -> AnyView {
+    let (choice, line) = (use_zone(), event.line);
     let stream = match line.stream {
         LogStream::Stdout => "stdout",
         LogStream::Stderr => "stderr",
         LogStream::System => "system",
     };
     let at = line.at;
-    let time =
-        move || Wall::read(at, &choice.get().zone(zone.get().as_deref())).map(|wall| wall.time);
-    let title = format!("{} {}, attempt {}, {}", at.to_rfc3339(), line.task, line.attempt, stream);
+    let time = move || {
+        let zone = choice.get().zone(zone.get().as_deref());
+        Wall::read(at, &zone).map(|wall| wall.time).unwrap_or_default()
+    };
+    let title = format!("{} {}, attempt {}, {stream}", at.to_rfc3339(), line.task, line.attempt);
     view! {
         <div class="log-line" data-stream=stream data-testid="log-line" title=title>
-            <span class="log-time">{time}</span>
+            <span class="log-time">{move || time()}</span>
             <span class="log-text">{line.text}</span>
         </div>
     }
+    .into_any()
 }
 
 fn count_words(shown: usize, dropped: usize) -> String {

@@ -8,123 +8,100 @@ mod attempts;
 mod facts;
 mod log;
 
-use leptos::{prelude::*, task::spawn_local};
-use leptos_router::{NavigateOptions, hooks::use_navigate};
+use leptos::prelude::*;
 
 use crate::{
-    api::{self, Load, use_load, use_run_feed},
-    components::{AsyncView, Badge, JsonView, Mark, Panel},
-    model::{RunDetail, RunState},
-    route::{Route, use_id},
-    state::{use_notices, use_session, use_title},
+    api::{self, Actor, Feed, Load, use_actor, use_feed, use_load},
+    components::{AsyncView, Look, Mark, badge, button, json_view, panel},
+    model::RunDetail,
+    route::Route,
+    state::{Address, Session, use_address, use_session, use_title},
 };
 
-/// The run of the address.
+/// The run with this id.
 #[component]
-pub(crate) fn Run() -> impl IntoView {
-    let id = use_id();
-    move || view! { <Page id=id.get()/> }
-}
-
-#[component]
-fn Page(id: String) -> impl IntoView {
-    let key = StoredValue::new(id.clone());
-    let load: Load<RunDetail> = use_load(move || Some(api::run(key.get_value())));
-    use_run_feed(None, Some(id.clone()), move |_| load.refresh(), move || load.reload());
-    let title = Memo::new(move |_| load.data.with(|data| data.as_ref().map(|run| run.row.title())));
-    use_title(move || format!("Run of {}", title.get().unwrap_or_else(|| "…".to_owned())));
+pub(crate) fn Run(id: String) -> impl IntoView {
+    let tools = Tools { session: use_session(), actor: use_actor(), address: use_address() };
+    let key = id.clone();
+    let load: Load<RunDetail> = use_load(move || Some(api::run(key.clone())));
+    let loading = load.loading;
+    use_feed(
+        Feed::runs(None, Some(id.clone())),
+        move |_| loading.refresh(),
+        move || loading.reload(),
+    );
+    let title = move || load.with(|run| run.row.title().to_owned());
+    use_title(move || format!("Run of {}", title().unwrap_or_else(|| "…".to_owned())));
     view! {
-        <AsyncView load=load what="the run" let:run>
-            <Header run=run changed=move || load.refresh()/>
-            {move || run.with(|run| run.row.error.clone()).map(|error| view! {
-                <p class="run-error"><strong>"Error"</strong>" "{error}</p>
-            })}
+        <AsyncView loading=loading what="the run">
+            {load.draw(move |run| header(run, loading, tools))}
             <div class="run-grid">
                 <div class="run-main">
-                    <Panel title="Attempts">
-                        <attempts::Attempts run=run/>
-                    </Panel>
-                    <log::LogPanel run=key.get_value()
-                        is_live=Signal::derive(move || run.with(|run| run.row.state.is_live()))
-                        zone=Signal::derive(move || run.with(|run| run.row.zone()))
-                    />
+                    {panel("Attempts", (), load.draw(attempts::attempts))}
+                    <log::LogPanel id=id.clone() run=load/>
                 </div>
                 <div class="run-side">
-                    <Panel title="Facts"><facts::Facts run=run/></Panel>
-                    <Panel title="Context">
-                        {move || view! { <JsonView value=run.with(|run| run.context.clone()) label="Context of the run"/> }}
-                    </Panel>
+                    {panel("Facts", (), load.draw(facts::facts))}
+                    {panel("Context", (), load.draw(|run| json_view(&run.more.context, "Context of the run")))}
                 </div>
             </div>
         </AsyncView>
     }
 }
 
-#[component]
-fn Header(
-    run: Signal<RunDetail>,
-    changed: impl Fn() + Copy + Send + Sync + 'static,
-) -> impl IntoView {
-    let state = Memo::new(move |_| run.with(|run| run.row.state));
-    let title = move || run.with(|run| run.row.title());
-    let schedule = move || run.with(|run| run.row.schedule.clone());
+/// What acting on a run takes.
+#[derive(Clone, Copy)]
+struct Tools {
+    session: Session,
+    actor: Actor,
+    address: Address,
+}
+
+fn header(run: &RunDetail, loading: api::Loading, tools: Tools) -> AnyView {
+    let mark = Mark::Run(run.row.state);
+    let name = run.row.title().to_owned();
+    let title = match &run.row.schedule {
+        Some(schedule) => {
+            let href = Route::Schedule(schedule.id.clone()).path();
+            view! { <a href=href>{name}</a> }.into_any()
+        }
+        None => name.into_any(),
+    };
+    let actions = tools.session.operates().then(|| {
+        let action = if run.row.state.is_live() {
+            button(Look::Danger, None, "Cancel run", cancel(run, loading, tools))
+        } else {
+            button(Look::Plain, None, "Run again", retry(run, tools))
+        };
+        view! { <div class="actions">{action}</div> }.into_any()
+    });
+    let error = run.row.error.clone().map(|error| {
+        view! { <p class="run-error"><strong>"Error"</strong>" "{error}</p> }.into_any()
+    });
     view! {
         <header class="page-head">
-            <h1>"Run of "{move || match schedule() {
-                Some(schedule) => view! { <a href=Route::Schedule(schedule.id).path()>{schedule.name}</a> }.into_any(),
-                None => title().into_any(),
-            }}</h1>
-            <span role="status"><Badge mark=Signal::derive(move || Mark::Run(state.get())) test="run-state"/></span>
-            <Actions run=run state=state changed=changed/>
+            <h1>"Run of "{title}</h1>
+            <span role="status" data-testid="run-state" data-state=mark.state()>{badge(mark)}</span>
+            {actions}
         </header>
+        {error}
+    }
+    .into_any()
+}
+
+fn cancel(run: &RunDetail, loading: api::Loading, tools: Tools) -> impl Fn() + use<> {
+    let id = run.row.id.clone();
+    move || {
+        let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();
+        tools.actor.act(api::cancel_run(id.clone()), said, move |_| loading.refresh());
     }
 }
 
-#[component]
-fn Actions(
-    run: Signal<RunDetail>,
-    state: Memo<RunState>,
-    changed: impl Fn() + Copy + Send + Sync + 'static,
-) -> impl IntoView {
-    let session = use_session();
-    let notices = use_notices();
-    let navigate = StoredValue::new(use_navigate());
-    let id = move || run.with_untracked(|run| run.row.id.clone());
-    let cancel = move |_| {
-        let id = id();
-        spawn_local(async move {
-            match api::cancel_run(id, None).await {
-                Ok(()) => {
-                    notices.done("Cancelling. The task is asked to stop, then stopped.");
-                    changed();
-                }
-                Err(failure) => notices.failed(&failure),
-            }
-        });
-    };
-    let retry = move |_| {
-        let id = id();
-        spawn_local(async move {
-            match api::retry_run(id).await {
-                Ok(next) => {
-                    notices.done("A new run has begun.");
-                    navigate.with_value(|navigate| {
-                        navigate(&Route::Run(next).path(), NavigateOptions::default());
-                    });
-                }
-                Err(failure) => notices.failed(&failure),
-            }
-        });
-    };
-    view! {
-        <Show when=move || session.operates()>
-            <div class="actions">
-                {move || if state.get().is_live() {
-                    view! { <button type="button" class="button button-danger" on:click=cancel>"Cancel run"</button> }.into_any()
-                } else {
-                    view! { <button type="button" class="button" on:click=retry>"Run again"</button> }.into_any()
-                }}
-            </div>
-        </Show>
+fn retry(run: &RunDetail, tools: Tools) -> impl Fn() + use<> {
+    let id = run.row.id.clone();
+    move || {
+        let said = "A new run has begun.".to_owned();
+        let go = move |next| tools.address.go(&Route::Run(next).path());
+        tools.actor.act(api::retry_run(id.clone()), said, go);
     }
 }

@@ -2,111 +2,125 @@
 
 use leptos::prelude::*;
 
-use super::part;
 use crate::{
-    components::{Fact, JsonView, Panel, When},
+    components::{fact, json_view, when},
     model::{
-        Backoff, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Retry,
-        ScheduleDetail, Target, Task,
+        Backoff, CatchUp, Command, GapPolicy, Http, Misfire, OverlapHourPolicy, OverlapPolicy,
+        Pair, Retry, ScheduleDetail, Target, Task,
     },
-    time::{Moment, seconds},
+    time::{decimal, seconds},
 };
 
-/// Two panels: what it does, and how it behaves.
-#[component]
-pub(super) fn Facts(schedule: Signal<ScheduleDetail>) -> impl IntoView {
-    let tasks = part(schedule, |schedule| schedule.tasks.clone());
-    let shown =
-        part(schedule, |schedule| ScheduleDetail { next_fires: Vec::new(), ..schedule.clone() });
-    let workflow = part(schedule, |schedule| schedule.row.workflow.clone());
-    view! {
-        <Panel title="Target" aside=move || view! { <span class="muted">"workflow "{workflow}</span> }>
-            {move || tasks.get().into_iter().map(task_facts).collect_view()}
-        </Panel>
-        <Panel title="Policies">
-            {move || policies(shown.get())}
-        </Panel>
-    }
+/// What it does, task by task.
+pub(super) fn target(schedule: &ScheduleDetail) -> AnyView {
+    schedule.more.work.tasks.iter().map(task_facts).collect::<Vec<_>>().into_any()
 }
 
-fn task_facts(task: Task) -> impl IntoView {
+fn task_facts(task: &Task) -> AnyView {
+    let limit = [task.timeout_seconds, task.kill_grace_seconds].map(whole);
     view! {
         <dl class="facts">
-            <Fact name="Task">{task.name}</Fact>
-            {target_facts(task.target)}
-            <Fact name="Timeout">{format!("{}, then {} to end", whole(task.timeout_seconds), whole(task.kill_grace_seconds))}</Fact>
-            <Fact name="Attempts">{retry_words(task.retry)}</Fact>
+            {fact("Task", task.name.clone())}
+            {target_facts(&task.target)}
+            {fact("Timeout", format!("{}, then {} to end", limit[0], limit[1]))}
+            {fact("Attempts", retry_words(task.retry))}
         </dl>
     }
+    .into_any()
 }
 
-fn target_facts(target: Target) -> AnyView {
+fn target_facts(target: &Target) -> Vec<AnyView> {
     match target {
-        Target::Http { method, url, headers, body, expected_status, signed } => view! {
-            <Fact name="HTTP"><code>{method}" "{url}</code></Fact>
-            {(!headers.is_empty()).then(|| view! {
-                <Fact name="Headers">
-                    {headers.into_iter().map(|(name, value)| view! { <code class="line">{name}": "{value}</code> }).collect_view()}
-                </Fact>
-            })}
-            {body.map(|body| view! { <Fact name="Body"><code>{body}</code></Fact> })}
-            <Fact name="Expects">{expected_status.join(", ")}</Fact>
-            <Fact name="Signed">{if signed { "yes" } else { "no" }}</Fact>
-        }
-        .into_any(),
-        Target::Command { program, args, script, directory, user } => view! {
-            {program.map(|program| view! {
-                <Fact name="Command"><code>{program}" "{args.join(" ")}</code></Fact>
-            })}
-            {script.map(|script| view! { <Fact name="Script"><pre class="script" tabindex="0">{script}</pre></Fact> })}
-            {directory.map(|directory| view! { <Fact name="Directory"><code>{directory}</code></Fact> })}
-            {user.map(|user| view! { <Fact name="User">{user}</Fact> })}
-        }
-        .into_any(),
-        Target::Noop { note } => view! {
-            <Fact name="Does">"nothing"{(!note.is_empty()).then(|| format!(": {note}"))}</Fact>
-        }
-        .into_any(),
+        Target::Http(http) => http_facts(http),
+        Target::Command(command) => command_facts(command),
+        Target::Noop(noop) if noop.note.is_empty() => vec![fact("Does", "nothing")],
+        Target::Noop(noop) => vec![fact("Does", format!("nothing: {}", noop.note))],
     }
 }
 
-fn policies(schedule: ScheduleDetail) -> impl IntoView {
-    let zone = StoredValue::new(Some(schedule.row.zone.clone()));
-    let time = move |name: &'static str, at: Moment| {
-        view! { <Fact name=name><When at=at zone=zone.get_value()/></Fact> }
+fn http_facts(http: &Http) -> Vec<AnyView> {
+    let mut facts = vec![fact("HTTP", code(format!("{} {}", http.method, http.url)))];
+    facts.extend(pairs("Headers", &http.headers, ": "));
+    facts.extend(http.body.clone().map(|body| fact("Body", code(body))));
+    facts.push(fact("Expects", http.expected_status.join(", ")));
+    facts.push(fact("Signed", if http.signed { "yes" } else { "no" }));
+    facts
+}
+
+fn command_facts(command: &Command) -> Vec<AnyView> {
+    let mut facts = Vec::new();
+    facts.extend(
+        command
+            .program
+            .as_ref()
+            .map(|program| fact("Command", code(format!("{program} {}", command.args.join(" "))))),
+    );
+    facts.extend(
+        command.script.clone().map(|script| {
+            fact("Script", view! { <pre class="script" tabindex="0">{script}</pre> })
+        }),
+    );
+    facts.extend(pairs("Environment", &command.environment, "="));
+    facts.extend(command.directory.clone().map(|directory| fact("Directory", code(directory))));
+    facts.extend(command.user.clone().map(|user| fact("User", user)));
+    facts
+}
+
+fn code(text: String) -> AnyView {
+    view! { <code>{text}</code> }.into_any()
+}
+
+fn pairs(name: &'static str, pairs: &[Pair], apart: &'static str) -> Option<AnyView> {
+    let line = |pair: &Pair| {
+        let text = format!("{}{apart}{}", pair.name, pair.value);
+        view! { <code class="line">{text}</code> }.into_any()
     };
-    let (start, end) = (schedule.policy.start_at, schedule.policy.end_at);
-    let has_context = schedule.context.as_object().is_some_and(|context| !context.is_empty());
-    view! {
-        <dl class="facts">
-            <Fact name="Misfire">{misfire_words(schedule.misfire)}</Fact>
-            <Fact name="Overlap">{match schedule.overlap {
+    (!pairs.is_empty()).then(|| fact(name, pairs.iter().map(line).collect::<Vec<_>>()))
+}
+
+/// How it behaves.
+pub(super) fn policies(schedule: &ScheduleDetail) -> AnyView {
+    let (row, more) = (&schedule.row, &schedule.more);
+    let time = |name, at| fact(name, when(at, row.zone()));
+    let mut facts = vec![
+        fact("Misfire", misfire_words(more.misfire)),
+        fact(
+            "Overlap",
+            match more.on_overlap {
                 OverlapPolicy::Skip => "skip while a run is alive",
                 OverlapPolicy::Allow => "runs may overlap",
-            }}</Fact>
-            <Fact name="Clock forward">{match schedule.policy.gap {
+            },
+        ),
+        fact(
+            "Clock forward",
+            match more.policy.gap {
                 GapPolicy::Shift => "fire right after the gap",
                 GapPolicy::Skip => "leave out what does not exist",
-            }}</Fact>
-            <Fact name="Clock back">{match schedule.policy.overlap {
+            },
+        ),
+        fact(
+            "Clock back",
+            match more.policy.overlap {
                 OverlapHourPolicy::First => "fire in the first pass",
                 OverlapHourPolicy::Last => "fire in the second pass",
                 OverlapHourPolicy::Both => "fire in both passes",
-            }}</Fact>
-            {(schedule.policy.jitter_seconds > 0).then(|| view! {
-                <Fact name="Jitter">{format!("up to {}", seconds(schedule.policy.jitter_seconds))}</Fact>
-            })}
-            {schedule.start_deadline_seconds.map(|deadline| view! {
-                <Fact name="Start deadline">{seconds(deadline)}</Fact>
-            })}
-            {start.map(|at| time("From", at))}
-            {end.map(|at| time("Until", at))}
-            {schedule.module.map(|module| view! { <Fact name="Declared in">{module}</Fact> })}
-            {time("Created", schedule.created_at)}
-            {time("Changed", schedule.updated_at)}
-        </dl>
-        {has_context.then(|| view! { <JsonView value=schedule.context label="Context"/> })}
+            },
+        ),
+    ];
+    if more.policy.jitter_seconds > 0 {
+        facts.push(fact("Jitter", format!("up to {}", seconds(more.policy.jitter_seconds))));
     }
+    facts.extend(
+        more.start_deadline_seconds.map(|deadline| fact("Start deadline", seconds(deadline))),
+    );
+    facts.extend(more.policy.start_at.map(|at| time("From", at)));
+    facts.extend(more.policy.end_at.map(|at| time("Until", at)));
+    facts.extend(more.module.clone().map(|module| fact("Declared in", module)));
+    facts.push(time("Created", more.created_at));
+    facts.push(time("Changed", more.updated_at));
+    let has_context = more.context.as_object().is_some_and(|context| !context.is_empty());
+    let context = has_context.then(|| json_view(&more.context, "Context"));
+    view! { <dl class="facts">{facts}</dl>{context} }.into_any()
 }
 
 fn misfire_words(misfire: Misfire) -> String {
@@ -142,5 +156,5 @@ fn retry_words(retry: Retry) -> String {
 
 /// Seconds that need not be whole.
 fn whole(value: f64) -> String {
-    if value.fract() == 0.0 { seconds(value as i64) } else { format!("{value} s") }
+    if value.fract() == 0.0 { seconds(value as i64) } else { format!("{} s", decimal(value)) }
 }

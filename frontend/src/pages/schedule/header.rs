@@ -1,116 +1,88 @@
 //! Name, state and actions.
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 
-use super::{
-    dialogs::{DeleteDialog, PauseDialog, ResumeDialog},
-    part,
-};
 use crate::{
-    api,
-    components::{Badge, Expressions, Glyph, Icon, Mark, Tags, When},
-    model::{ScheduleDetail, ScheduleState},
+    components::{Glyph, Look, Mark, badge, button, expressions, icon, tags, when, when_relative},
+    model::{Pause, ScheduleDetail, ScheduleState},
+    pages::deeds::{Deed, Deeds},
     route::Route,
-    state::{use_notices, use_session},
+    state::Session,
 };
 
 /// The head of the page.
-#[component]
-pub(super) fn Header(
-    schedule: Signal<ScheduleDetail>,
-    changed: impl Fn() + Copy + Send + Sync + 'static,
-) -> impl IntoView {
-    let state = part(schedule, |schedule| schedule.row.state);
-    let zone = part(schedule, |schedule| Some(schedule.row.zone.clone()));
-    let row = part(schedule, |schedule| schedule.row.clone());
+pub(super) fn header(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+    let row = &schedule.row;
+    let pause = row.pause.as_ref().map(|pause| pause_note(pause, row.zone()));
+    let note =
+        (!row.note.is_empty()).then(|| view! { <p class="note">{row.note.clone()}</p> }.into_any());
     view! {
         <header class="schedule-head">
             <div class="page-head">
-                <h1>{move || row.with(|row| row.name.clone())}</h1>
-                <Badge mark=Signal::derive(move || Mark::Schedule(state.get())) test="schedule-state"/>
-                <Actions schedule=schedule state=state changed=changed/>
+                <h1>{row.name.clone()}</h1>
+                <span role="status" data-testid="schedule-state" data-state=Mark::Schedule(row.state).state()>
+                    {badge(Mark::Schedule(row.state))}
+                </span>
+                {actions(schedule, session, deeds)}
             </div>
             <p class="lede">
-                <Expressions expressions=part(schedule, |schedule| schedule.row.expressions.clone())/>
-                <span>{move || row.with(|row| row.description.clone())}</span>
+                {expressions(&row.timing.expressions)}
+                <span>{row.timing.description.clone()}</span>
             </p>
-            {move || row.with(|row| row.pause.clone()).map(|pause| view! {
-                <p class="pause-note" role="status">
-                    <Icon glyph=Glyph::Pause/>
-                    <strong>{format!("Paused by {}", pause.by)}</strong>
-                    <When at=pause.at zone=zone is_relative=true/>
-                    <span>{pause.reason}</span>
-                    {pause.until.map(|until| view! { <span>"until "<When at=until zone=zone/></span> })}
-                </p>
-            })}
-            {move || {
-                let note = row.with(|row| row.note.clone());
-                (!note.is_empty()).then(|| view! { <p class="note">{note}</p> })
-            }}
-            <Tags tags=part(schedule, |schedule| schedule.row.tags.clone())/>
+            {pause}
+            {note}
+            {tags(&row.tags)}
         </header>
     }
+    .into_any()
+}
+
+fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
+    let until = pause
+        .until
+        .map(|until| view! { <span>"until "{when(until, zone.clone())}</span> }.into_any());
+    view! {
+        <p class="pause-note">
+            {icon(Glyph::Pause)}
+            <strong>{format!("Paused by {}", pause.by)}</strong>
+            {when_relative(pause.at, zone)}
+            <span>{pause.reason.clone()}</span>
+            {until}
+        </p>
+    }
+    .into_any()
 }
 
 /// Run now, pause or resume, edit, delete: what the role allows.
-#[component]
-fn Actions(
-    schedule: Signal<ScheduleDetail>,
-    state: Signal<ScheduleState>,
-    changed: impl Fn() + Copy + Send + Sync + 'static,
-) -> impl IntoView {
-    let session = use_session();
-    let notices = use_notices();
-    let id = part(schedule, |schedule| schedule.row.id.clone());
-    let name = part(schedule, |schedule| schedule.row.name.clone());
-    let is_declared = part(schedule, |schedule| schedule.module.is_some());
-    let (pausing, resuming, deleting) =
-        (RwSignal::new(false), RwSignal::new(false), RwSignal::new(false));
-    let trigger = move |_| {
-        spawn_local(async move {
-            match api::trigger_schedule(id.get_untracked()).await {
-                Ok(_) => {
-                    notices.done(format!("{} runs now.", name.get_untracked()));
-                    changed();
-                }
-                Err(failure) => notices.failed(&failure),
+fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+    let row = &schedule.row;
+    let operating = session.operates().then(|| {
+        let other = match row.state {
+            ScheduleState::Active => {
+                button(Look::Plain, Some(Glyph::Pause), "Pause", deeds.ask(Deed::Pause, row))
             }
-        });
-    };
-    view! {
-        <div class="actions">
-            <Show when=move || session.operates()>
-                <button type="button" class="button" on:click=trigger>
-                    <Icon glyph=Glyph::Play/>"Run now"
-                </button>
-                {move || match state.get() {
-                    ScheduleState::Active => view! {
-                        <button type="button" class="button" on:click=move |_| pausing.set(true)>
-                            <Icon glyph=Glyph::Pause/>"Pause"
-                        </button>
-                    }.into_any(),
-                    ScheduleState::Paused => view! {
-                        <button type="button" class="button button-primary" on:click=move |_| resuming.set(true)>
-                            <Icon glyph=Glyph::Resume/>"Resume"
-                        </button>
-                    }.into_any(),
-                    ScheduleState::Finished => ().into_any(),
-                }}
-            </Show>
-            <Show when=move || session.edits()>
-                <a class="button" href=move || Route::EditSchedule(id.get()).path()>
-                    <Icon glyph=Glyph::Edit/>"Edit"
-                </a>
-                // What a module declares is deleted by deploying the module without it.
-                <Show when=move || !is_declared.get()>
-                    <button type="button" class="button button-danger" on:click=move |_| deleting.set(true)>
-                        <Icon glyph=Glyph::Trash/>"Delete"
-                    </button>
-                </Show>
-            </Show>
-        </div>
-        <PauseDialog open=pausing id=id done=changed/>
-        <ResumeDialog open=resuming id=id done=changed/>
-        <DeleteDialog open=deleting id=id name=name/>
-    }
+            ScheduleState::Paused => {
+                button(Look::Primary, Some(Glyph::Resume), "Resume", deeds.ask(Deed::Resume, row))
+            }
+            ScheduleState::Finished => ().into_any(),
+        };
+        view! {
+            {button(Look::Plain, Some(Glyph::Play), "Run now", deeds.run(row))}
+            {button(Look::Plain, None, "Run with …", deeds.ask(Deed::RunWith, row))}
+            {other}
+        }
+        .into_any()
+    });
+    let editing = session.edits().then(|| match &schedule.more.module {
+        // What a module declares is changed, and deleted, by deploying the module.
+        Some(module) => {
+            view! { <span class="muted">"declared by module "{module.clone()}</span> }.into_any()
+        }
+        None => view! {
+            <a class="button" href=Route::EditSchedule(row.id.clone()).path()>{icon(Glyph::Edit)}"Edit"</a>
+            {button(Look::Danger, Some(Glyph::Trash), "Delete", deeds.ask(Deed::Delete, row))}
+        }
+        .into_any(),
+    });
+    view! { <div class="actions">{operating}{editing}</div> }.into_any()
 }

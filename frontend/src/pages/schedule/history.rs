@@ -3,60 +3,42 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Place, RunQuery, use_load, use_run_feed},
-    components::{AsyncView, Pager, RunTable},
-    state::Rows,
+    api::{self, Feed, Loading, Place, RunQuery, use_feed, use_listing},
+    components::{AsyncView, pager, run_table},
 };
 
-const SIZE: i64 = 15;
+const SIZE: usize = 15;
 
-/// The table, live. `changed` hears of each batch of events.
+/// The table, live. What a run changes elsewhere on the page is `changed` too.
 #[component]
-pub(super) fn History(
-    schedule: String,
-    changed: impl Fn() + Copy + Send + Sync + 'static,
-) -> impl IntoView {
+pub(super) fn History(schedule: String, changed: Loading) -> impl IntoView {
     let place = RwSignal::new(Place::First);
     let id = schedule.clone();
-    let load = use_load(move || {
+    let runs = use_listing(SIZE, move || {
         let query = RunQuery { states: Vec::new(), schedule: Some(id.clone()), place: place.get() };
-        Some(api::runs(query, SIZE))
+        api::runs(query, SIZE)
     });
-    let rows = Rows::new();
-    Effect::new(move |_| {
-        if let Some(page) = load.data.get() {
-            rows.set(page.rows);
-        }
-    });
-    use_run_feed(
-        Some(schedule),
-        None,
+    use_feed(
+        Feed::runs(Some(schedule), None),
         move |events| {
             let is_top = place.get_untracked() == Place::First;
-            let known = untrack(|| rows.ids());
-            rows.merge(events, SIZE as usize, |run| is_top || known.contains(&run.id));
-            changed();
+            runs.merge(events.into_iter().map(|event| event.run).collect(), is_top, |_| true);
+            changed.refresh();
         },
-        move || load.reload(),
+        move || runs.load.loading.reload(),
     );
     view! {
         <AsyncView
-            load=load
+            loading=runs.load.loading
             what="runs"
-            is_empty=Signal::derive(move || rows.is_empty())
+            is_empty=Signal::derive(move || runs.list.is_empty())
             empty=|| view! {
                 <p class="empty-title">"Not run yet"</p>
                 <p>"Runs appear here by themselves."</p>
             }
-            let:page
         >
-            <RunTable rows=rows caption="Run history" hides_schedule=true/>
-            <Pager
-                what="runs"
-                previous=Signal::derive(move || page.with(|page| page.previous.clone()))
-                next=Signal::derive(move || page.with(|page| page.next.clone()))
-                go=move |to| place.set(to)
-            />
+            {run_table(runs.list, "Run history", false)}
+            {pager(runs, "runs", move |to| place.set(to))}
         </AsyncView>
     }
 }

@@ -4,14 +4,12 @@
 //! always those of the server's calculator. The runs are a list that events merge into.
 //!
 //! - `header`: name, state, actions
-//! - `dialogs`: pause, resume, delete
 //! - `next_fires`: what is to come, in three zones
 //! - `ledger`: every expected fire with its verdict
 //! - `history`: its runs
 //! - `facts`: policies and targets
 //! - `versions`: who changed what
 
-mod dialogs;
 mod facts;
 mod header;
 mod history;
@@ -19,74 +17,57 @@ mod ledger;
 mod next_fires;
 mod versions;
 
-pub(in crate::pages) use dialogs::PauseDialog;
-pub(in crate::pages) use next_fires::FireTable;
+pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
 
+use super::deeds::use_deeds;
 use crate::{
-    api::{self, Load, use_load, use_schedule_feed},
-    components::{AsyncView, Panel, WarningList},
+    api::{self, Feed, use_feed, use_load},
+    components::{AsyncView, panel, warning_list},
     model::ScheduleDetail,
-    route::use_id,
-    state::use_title,
+    state::{use_session, use_title},
 };
 
-/// The schedule of the address.
+/// The schedule with this id.
 #[component]
-pub(crate) fn Schedule() -> impl IntoView {
-    let id = use_id();
-    // Another id is another page: its subscriptions and lists begin anew.
-    move || view! { <Page id=id.get()/> }
-}
-
-#[component]
-fn Page(id: String) -> impl IntoView {
-    let key = StoredValue::new(id.clone());
-    let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(key.get_value())));
+pub(crate) fn Schedule(id: String) -> impl IntoView {
+    let session = use_session();
+    let key = id.clone();
+    let load = use_load(move || Some(api::schedule(key.clone())));
     let ledger = ledger::use_ledger(id.clone());
-    let name = Memo::new(move |_| {
-        load.data.with(|data| data.as_ref().map(|schedule| schedule.row.name.clone()))
-    });
-    use_title(move || name.get().unwrap_or_else(|| "Schedule".to_owned()));
+    let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
+    let title = move || load.with(|schedule| schedule.row.name.clone());
+    use_title(move || title().unwrap_or_else(|| "Schedule".to_owned()));
+    let deeds = use_deeds(vec![load.loading, ledger.fires.load.loading]);
     let refresh = move || {
-        load.refresh();
-        ledger.load.refresh();
+        load.loading.refresh();
+        ledger.fires.load.loading.refresh();
     };
-    use_schedule_feed(Some(vec![id.clone()]), move |_| refresh(), refresh);
-    let history_id = StoredValue::new(id);
+    use_feed(Feed::schedules(Some(vec![id.clone()])), move |_| refresh(), refresh);
+    let workflow = |schedule: &ScheduleDetail| {
+        let name = schedule.row.workflow.name.clone();
+        view! { <span class="muted">"workflow "{name}</span> }.into_any()
+    };
     view! {
-        <AsyncView load=load what="the schedule" let:schedule>
-            <header::Header schedule=schedule changed=refresh/>
-            <WarningList warnings=part(schedule, |schedule| schedule.row.warnings.clone())/>
+        <AsyncView loading=load.loading what="the schedule">
+            {load.draw(move |schedule| header::header(schedule, session, deeds))}
+            {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
             <div class="schedule-grid">
                 <div class="schedule-main">
-                    <Panel title="Fire ledger">
-                        <ledger::Pulse ledger=ledger/>
-                        <ledger::Table ledger=ledger zone=part(schedule, |schedule| Some(schedule.row.zone.clone()))/>
-                    </Panel>
-                    <Panel title="Run history">
-                        <history::History schedule=history_id.get_value() changed=move || ledger.load.refresh()/>
-                    </Panel>
+                    {panel("Fire ledger", (), view! { {ledger::pulse(ledger)}{ledger::table(ledger, zone)} })}
+                    {panel("Run history", (), view! {
+                        <history::History schedule=id.clone() changed=ledger.fires.load.loading/>
+                    })}
                 </div>
                 <div class="schedule-side">
-                    <Panel title="Next fires">
-                        <next_fires::NextFires schedule=schedule/>
-                    </Panel>
-                    <facts::Facts schedule=schedule/>
-                    <Panel title="Versions">
-                        <versions::Versions versions=part(schedule, |schedule| schedule.versions.clone())/>
-                    </Panel>
+                    {panel("Next fires", (), load.draw(next_fires::next_fires))}
+                    {panel("Target", load.draw(workflow), load.draw(facts::target))}
+                    {panel("Policies", (), load.draw(facts::policies))}
+                    {panel("Versions", (), load.draw(versions::versions))}
                 </div>
             </div>
         </AsyncView>
+        {deeds.dialogs()}
     }
-}
-
-/// A part of the schedule that only speaks when it has changed itself.
-fn part<T: Clone + PartialEq + Send + Sync + 'static>(
-    schedule: Signal<ScheduleDetail>,
-    take: impl Fn(&ScheduleDetail) -> T + Send + Sync + 'static,
-) -> Signal<T> {
-    Memo::new(move |_| schedule.with(&take)).into()
 }

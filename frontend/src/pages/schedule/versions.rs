@@ -2,37 +2,26 @@
 
 use leptos::prelude::*;
 
-use crate::{components::When, model::Version};
+use crate::{
+    components::{heading, table, when},
+    model::{ScheduleDetail, Version},
+};
 
 /// The latest versions, newest first.
-#[component]
-pub(super) fn Versions(versions: Signal<Vec<Version>>) -> impl IntoView {
-    let row = |version: Version| {
+pub(super) fn versions(schedule: &ScheduleDetail) -> AnyView {
+    let headings =
+        vec![heading("No.", "number"), heading("Change", ""), heading("By", ""), heading("At", "")];
+    let row = |version: &Version| {
         view! {
             <tr>
                 <th scope="row" class="number">{version.version}</th>
-                <td>{version.change}</td>
-                <td>{version.by}</td>
-                <td><When at=version.at/></td>
+                <td>{version.change.clone()}</td>
+                <td>{version.by.clone()}</td>
+                <td>{when(version.at, schedule.row.zone())}</td>
             </tr>
         }
+        .into_any()
     };
-    view! {
-        <div class="table-frame" tabindex="0" role="group" aria-label="Versions">
-            <table class="table table-tight">
-                <caption class="visually-hidden">"Versions"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col" class="number">"No."</th>
-                        <th scope="col">"Change"</th>
-                        <th scope="col">"By"</th>
-                        <th scope="col">"At"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    <For each=move || versions.get() key=|version| version.version children=row/>
-                </tbody>
-            </table>
-        </div>
-    }
+    let rows: Vec<_> = schedule.more.versions.nodes.iter().map(row).collect();
+    table("Versions", "table table-tight", headings, rows.into_any())
 }

@@ -4,9 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     model::{
-        Backoff, CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, ScheduleDetail, Target, Task,
+        Backoff, CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, Pair, ScheduleDetail,
+        Target, Task,
     },
-    time::Moment,
+    time::{Moment, Wall, browser_zone, decimal},
 };
 
 type Text = RwSignal<String>;
@@ -19,7 +20,7 @@ pub(super) struct Draft {
     /// Commas apart.
     pub(super) tags: Text,
     /// With a key each, so that removing one does not redraw the others.
-    pub(super) expressions: RwSignal<Vec<(u32, Text)>>,
+    pub(super) expressions: RwSignal<Vec<(String, Text)>>,
     pub(super) zone: Text,
     pub(super) gap: Text,
     pub(super) overlap_hour: Text,
@@ -52,6 +53,9 @@ pub(super) struct Draft {
     pub(super) body: Text,
     pub(super) expected: Text,
     pub(super) secret: Text,
+    /// Whether it was signed when the form was opened, and whether it should not be any more.
+    pub(super) is_signed: RwSignal<bool>,
+    pub(super) unsigns: RwSignal<bool>,
     pub(super) idle_note: Text,
     pub(super) task_name: Text,
     pub(super) timeout: Text,
@@ -71,7 +75,7 @@ impl Draft {
             name: text(""),
             note: text(""),
             tags: text(""),
-            expressions: RwSignal::new(vec![(1, text("*/5 * * * *"))]),
+            expressions: RwSignal::new(vec![("1".to_owned(), text("*/5 * * * *"))]),
             zone: text("UTC"),
             gap: text("shift"),
             overlap_hour: text("first"),
@@ -100,6 +104,8 @@ impl Draft {
             body: text(""),
             expected: text(""),
             secret: text(""),
+            is_signed: RwSignal::new(false),
+            unsigns: RwSignal::new(false),
             idle_note: text(""),
             task_name: text("main"),
             timeout: text("300"),
@@ -115,13 +121,13 @@ impl Draft {
     /// A schedule as it is.
     pub(super) fn of(schedule: &ScheduleDetail) -> Self {
         let draft = Self::new();
-        let row = &schedule.row;
+        let (row, schedule) = (&schedule.row, &schedule.more);
         draft.name.set(row.name.clone());
         draft.note.set(row.note.clone());
         draft.tags.set(row.tags.join(", "));
-        let expressions = row.expressions.iter().cloned().map(RwSignal::new);
-        draft.expressions.set((1..).zip(expressions).collect());
-        draft.zone.set(row.zone.clone());
+        let expressions = row.timing.expressions.iter().cloned().map(RwSignal::new);
+        draft.expressions.set((1..).map(|key: u32| key.to_string()).zip(expressions).collect());
+        draft.zone.set(row.timing.zone.clone());
         draft.gap.set(gap_name(schedule.policy.gap).to_owned());
         draft.overlap_hour.set(overlap_hour_name(schedule.policy.overlap).to_owned());
         draft.start.set(local(schedule.policy.start_at));
@@ -132,13 +138,13 @@ impl Draft {
         draft.max.set(schedule.misfire.max.to_string());
         draft.spacing.set(schedule.misfire.spacing_seconds.to_string());
         draft.window.set(schedule.misfire.window_seconds.to_string());
-        draft.overlap.set(overlap_name(schedule.overlap).to_owned());
+        draft.overlap.set(overlap_name(schedule.on_overlap).to_owned());
         draft
             .deadline
             .set(schedule.start_deadline_seconds.map(|s| s.to_string()).unwrap_or_default());
         draft.context.set(serde_json::to_string_pretty(&schedule.context).unwrap_or_default());
-        draft.workflow.set(row.workflow.clone());
-        match schedule.tasks.as_slice() {
+        draft.workflow.set(row.workflow.name.clone());
+        match schedule.work.tasks.as_slice() {
             [task] => draft.set_task(task),
             // Several tasks are a workflow of its own; the schedule only points at it.
             _ => draft.kind.set("workflow".to_owned()),
@@ -146,35 +152,41 @@ impl Draft {
         draft
     }
 
+    /// Whether the limits on catching up are of any use.
+    pub(super) fn catches_up_all(&self) -> bool {
+        self.catch_up.with(|catch_up| catch_up == "all")
+    }
+
     fn set_task(&self, task: &Task) {
         self.task_name.set(task.name.clone());
-        self.timeout.set(task.timeout_seconds.to_string());
-        self.kill_grace.set(task.kill_grace_seconds.to_string());
+        self.timeout.set(decimal(task.timeout_seconds));
+        self.kill_grace.set(decimal(task.kill_grace_seconds));
         self.attempts.set(task.retry.max_attempts.to_string());
         self.backoff.set(backoff_name(task.retry.backoff).to_owned());
-        self.initial.set(task.retry.initial_seconds.to_string());
-        self.ceiling.set(task.retry.max_seconds.to_string());
-        self.spread.set(task.retry.jitter.to_string());
+        self.initial.set(decimal(task.retry.initial_seconds));
+        self.ceiling.set(decimal(task.retry.max_seconds));
+        self.spread.set(decimal(task.retry.jitter));
         let kind = match &task.target {
-            Target::Http { method, url, headers, body, expected_status, signed: _ } => {
-                self.method.set(method.clone());
-                self.url.set(url.clone());
-                let lines: Vec<String> = headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
-                self.headers.set(lines.join("\n"));
-                self.body.set(body.clone().unwrap_or_default());
-                self.expected.set(expected_status.join(", "));
+            Target::Http(http) => {
+                self.method.set(http.method.clone());
+                self.url.set(http.url.clone());
+                self.headers.set(lines(&http.headers, ": "));
+                self.body.set(http.body.clone().unwrap_or_default());
+                self.expected.set(http.expected_status.join(", "));
+                self.is_signed.set(http.signed);
                 "http"
             }
-            Target::Command { program, args, script, directory, user } => {
-                self.program.set(program.clone().unwrap_or_default());
-                self.args.set(args.join("\n"));
-                self.script.set(script.clone().unwrap_or_default());
-                self.directory.set(directory.clone().unwrap_or_default());
-                self.user.set(user.clone().unwrap_or_default());
+            Target::Command(command) => {
+                self.program.set(command.program.clone().unwrap_or_default());
+                self.args.set(command.args.join("\n"));
+                self.script.set(command.script.clone().unwrap_or_default());
+                self.environment.set(lines(&command.environment, "="));
+                self.directory.set(command.directory.clone().unwrap_or_default());
+                self.user.set(command.user.clone().unwrap_or_default());
                 "command"
             }
-            Target::Noop { note } => {
-                self.idle_note.set(note.clone());
+            Target::Noop(noop) => {
+                self.idle_note.set(noop.note.clone());
                 "noop"
             }
         };
@@ -182,10 +194,15 @@ impl Draft {
     }
 }
 
+fn lines(pairs: &[Pair], apart: &str) -> String {
+    let lines = pairs.iter().map(|pair| format!("{}{apart}{}", pair.name, pair.value));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// An instant as `datetime-local` wants it: on the browser's clock, without a zone.
 fn local(at: Option<Moment>) -> String {
     let Some(at) = at else { return String::new() };
-    let wall = crate::time::Wall::read(at, &crate::time::browser_zone()).unwrap_or_default();
+    let wall = Wall::read(at, &browser_zone()).unwrap_or_default();
     format!("{}T{}", wall.date, wall.time)
 }
 

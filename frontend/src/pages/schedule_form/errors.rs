@@ -4,8 +4,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{Code, Failure, Load, explain},
-    model::Preview,
+    api::{Code, Failure, Load, explain, field_name},
+    model::{Preview, Problem},
 };
 
 /// Both sources.
@@ -36,33 +36,32 @@ impl Errors {
     /// The error of a field, by any of its names.
     pub(super) fn of(self, names: &[&'static str]) -> Signal<Option<Failure>> {
         let names = names.to_vec();
-        self.matching(move |field| names.contains(&field))
+        self.matching(Box::new(move |field| names.contains(&field)))
     }
 
     /// The error of the expression with this number.
     pub(super) fn of_expression(self, index: Signal<usize>) -> Signal<Option<Failure>> {
-        self.matching(move |field| {
+        self.matching(Box::new(move |field| {
             field == format!("expressions[{}]", index.get())
                 || (field == "expressions" && index.get() == 0)
-        })
+        }))
     }
 
-    fn matching(
-        self,
-        is_it: impl Fn(&str) -> bool + Send + Sync + 'static,
-    ) -> Signal<Option<Failure>> {
+    fn matching(self, is_it: Box<dyn Fn(&str) -> bool + Send + Sync>) -> Signal<Option<Failure>> {
         Signal::derive(move || {
-            let typed = self.answer.data.with(|preview| {
-                let problem = preview.as_ref()?.problem.as_ref()?;
-                is_it(&problem.field).then(|| Failure {
-                    code: Code::BadUserInput,
-                    message: explain(&problem.problem, &problem.help),
-                    field: Some(problem.field.clone()),
-                    position: problem.position,
-                })
-            });
-            let sent = || self.sent.get().filter(|sent| sent.field.as_deref().is_some_and(&is_it));
-            typed.or_else(sent)
+            let typed = self.answer.with(|preview| preview.problem.as_ref().map(failure)).flatten();
+            let of_field =
+                |failure: &Failure| failure.field.as_deref().is_some_and(|field| is_it(field));
+            typed.filter(of_field).or_else(|| self.sent.get().filter(of_field))
         })
+    }
+}
+
+fn failure(problem: &Problem) -> Failure {
+    Failure {
+        code: Code::BadUserInput,
+        message: explain(&problem.problem, &problem.help),
+        field: Some(field_name(&problem.field).to_owned()),
+        position: problem.start.map(|start| (start, problem.end.unwrap_or(start + 1))),
     }
 }

@@ -3,17 +3,17 @@
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
-use crate::components::{AreaField, TextField};
+use crate::components::Field;
 
 /// What it is called and why it is there.
-#[component]
-pub(super) fn Identity(draft: Draft, errors: Errors) -> impl IntoView {
+pub(super) fn identity(draft: Draft, errors: Errors) -> AnyView {
     view! {
         <fieldset class="panel form-section">
             <legend>"Schedule"</legend>
-            <TextField id="name" label="Name" value=draft.name is_required=true error=errors.of(&["name"])/>
-            <TextField id="tags" label="Tags" value=draft.tags error=errors.of(&["tags"]) hint="Commas apart."/>
-            <AreaField id="note" label="Note" value=draft.note rows=2 error=errors.of(&["note"])/>
+            {Field::new("name", "Name", draft.name).required().error(errors.of(&["name"])).text()}
+            {Field::new("tags", "Tags", draft.tags).error(errors.of(&["tags"])).hint("Commas apart.").text()}
+            {Field::new("note", "Note", draft.note).error(errors.of(&["note"])).area(2)}
         </fieldset>
     }
+    .into_any()
 }

@@ -2,7 +2,10 @@
 //! the macro writes the conversions for each.
 
 use super::plan::{Action, Plan, TimingPlan, Work};
-use crate::api::{create_schedule, preview_input, update_schedule};
+use crate::{
+    api::{create_schedule, preview_input, update_schedule},
+    model::{Misfire, Pair},
+};
 
 macro_rules! timing_inputs {
     ($($operation:ident),+) => {$(
@@ -27,15 +30,16 @@ macro_rules! work_inputs {
         impl From<Action> for $operation::TargetInput {
             fn from(action: Action) -> Self {
                 use $operation::{CommandTargetInput, HeaderInput, HttpTargetInput, NoopTargetInput};
-                let headers = |pairs: Vec<(String, String)>| {
-                    pairs.into_iter().map(|(name, value)| HeaderInput { name, value }).collect()
+                let headers = |pairs: Vec<Pair>| {
+                    let pairs = pairs.into_iter();
+                    Some(pairs.map(|Pair { name, value }| HeaderInput { name, value }).collect())
                 };
                 match action {
                     Action::Http { method, url, headers: lines, body, expected, secret } => {
                         Self::Http(HttpTargetInput {
                             method,
                             url,
-                            headers: Some(headers(lines)),
+                            headers: headers(lines),
                             body,
                             expected_status: expected,
                             signing_secret: secret,
@@ -46,7 +50,7 @@ macro_rules! work_inputs {
                             program,
                             args,
                             script,
-                            environment: environment.map(headers),
+                            environment: headers(environment),
                             directory,
                             user,
                         })
@@ -80,8 +84,8 @@ macro_rules! work_inputs {
             }
         }
 
-        impl From<crate::model::Misfire> for $operation::MisfireInput {
-            fn from(misfire: crate::model::Misfire) -> Self {
+        impl From<Misfire> for $operation::MisfireInput {
+            fn from(misfire: Misfire) -> Self {
                 Self {
                     catch_up: misfire.catch_up,
                     grace_seconds: misfire.grace_seconds,

@@ -21,94 +21,75 @@ mod preview;
 mod target;
 mod timing;
 
-use std::future::Future;
-
-use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
-use leptos_router::{NavigateOptions, hooks::use_navigate};
+use leptos::{ev::SubmitEvent, prelude::*};
 use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
 
 use self::{draft::Draft, errors::Errors, plan::Plan};
 use crate::{
-    api::{self, Failure, Load, use_load},
-    components::AsyncView,
+    api::{self, Ask, Failure, use_actor, use_load, use_once},
+    components::{AsyncView, live},
     model::ScheduleDetail,
-    route::{Route, use_id},
-    state::{use_notices, use_title},
+    route::Route,
+    state::{use_address, use_title},
 };
+
+/// What a form makes of its plan: the change, under a key of its own, and what is said when it is done.
+type Save = Box<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
 
 /// A new schedule.
 #[component]
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
-    let notices = use_notices();
-    let save = move |plan: Plan| async move {
-        let name = plan.name.clone();
-        let id = api::create_schedule(input::create(plan)).await?;
-        notices.done(format!("{name} is created."));
-        Ok(id)
-    };
+    let save: Save = Box::new(|plan, key| {
+        let said = format!("{} is created.", plan.name);
+        (api::create_schedule(input::create(plan), key), said)
+    });
     view! {
         <header class="page-head"><h1>"New schedule"</h1></header>
-        <Form draft=Draft::new() action="Create schedule" back=Route::Schedules save=save/>
+        {form(Draft::new(), "Create schedule", &Route::Schedules, save)}
     }
 }
 
-/// The schedule of the address, to change.
+/// The schedule with this id, to change.
 #[component]
-pub(crate) fn EditSchedule() -> impl IntoView {
-    let id = use_id();
-    move || view! { <Edit id=id.get()/> }
-}
-
-#[component]
-fn Edit(id: String) -> impl IntoView {
+pub(crate) fn EditSchedule(id: String) -> impl IntoView {
     use_title(|| "Edit schedule".to_owned());
-    let notices = use_notices();
-    let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(id.clone())));
+    let load = use_load(move || Some(api::schedule(id.clone())));
     view! {
-        <AsyncView load=load what="the schedule" let:schedule>
-            {
-                // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.
-                let before = schedule.get_untracked();
-                let row = before.row.clone();
-                let original = Draft::of(&before).plan().ok();
-                let save = move |plan: Plan| {
-                    let (id, version) = (row.id.clone(), row.version);
-                    let keeps_target = original.as_ref().is_some_and(|o| o.work == plan.work);
-                    async move {
-                        let name = plan.name.clone();
-                        let id = api::update_schedule(input::update(plan, id, version, keeps_target)).await?;
-                        notices.done(format!("{name} is saved."));
-                        Ok(id)
-                    }
-                };
-                view! {
-                    <header class="page-head"><h1>"Edit "{before.row.name.clone()}</h1></header>
-                    {before.module.clone().map(|module| view! {
-                        <p class="pause-note form-note">
-                            {format!("The module {module} declares this schedule. Change its file and deploy it; \
-                                what is saved here is refused.")}
-                        </p>
-                    })}
-                    <Form draft=Draft::of(&before) action="Save changes" back=Route::Schedule(before.row.id) save=save/>
-                }
-            }
+        <AsyncView loading=load.loading what="the schedule">
+            // The version that is being changed is the one that was read: a newer one is a conflict, not overwritten.
+            {untrack(|| load.with(edit))}
         </AsyncView>
     }
 }
 
-/// The sections, the preview, and the button. `save` answers the schedule's id.
-#[component]
-fn Form<F>(
-    draft: Draft,
-    action: &'static str,
-    back: Route,
-    save: impl Fn(Plan) -> F + Send + Sync + 'static,
-) -> impl IntoView
-where
-    F: Future<Output = Result<String, Failure>> + 'static,
-{
-    let navigate = StoredValue::new(use_navigate());
+fn edit(before: &ScheduleDetail) -> AnyView {
+    let (id, version, name) = (before.row.id.clone(), before.row.version, before.row.name.clone());
+    let back = Route::Schedule(id.clone());
+    let head = view! { <header class="page-head"><h1>"Edit "{name}</h1></header> };
+    if let Some(module) = before.more.module.clone() {
+        return view! {
+            {head}
+            <p class="pause-note form-note">
+                {format!("The module {module} declares this schedule. Change its file and deploy it.")}
+            </p>
+            <a class="button" href=back.path()>"Back to the schedule"</a>
+        }
+        .into_any();
+    }
+    let original = Draft::of(before).plan().ok();
+    let save: Save = Box::new(move |plan, _| {
+        let said = format!("{} is saved.", plan.name);
+        let keeps_target = original.as_ref().is_some_and(|original| original.work == plan.work);
+        (api::update_schedule(input::update(plan, id.clone(), version, keeps_target)), said)
+    });
+    view! { {head}{form(Draft::of(before), "Save changes", &back, save)} }.into_any()
+}
+
+/// The sections, the preview, and the button.
+fn form(draft: Draft, action: &'static str, back: &Route, save: Save) -> AnyView {
+    let (address, actor, once) = (use_address(), use_actor(), use_once());
     let busy = RwSignal::new(false);
     let answer = preview::use_preview(draft);
     let errors = Errors::new(answer);
@@ -123,33 +104,34 @@ where
         };
         errors.clear();
         busy.set(true);
-        let work = save(plan);
-        spawn_local(async move {
-            let outcome = work.await;
+        let (change, said) = save(plan, once.key());
+        actor.send(change, move |outcome| {
             busy.set(false);
+            once.heard(&outcome);
             match outcome {
-                Ok(id) => navigate.with_value(|navigate| {
-                    navigate(&Route::Schedule(id).path(), NavigateOptions::default());
-                }),
+                Ok(id) => {
+                    actor.say(said);
+                    address.go(&Route::Schedule(id).path());
+                }
                 Err(wrong) => fail(errors, wrong),
             }
         });
     };
+    let refused = live(move || match errors.sent() {
+        Some(failure) => refusal(&failure),
+        None => ().into_any(),
+    });
     view! {
         <form class="form-grid" on:submit=submit novalidate>
             <div class="form-main">
-                <identity::Identity draft=draft errors=errors/>
-                <timing::Timing draft=draft errors=errors/>
-                <target::TargetSection draft=draft errors=errors/>
-                <policies::Policies draft=draft errors=errors/>
+                {identity::identity(draft, errors)}
+                {timing::timing(draft, errors)}
+                {target::target(draft, errors)}
+                {policies::policies(draft, errors)}
             </div>
             <div class="form-side">
-                <preview::PreviewPanel answer=answer draft=draft/>
-                <div role="alert">
-                    {move || errors.sent().map(|failure| view! {
-                        <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p>
-                    })}
-                </div>
+                {preview::panel(answer, draft)}
+                <div role="alert">{refused}</div>
                 <div class="form-foot">
                     <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>
                     <a class="button" href=back.path()>"Cancel"</a>
@@ -157,14 +139,42 @@ where
             </div>
         </form>
     }
+    .into_any()
 }
 
-/// Shows what is wrong, and goes to the field that it is about.
+/// What was refused, with the words of the field that it is about.
+fn refusal(failure: &Failure) -> AnyView {
+    let label = RwSignal::new(String::new());
+    // The field is marked as wrong by the same change that shows this.
+    request_animation_frame(move || {
+        let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
+        let text = text.and_then(|field| field.query_selector("label").ok().flatten());
+        if let Some(text) = text.and_then(|label| label.text_content()) {
+            label.set(format!("{text}: "));
+        }
+    });
+    view! {
+        <p class="form-error">
+            <strong>{move || label.get()}</strong>
+            {failure.message.clone()}" "{failure.advice()}
+        </p>
+    }
+    .into_any()
+}
+
+fn wrong_field() -> Option<Element> {
+    document().query_selector("form [aria-invalid=true]").ok().flatten()
+}
+
+/// Shows what is wrong, and goes to the field that it is about, wherever that is folded away.
 fn fail(errors: Errors, wrong: Failure) {
     errors.set(wrong);
     request_animation_frame(|| {
-        let field = document().query_selector("form [aria-invalid=true]").ok().flatten();
-        if let Some(field) = field.and_then(|f| f.dyn_into::<web_sys::HtmlElement>().ok()) {
+        let Some(field) = wrong_field() else { return };
+        if let Some(details) = field.closest("details").ok().flatten() {
+            let _open = details.set_attribute("open", "");
+        }
+        if let Ok(field) = field.dyn_into::<HtmlElement>() {
             let _hidden = field.focus();
         }
     });

@@ -4,9 +4,9 @@ use leptos::prelude::*;
 
 use super::draft::Draft;
 use crate::{
-    api::{Code, Failure},
+    api::Failure,
     model::{
-        Backoff, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Policy, Retry,
+        Backoff, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Pair, Policy, Retry,
     },
     time::Moment,
 };
@@ -46,7 +46,7 @@ pub(super) enum Action {
     Http {
         method: String,
         url: String,
-        headers: Vec<(String, String)>,
+        headers: Vec<Pair>,
         body: Option<String>,
         expected: Option<Vec<String>>,
         secret: Option<String>,
@@ -55,7 +55,7 @@ pub(super) enum Action {
         program: Option<String>,
         args: Option<Vec<String>>,
         script: Option<String>,
-        environment: Option<Vec<(String, String)>>,
+        environment: Vec<Pair>,
         directory: Option<String>,
         user: Option<String>,
     },
@@ -64,20 +64,24 @@ pub(super) enum Action {
     },
 }
 
-fn wrong(field: &str, message: impl Into<String>) -> Failure {
-    let mut failure = Failure::new(Code::BadUserInput, message);
-    failure.field = Some(field.to_owned());
-    failure
-}
-
 fn given(text: RwSignal<String>) -> Option<String> {
     let text = text.get_untracked();
     (!text.trim().is_empty()).then_some(text)
 }
 
-fn number<T: std::str::FromStr>(field: &str, text: &str) -> Result<T, Failure> {
-    let text = text.trim();
-    text.parse().map_err(|_| wrong(field, format!("“{text}” is not a number of the kind wanted.")))
+/// A whole number.
+fn whole(field: &str, text: &str) -> Result<i64, Failure> {
+    text.trim().parse().map_err(|_| no_number(field, text))
+}
+
+/// A number that may have a fraction. JSON's reader does it, which is here anyway.
+fn number(field: &str, text: &str) -> Result<f64, Failure> {
+    serde_json::from_str(text.trim()).map_err(|_| no_number(field, text))
+}
+
+fn no_number(field: &str, text: &str) -> Failure {
+    let message = format!("“{}” is not a number of the kind wanted.", text.trim());
+    Failure::of_field(field, message)
 }
 
 fn split(text: &str, apart: char) -> Vec<String> {
@@ -85,12 +89,17 @@ fn split(text: &str, apart: char) -> Vec<String> {
 }
 
 /// Lines of a name and a value.
-fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<(String, String)>, Failure> {
+fn pairs(field: &str, text: &str, apart: char) -> Result<Vec<Pair>, Failure> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
         .map(|line| match line.split_once(apart) {
-            Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-            None => Err(wrong(field, format!("“{line}” has no “{apart}” between name and value."))),
+            Some((name, value)) => {
+                Ok(Pair { name: name.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            None => {
+                let message = format!("“{line}” has no “{apart}” between name and value.");
+                Err(Failure::of_field(field, message))
+            }
         })
         .collect()
 }
@@ -113,47 +122,59 @@ impl Draft {
                     "both" => OverlapHourPolicy::Both,
                     _ => OverlapHourPolicy::First,
                 },
-                start_at: Moment::parse(&self.start.get()),
-                end_at: Moment::parse(&self.end.get()),
+                start_at: Moment::parse_local(&self.start.get()),
+                end_at: Moment::parse_local(&self.end.get()),
                 jitter_seconds: self.jitter.get().trim().parse().unwrap_or(0),
             },
         }
     }
 
-    /// Everything.
+    /// Everything that applies.
     ///
     /// # Errors
     /// The first field that cannot be read.
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
         let text = |signal: RwSignal<String>| signal.get_untracked();
-        number::<i64>("jitterSeconds", &text(self.jitter))?;
+        whole("jitterSeconds", &text(self.jitter))?;
         let context = serde_json::from_str(&text(self.context))
-            .map_err(|why| wrong("context", format!("This is not JSON: {why}.")))?;
+            .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))?;
+        let deadline = given(self.deadline);
         Ok(Plan {
             name: text(self.name).trim().to_owned(),
             note: text(self.note).trim().to_owned(),
             tags: split(&text(self.tags), ','),
             timing: untrack(|| self.timing()),
-            misfire: Misfire {
-                catch_up: match text(self.catch_up).as_str() {
-                    "skip" => CatchUp::Skip,
-                    "all" => CatchUp::All,
-                    _ => CatchUp::Latest,
-                },
-                grace_seconds: number("misfire.graceSeconds", &text(self.grace))?,
-                max: number("misfire.max", &text(self.max))?,
-                spacing_seconds: number("misfire.spacingSeconds", &text(self.spacing))?,
-                window_seconds: number("misfire.windowSeconds", &text(self.window))?,
-            },
+            misfire: self.misfire()?,
             overlap: match text(self.overlap).as_str() {
                 "allow" => OverlapPolicy::Allow,
                 _ => OverlapPolicy::Skip,
             },
-            start_deadline_seconds: given(self.deadline)
-                .map(|text| number("startDeadlineSeconds", &text))
+            start_deadline_seconds: deadline
+                .map(|text| whole("startDeadlineSeconds", &text))
                 .transpose()?,
             context,
             work: self.work()?,
+        })
+    }
+
+    fn misfire(&self) -> Result<Misfire, Failure> {
+        let text = |signal: RwSignal<String>| signal.get_untracked();
+        // Limits that do not apply are not shown, so nobody could mend them there.
+        let applies = untrack(|| self.catches_up_all());
+        let limit = |field: &str, signal: RwSignal<String>, without: i64| {
+            let limit = whole(field, &text(signal));
+            if applies { limit } else { Ok(limit.unwrap_or(without)) }
+        };
+        Ok(Misfire {
+            catch_up: match text(self.catch_up).as_str() {
+                "skip" => CatchUp::Skip,
+                "all" => CatchUp::All,
+                _ => CatchUp::Latest,
+            },
+            grace_seconds: whole("misfire.graceSeconds", &text(self.grace))?,
+            max: limit("misfire.max", self.max, 100)?,
+            spacing_seconds: limit("misfire.spacingSeconds", self.spacing, 0)?,
+            window_seconds: whole("misfire.windowSeconds", &text(self.window))?,
         })
     }
 
@@ -167,21 +188,22 @@ impl Draft {
                 headers: pairs("target.http.headers", &text(self.headers), ':')?,
                 body: given(self.body),
                 expected: given(self.expected).map(|text| split(&text, ',')),
-                secret: given(self.secret),
+                // An empty secret takes the signature away; none at all leaves it.
+                secret: if self.unsigns.get_untracked() {
+                    Some(String::new())
+                } else {
+                    given(self.secret)
+                },
             },
             "noop" => Action::Noop { note: text(self.idle_note) },
-            _ => {
-                let environment =
-                    pairs("target.command.environment", &text(self.environment), '=')?;
-                Action::Command {
-                    program: given(self.program),
-                    args: given(self.args).map(|text| split(&text, '\n')),
-                    script: given(self.script),
-                    environment: (!environment.is_empty()).then_some(environment),
-                    directory: given(self.directory),
-                    user: given(self.user),
-                }
-            }
+            _ => Action::Command {
+                program: given(self.program),
+                args: given(self.args).map(|text| split(&text, '\n')),
+                script: given(self.script),
+                environment: pairs("target.command.environment", &text(self.environment), '=')?,
+                directory: given(self.directory),
+                user: given(self.user),
+            },
         };
         Ok(Work::Task {
             name: text(self.task_name).trim().to_owned(),
@@ -189,7 +211,7 @@ impl Draft {
             timeout: number("timeoutSeconds", &text(self.timeout))?,
             kill_grace: number("killGraceSeconds", &text(self.kill_grace))?,
             retry: Retry {
-                max_attempts: number("retry.maxAttempts", &text(self.attempts))?,
+                max_attempts: whole("retry.maxAttempts", &text(self.attempts))?,
                 backoff: match text(self.backoff).as_str() {
                     "fixed" => Backoff::Fixed,
                     _ => Backoff::Exponential,
@@ -208,9 +230,10 @@ mod tests {
 
     #[test]
     fn lines_of_pairs_are_read_and_a_line_without_a_separator_is_named() {
+        let pair = |name: &str, value: &str| Pair { name: name.into(), value: value.into() };
         assert_eq!(
             pairs("h", "Accept: text/plain\n\n X-A :b:c", ':'),
-            Ok(vec![("Accept".into(), "text/plain".into()), ("X-A".into(), "b:c".into())])
+            Ok(vec![pair("Accept", "text/plain"), pair("X-A", "b:c")])
         );
         let refused = pairs("target.http.headers", "Accept", ':').unwrap_err();
         assert_eq!(refused.field.as_deref(), Some("target.http.headers"));
@@ -224,10 +247,10 @@ mod tests {
 
     #[test]
     fn a_number_that_is_none_names_its_field() {
-        assert_eq!(number::<i64>("x", " 12 "), Ok(12));
-        assert_eq!(
-            number::<i64>("misfire.max", "many").unwrap_err().field.as_deref(),
-            Some("misfire.max")
-        );
+        assert_eq!(whole("x", " 12 "), Ok(12));
+        assert_eq!(number("x", " 0.25 "), Ok(0.25));
+        for refused in [whole("x", "1.5").map(drop), number("x", "many").map(drop)] {
+            assert_eq!(refused.unwrap_err().field.as_deref(), Some("x"));
+        }
     }
 }

@@ -3,44 +3,51 @@
 use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
-use crate::components::{AreaField, ChoiceField, TextField};
+use crate::components::{Field, live};
 
 /// The section.
-#[component]
-pub(super) fn Policies(draft: Draft, errors: Errors) -> impl IntoView {
-    let is_all = move || draft.catch_up.with(|catch_up| catch_up == "all");
+pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
+    let number = |id: &'static str, label: &'static str, value, name| {
+        Field::new(id, label, value).kind("number").error(errors.of(&[name]))
+    };
+    let limits = move || {
+        if !draft.catches_up_all() {
+            return ().into_any();
+        }
+        view! {
+            {number("max", "At most", draft.max, "misfire.max").text()}
+            {number("spacing", "Apart (seconds)", draft.spacing, "misfire.spacingSeconds").text()}
+        }
+        .into_any()
+    };
     view! {
         <fieldset class="panel form-section">
             <legend>"What if"</legend>
             <div class="field-grid">
-                <ChoiceField id="catch-up" label="Fires were missed" value=draft.catch_up choices=vec![
-                    ("latest", "Start the latest once"),
-                    ("all", "Start all, up to a limit"),
-                    ("skip", "Leave them out"),
-                ] error=errors.of(&["misfire.catchUp", "misfire"])/>
-                <ChoiceField id="overlap" label="The previous run is alive" value=draft.overlap choices=vec![
-                    ("skip", "Skip the fire"),
-                    ("allow", "Start beside it"),
-                ] error=errors.of(&["overlapPolicy"])/>
+                {Field::new("catch-up", "Fires were missed", draft.catch_up)
+                    .error(errors.of(&["misfire.catchUp", "misfire"]))
+                    .choice(&[
+                        ("latest", "Start the latest once"),
+                        ("all", "Start all, up to a limit"),
+                        ("skip", "Leave them out"),
+                    ])}
+                {Field::new("overlap", "The previous run is alive", draft.overlap)
+                    .error(errors.of(&["overlapPolicy"]))
+                    .choice(&[("skip", "Skip the fire"), ("allow", "Start beside it")])}
             </div>
             <details class="more">
                 <summary>"Grace, catch-up limits and deadline"</summary>
                 <div class="field-grid">
-                    <TextField id="grace" label="Missed after (seconds)" kind="number" value=draft.grace
-                        error=errors.of(&["misfire.graceSeconds"])/>
-                    <TextField id="window" label="Caught up within (seconds)" kind="number" value=draft.window
-                        error=errors.of(&["misfire.windowSeconds"])/>
-                    <Show when=is_all>
-                        <TextField id="max" label="At most" kind="number" value=draft.max error=errors.of(&["misfire.max"])/>
-                        <TextField id="spacing" label="Apart (seconds)" kind="number" value=draft.spacing
-                            error=errors.of(&["misfire.spacingSeconds"])/>
-                    </Show>
-                    <TextField id="deadline" label="Start deadline (seconds)" kind="number" value=draft.deadline
-                        error=errors.of(&["startDeadlineSeconds"]) hint="A fire not started by then is skipped. Empty: none."/>
+                    {number("grace", "Missed after (seconds)", draft.grace, "misfire.graceSeconds").text()}
+                    {number("window", "Caught up within (seconds)", draft.window, "misfire.windowSeconds").text()}
+                    {live(limits)}
+                    {number("deadline", "Start deadline (seconds)", draft.deadline, "startDeadlineSeconds")
+                        .hint("A fire not started by then is skipped. Empty: none.").text()}
                 </div>
             </details>
-            <AreaField id="context" label="Context (JSON)" value=draft.context rows=3 is_code=true
-                error=errors.of(&["context"]) hint="Travels with each run."/>
+            {Field::new("context", "Context (JSON)", draft.context).code().error(errors.of(&["context"]))
+                .hint("Travels with each run.").area(3)}
         </fieldset>
     }
+    .into_any()
 }

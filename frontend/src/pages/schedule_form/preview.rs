@@ -7,9 +7,9 @@ use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 use super::{draft::Draft, plan::TimingPlan};
 use crate::{
     api::{self, Load, use_load},
-    components::WarningList,
+    components::{live, warning_list},
     model::Preview,
-    pages::schedule::FireTable,
+    pages::schedule::fire_table,
 };
 
 const PAUSE: Duration = Duration::from_millis(250);
@@ -38,50 +38,54 @@ pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
 }
 
 /// Words, warnings and the next fires.
-#[component]
-pub(super) fn PreviewPanel(answer: Load<Preview>, draft: Draft) -> impl IntoView {
-    let of = move |take: fn(&Preview) -> Option<String>| {
-        answer.data.with(|preview| preview.as_ref().and_then(take))
-    };
-    let fires = Memo::new(move |_| {
-        answer.data.with(|preview| preview.as_ref().map(|p| p.fires.clone()).unwrap_or_default())
-    });
-    let warnings = Signal::derive(move || {
-        answer.data.with(|preview| preview.as_ref().map(|p| p.warnings.clone()).unwrap_or_default())
-    });
-    let per_year = move || {
-        let count = answer.data.with(|preview| preview.as_ref().and_then(|p| p.fires_per_year))?;
-        Some(match count {
-            1 => "once in the next 365 days".to_owned(),
-            _ => format!("{count} times in the next 365 days"),
+pub(super) fn panel(answer: Load<Preview>, draft: Draft) -> AnyView {
+    let per_year = move || answer.with(|preview| preview.fires_per_year).flatten().map(yearly);
+    let failure = move || {
+        answer.loading.failure().map(|failure| {
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
         })
     };
-    let is_wrong =
-        move || answer.data.with(|preview| preview.as_ref().is_some_and(|p| p.problem.is_some()));
+    let words = move || answer.with(words).unwrap_or_default();
+    let fires = live(move || {
+        let zone = draft.zone.get();
+        answer.with(|preview| fires(preview, &zone)).unwrap_or_else(|| ().into_any())
+    });
     view! {
         <section class="panel preview" aria-labelledby="preview-title" data-testid="preview">
-            <header class="panel-head"><h2 id="preview-title">"Preview"</h2><span class="muted">{per_year}</span></header>
+            <header class="panel-head">
+                <h2 id="preview-title">"Preview"</h2>
+                <span class="muted">{move || per_year()}</span>
+            </header>
             <div role="status">
-                <p class="preview-description" data-testid="preview-description">
-                    {move || match (is_wrong(), of(|preview| preview.description.clone())) {
-                        (true, _) => "This timing cannot be read yet.".to_owned(),
-                        (false, Some(description)) => description,
-                        (false, None) => String::new(),
-                    }}
-                </p>
-                {move || answer.failure.get().map(|failure| view! {
-                    <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p>
-                })}
+                <p class="preview-description" data-testid="preview-description">{move || words()}</p>
+                {move || failure()}
             </div>
-            <div data-testid="preview-warnings"><WarningList warnings=warnings/></div>
-            <Show
-                when=move || fires.with(|fires| !fires.is_empty())
-                fallback=move || view! {
-                    <p class="empty">{move || if is_wrong() { "No fires to show." } else { "It never fires." }}</p>
-                }
-            >
-                <FireTable fires=Signal::from(fires) zone=draft.zone caption="Preview of the next fires"/>
-            </Show>
+            <div data-testid="preview-warnings">{answer.draw(|preview| warning_list(preview.warnings.iter()))}</div>
+            {fires}
         </section>
+    }
+    .into_any()
+}
+
+fn words(preview: &Preview) -> String {
+    match (&preview.problem, &preview.description) {
+        (Some(_), _) => "This timing cannot be read yet.".to_owned(),
+        (None, description) => description.clone().unwrap_or_default(),
+    }
+}
+
+fn fires(preview: &Preview, zone: &str) -> AnyView {
+    if !preview.fires.is_empty() {
+        return fire_table(&preview.fires, zone.trim(), "Preview of the next fires");
+    }
+    let words = if preview.problem.is_some() { "No fires to show." } else { "It never fires." };
+    view! { <p class="empty">{words}</p> }.into_any()
+}
+
+fn yearly(count: i64) -> String {
+    match count {
+        1 => "once in the next 365 days".to_owned(),
+        _ => format!("{count} times in the next 365 days"),
     }
 }

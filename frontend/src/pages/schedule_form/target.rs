@@ -4,148 +4,172 @@ use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::{
-    api::{self, Load, use_load},
-    components::{AreaField, ChoiceField, TextField},
+    api::{self, use_load},
+    components::{Choice, Field, live},
 };
 
 /// The kinds of target, and their words.
-const KINDS: [(&str, &str); 4] = [
+const KINDS: [Choice; 4] = [
     ("command", "Command"),
     ("http", "HTTP request"),
     ("noop", "Nothing, a rehearsal"),
     ("workflow", "A workflow that exists"),
 ];
 
+const METHODS: [Choice; 6] = [
+    ("POST", "POST"),
+    ("GET", "GET"),
+    ("PUT", "PUT"),
+    ("PATCH", "PATCH"),
+    ("DELETE", "DELETE"),
+    ("HEAD", "HEAD"),
+];
+
 /// The section.
-#[component]
-pub(super) fn TargetSection(draft: Draft, errors: Errors) -> impl IntoView {
+pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     // Some refusals mean the target as a whole: commands may be switched off on the server.
     let whole = errors.of(&["target", "task", "target.command", "target.http", "target.noop"]);
-    let fields = move || {
-        match draft.kind.get().as_str() {
-        "workflow" => view! { <WorkflowFields draft=draft errors=errors/> }.into_any(),
-        "http" => view! { <HttpFields draft=draft errors=errors/> }.into_any(),
+    let wrong = move || whole.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
+    let kind = Memo::new(move |_| draft.kind.get());
+    let fields = move || match kind.get().as_str() {
+        "workflow" => workflow(draft, errors),
+        "http" => view! { {http(draft, errors)}{limits(draft, errors)} }.into_any(),
         "noop" => view! {
-            <TextField id="idle-note" label="Note for the log" value=draft.idle_note error=errors.of(&["target.noop.note"])/>
+            {Field::new("idle-note", "Note for the log", draft.idle_note)
+                .error(errors.of(&["target.noop.note"])).text()}
+            {limits(draft, errors)}
         }
         .into_any(),
-        _ => view! { <CommandFields draft=draft errors=errors/> }.into_any(),
-    }
+        _ => view! { {command(draft, errors)}{limits(draft, errors)} }.into_any(),
+    };
+    let radio = move |(name, words): Choice| {
+        view! {
+            <label>
+                <input type="radio" name="kind" value=name
+                    prop:checked=move || kind.get() == name
+                    on:change=move |_| draft.kind.set(name.to_owned())/>
+                {words}
+            </label>
+        }
+        .into_any()
     };
     view! {
         <fieldset class="panel form-section">
             <legend>"What"</legend>
             <fieldset class="radios">
                 <legend>"Target"</legend>
-                {KINDS.map(|(kind, words)| view! {
-                    <label>
-                        <input type="radio" name="kind" value=kind
-                            prop:checked=move || draft.kind.with(|chosen| chosen == kind)
-                            on:change=move |_| draft.kind.set(kind.to_owned())/>
-                        {words}
-                    </label>
-                })}
+                {Vec::from(KINDS.map(radio))}
             </fieldset>
-            <div class="field-error" aria-live="polite">
-                {move || whole.get().map(|failure| view! { <p>{failure.message}</p> })}
-            </div>
-            {fields}
-            <Show when=move || draft.kind.with(|kind| kind != "workflow")>
-                <Limits draft=draft errors=errors/>
-            </Show>
+            <div class="field-error" aria-live="polite">{move || wrong()}</div>
+            {live(fields)}
         </fieldset>
     }
+    .into_any()
 }
 
-#[component]
-fn CommandFields(draft: Draft, errors: Errors) -> impl IntoView {
+fn command(draft: Draft, errors: Errors) -> AnyView {
+    let field = |id: &'static str, label: &'static str, value, name| {
+        Field::new(id, label, value).error(errors.of(&[name]))
+    };
     let has_program = draft.program.with_untracked(|program| !program.is_empty());
+    let has_surroundings = [draft.environment, draft.directory, draft.user]
+        .iter()
+        .any(|field| field.with_untracked(|text| !text.is_empty()));
     view! {
-        <AreaField id="script" label="Script" value=draft.script rows=4 is_code=true
-            error=errors.of(&["target.command.script"]) hint="Run by a shell."/>
+        {field("script", "Script", draft.script, "target.command.script").code().hint("Run by a shell.").area(4)}
         <details class="more" open=has_program>
             <summary>"Or a program, without a shell"</summary>
             <div class="field-grid">
-                <TextField id="program" label="Program" value=draft.program is_code=true
-                    error=errors.of(&["target.command.program"]) hint="A path, or found on the server's."/>
-                <AreaField id="args" label="Arguments" value=draft.args rows=2 is_code=true
-                    error=errors.of(&["target.command.args"]) hint="One a line."/>
+                {field("program", "Program", draft.program, "target.command.program").code()
+                    .hint("A path, or found on the server's.").text()}
+                {field("args", "Arguments", draft.args, "target.command.args").code().hint("One a line.").area(2)}
             </div>
         </details>
-        <details class="more">
+        <details class="more" open=has_surroundings>
             <summary>"Environment, directory and user"</summary>
-            <AreaField id="environment" label="Environment" value=draft.environment rows=2 is_code=true
-                error=errors.of(&["target.command.environment"]) hint="NAME=value, one a line. Nothing else is passed on."/>
+            {field("environment", "Environment", draft.environment, "target.command.environment").code()
+                .hint("NAME=value, one a line. Nothing else is passed on; *** keeps a value that is not shown.").area(2)}
             <div class="field-grid">
-                <TextField id="directory" label="Directory" value=draft.directory is_code=true
-                    error=errors.of(&["target.command.directory"])/>
-                <TextField id="user" label="User" value=draft.user error=errors.of(&["target.command.user"])/>
+                {field("directory", "Directory", draft.directory, "target.command.directory").code().text()}
+                {field("user", "User", draft.user, "target.command.user").text()}
             </div>
         </details>
     }
+    .into_any()
 }
 
-#[component]
-fn HttpFields(draft: Draft, errors: Errors) -> impl IntoView {
+fn http(draft: Draft, errors: Errors) -> AnyView {
+    let field = |id: &'static str, label: &'static str, value, name| {
+        Field::new(id, label, value).error(errors.of(&[name]))
+    };
+    let unsign = draft.is_signed.get_untracked().then(|| {
+        view! {
+            <label class="check-label">
+                <input type="checkbox" prop:checked=move || draft.unsigns.get()
+                    on:change:target=move |event| draft.unsigns.set(event.target().checked())/>
+                "Signed so far. Sign no more"
+            </label>
+        }
+        .into_any()
+    });
     view! {
         <div class="field-grid field-grid-method">
-            <ChoiceField id="method" label="Method" value=draft.method choices=vec![
-                ("POST", "POST"), ("GET", "GET"), ("PUT", "PUT"), ("PATCH", "PATCH"), ("DELETE", "DELETE"), ("HEAD", "HEAD"),
-            ] error=errors.of(&["target.http.method"])/>
-            <TextField id="url" label="URL" kind="url" value=draft.url is_code=true is_required=true
-                error=errors.of(&["target.http.url"])/>
+            {field("method", "Method", draft.method, "target.http.method").choice(&METHODS)}
+            {field("url", "URL", draft.url, "target.http.url").kind("url").code().required().text()}
         </div>
         <details class="more">
             <summary>"Headers, body, expected status and signature"</summary>
-            <AreaField id="headers" label="Headers" value=draft.headers rows=2 is_code=true
-                error=errors.of(&["target.http.headers"]) hint="Name: value, one a line."/>
-            <AreaField id="body" label="Body" value=draft.body is_code=true error=errors.of(&["target.http.body"])/>
+            {field("headers", "Headers", draft.headers, "target.http.headers").code()
+                .hint("Name: value, one a line. *** keeps a value that is not shown.").area(2)}
+            {field("body", "Body", draft.body, "target.http.body").code().area(3)}
             <div class="field-grid">
-                <TextField id="expected" label="Expected status" value=draft.expected is_code=true
-                    error=errors.of(&["target.http.expectedStatus"]) hint="200, 2xx, 200-204; any 2xx if empty."/>
-                <TextField id="secret" label="Signing secret" kind="password" value=draft.secret autocomplete="new-password"
-                    error=errors.of(&["target.http.signingSecret"]) hint="Signs by Standard Webhooks."/>
+                {field("expected", "Expected status", draft.expected, "target.http.expectedStatus").code()
+                    .hint("200, 2xx, 200-204; any 2xx if empty.").text()}
+                {field("secret", "Signing secret", draft.secret, "target.http.signingSecret").kind("password")
+                    .autocomplete("new-password").hint("Signs by Standard Webhooks. Empty keeps the one that is there.").text()}
             </div>
+            {unsign}
         </details>
     }
+    .into_any()
 }
 
-#[component]
-fn WorkflowFields(draft: Draft, errors: Errors) -> impl IntoView {
-    let workflows: Load<Vec<String>> = use_load(|| Some(api::workflows()));
+fn workflow(draft: Draft, errors: Errors) -> AnyView {
+    let workflows = use_load(|| Some(api::workflows()));
     view! {
-        <TextField id="workflow" label="Workflow" value=draft.workflow is_required=true list="workflows"
-            error=errors.of(&["workflow"])/>
+        {Field::new("workflow", "Workflow", draft.workflow).required().list("workflows")
+            .error(errors.of(&["workflow"])).text()}
         <datalist id="workflows">
-            {move || workflows.data.get().unwrap_or_default().into_iter()
-                .map(|name| view! { <option value=name></option> })
-                .collect_view()}
+            {workflows.draw(|all| options(all.iter().map(|workflow| &workflow.name)))}
         </datalist>
     }
+    .into_any()
 }
 
-#[component]
-fn Limits(draft: Draft, errors: Errors) -> impl IntoView {
+/// What a `datalist` offers.
+pub(super) fn options<'a>(names: impl Iterator<Item = &'a String>) -> AnyView {
+    let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
+    names.map(option).collect::<Vec<_>>().into_any()
+}
+
+fn limits(draft: Draft, errors: Errors) -> AnyView {
+    let number = |id: &'static str, label: &'static str, value, name| {
+        Field::new(id, label, value).kind("number").error(errors.of(&[name]))
+    };
     view! {
         <details class="more">
             <summary>"Timeout and retries"</summary>
             <div class="field-grid">
-                <TextField id="timeout" label="Timeout (seconds)" kind="number" value=draft.timeout
-                    error=errors.of(&["timeoutSeconds"])/>
-                <TextField id="kill-grace" label="Time to end after it (seconds)" kind="number" value=draft.kill_grace
-                    error=errors.of(&["killGraceSeconds"])/>
-                <TextField id="attempts" label="Attempts" kind="number" value=draft.attempts
-                    error=errors.of(&["retry.maxAttempts"]) hint="1 is no retry."/>
-                <ChoiceField id="backoff" label="Delay" value=draft.backoff choices=vec![
-                    ("exponential", "Doubling"), ("fixed", "Fixed"),
-                ] error=errors.of(&["retry.backoff"])/>
-                <TextField id="initial" label="First delay (seconds)" kind="number" value=draft.initial
-                    error=errors.of(&["retry.initialSeconds"])/>
-                <TextField id="ceiling" label="Longest delay (seconds)" kind="number" value=draft.ceiling
-                    error=errors.of(&["retry.maxSeconds"])/>
-                <TextField id="spread" label="Share left to chance (0 to 1)" kind="number" value=draft.spread
-                    error=errors.of(&["retry.jitter"])/>
+                {number("timeout", "Timeout (seconds)", draft.timeout, "timeoutSeconds").text()}
+                {number("kill-grace", "Time to end after it (seconds)", draft.kill_grace, "killGraceSeconds").text()}
+                {number("attempts", "Attempts", draft.attempts, "retry.maxAttempts").hint("1 is no retry.").text()}
+                {Field::new("backoff", "Delay", draft.backoff).error(errors.of(&["retry.backoff"]))
+                    .choice(&[("exponential", "Doubling"), ("fixed", "Fixed")])}
+                {number("initial", "First delay (seconds)", draft.initial, "retry.initialSeconds").text()}
+                {number("ceiling", "Longest delay (seconds)", draft.ceiling, "retry.maxSeconds").text()}
+                {number("spread", "Share left to chance (0 to 1)", draft.spread, "retry.jitter").text()}
             </div>
         </details>
     }
+    .into_any()
 }

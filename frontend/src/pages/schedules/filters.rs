@@ -1,4 +1,4 @@
-//! The search line. Typing narrows at once, a moment after the last key.
+//! The search line. Typing narrows at once, a moment after the last key, and leaves no trace in the history.
 
 use std::time::Duration;
 
@@ -7,17 +7,19 @@ use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 use super::Wanted;
 use crate::{
     api::Place,
-    components::{Glyph, Icon},
+    components::{Choice, Glyph, icon, icon_button},
+    state::use_address,
 };
 
 const PAUSE: Duration = Duration::from_millis(250);
 
+const STATES: [Choice; 4] =
+    [("", "Any"), ("active", "Active"), ("paused", "Paused"), ("finished", "Finished")];
+
 /// Text, state, and the tag if one is set.
 #[component]
-pub(super) fn Filters(
-    wanted: Memo<Wanted>,
-    go: impl Fn(Wanted) + Copy + Send + Sync + 'static,
-) -> impl IntoView {
+pub(super) fn Filters() -> impl IntoView {
+    let address = use_address();
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let stop = move || {
         if let Some(Some(timer)) = timer.try_update_value(Option::take) {
@@ -25,25 +27,38 @@ pub(super) fn Filters(
         }
     };
     let change = move |edit: &dyn Fn(&mut Wanted)| {
-        let mut next = Wanted { place: Place::First, ..wanted.get_untracked() };
+        let mut next = Wanted { place: Place::First, ..untrack(|| Wanted::of(address)) };
         edit(&mut next);
-        go(next);
+        address.replace(&next.path());
     };
     let search = move |text: String| {
         stop();
-        let later = move || change(&|wanted| wanted.text = text.clone());
+        let later = move || change(&|wanted| wanted.text.clone_from(&text));
         timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
     };
     on_cleanup(stop);
+    let option = move |(value, words): Choice| {
+        let is_chosen = move || address.query("state") == value;
+        view! { <option value=value selected=move || is_chosen()>{words}</option> }.into_any()
+    };
+    let tag = move || {
+        let tag = address.query("tag");
+        (!tag.is_empty()).then(|| {
+            let name = format!("Remove the tag {tag}");
+            let remove = move || change(&|wanted| wanted.tag.clear());
+            view! { <span class="tag">{tag}{icon_button(Glyph::Close, "Remove", name, remove)}</span> }
+                .into_any()
+        })
+    };
     view! {
         <search class="filter-line">
             <div class="search-field">
-                <Icon glyph=Glyph::Search/>
+                {icon(Glyph::Search)}
                 <input
                     type="search"
                     aria-label="Search schedules"
                     placeholder="Search by name, note or workflow"
-                    prop:value=move || wanted.with(|wanted| wanted.text.clone())
+                    prop:value=move || address.query("q")
                     on:input:target=move |event| search(event.target().value())
                 />
                 <kbd aria-hidden="true">"/"</kbd>
@@ -52,27 +67,10 @@ pub(super) fn Filters(
                 <span>"State"</span>
                 <select on:change:target=move |event| {
                     let state = event.target().value();
-                    change(&|wanted| wanted.state = state.clone());
-                }>
-                    {[("", "Any"), ("active", "Active"), ("paused", "Paused"), ("finished", "Finished")]
-                        .map(|(value, words)| view! {
-                            <option value=value selected=move || wanted.with(|wanted| wanted.state == value)>{words}</option>
-                        })}
-                </select>
+                    change(&|wanted| wanted.state.clone_from(&state));
+                }>{Vec::from(STATES.map(option))}</select>
             </label>
-            {move || {
-                let tag = wanted.with(|wanted| wanted.tag.clone());
-                (!tag.is_empty()).then(|| view! {
-                    <span class="tag">
-                        {tag.clone()}
-                        <button
-                            type="button"
-                            aria-label=format!("Remove the tag {tag}")
-                            on:click=move |_| change(&|wanted| wanted.tag.clear())
-                        ><Icon glyph=Glyph::Close/></button>
-                    </span>
-                })
-            }}
+            {move || tag()}
         </search>
     }
 }

@@ -1,150 +1,112 @@
 //! The schedules list: narrowed by text, tag and state in the address, live, with the actions of daily work.
 //!
+//! - `wanted`: what the address asks for
 //! - `filters`: the search line
 //! - `row`: a schedule in a row, with its actions
 
 mod filters;
 mod row;
+mod wanted;
+
+use std::time::Duration;
 
 use leptos::prelude::*;
-use leptos_router::{
-    NavigateOptions,
-    hooks::{use_navigate, use_query_map},
-};
 
+use self::wanted::Wanted;
+use super::{deeds::use_deeds, overview::new_schedule};
 use crate::{
-    api::{self, Place, ScheduleQuery, use_load, use_schedule_feed},
-    components::{AsyncView, Pager},
-    model::ScheduleState,
+    api::{self, Feed, Listing, use_feed, use_listing},
+    components::{AsyncView, heading, live, pager, rows, silent_heading, table},
+    model::{ScheduleEvent, ScheduleRow},
     route::Route,
-    state::{Rows, use_session, use_title},
+    state::{use_address, use_every, use_session, use_title},
 };
 
-const SIZE: i64 = 50;
-
-/// What the address asks for.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Wanted {
-    text: String,
-    tag: String,
-    state: String,
-    place: Place,
-}
-
-impl Wanted {
-    fn is_narrowed(&self) -> bool {
-        !(self.text.is_empty() && self.tag.is_empty() && self.state.is_empty())
-    }
-
-    fn path(&self) -> String {
-        let (after, before) = match &self.place {
-            Place::First => (String::new(), String::new()),
-            Place::After(cursor) => (cursor.clone(), String::new()),
-            Place::Before(cursor) => (String::new(), cursor.clone()),
-        };
-        let query = [
-            ("q", self.text.clone()),
-            ("tag", self.tag.clone()),
-            ("state", self.state.clone()),
-            ("after", after),
-            ("before", before),
-        ];
-        super::with_query(Route::Schedules, &query)
-    }
-
-    fn query(self) -> ScheduleQuery {
-        let given = |text: String| (!text.is_empty()).then_some(text);
-        ScheduleQuery {
-            text: given(self.text),
-            tag: given(self.tag),
-            state: match self.state.as_str() {
-                "active" => Some(ScheduleState::Active),
-                "paused" => Some(ScheduleState::Paused),
-                "finished" => Some(ScheduleState::Finished),
-                _ => None,
-            },
-            place: self.place,
-        }
-    }
-}
+const SIZE: usize = 50;
+/// How often a list that cannot follow everything looks for what is new.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// The list.
 #[component]
 pub(crate) fn Schedules() -> impl IntoView {
     use_title(|| "Schedules".to_owned());
-    let session = use_session();
-    let address = use_query_map();
-    let wanted = Memo::new(move |_| {
-        address.with(|query| {
-            let text = |name: &str| query.get(name).unwrap_or_default();
-            Wanted {
-                text: text("q"),
-                tag: text("tag"),
-                state: text("state"),
-                place: match (query.get("after"), query.get("before")) {
-                    (Some(cursor), _) => Place::After(cursor),
-                    (None, Some(cursor)) => Place::Before(cursor),
-                    (None, None) => Place::First,
-                },
-            }
-        })
-    });
-    let load = use_load(move || Some(api::schedules(wanted.get().query(), SIZE)));
-    let rows = Rows::new();
-    Effect::new(move |_| {
-        if let Some(page) = load.data.get() {
-            rows.set(page.rows);
-        }
-    });
-    use_schedule_feed(
-        None,
-        move |events| {
-            for (id, row) in events {
-                let is_known = untrack(|| rows.ids()).contains(&id);
-                match row {
-                    Some(row) if is_known => rows.merge(vec![row], SIZE as usize, |_| true),
-                    // Whether a new one belongs on this page, and where, is the server's to say.
-                    Some(_) => load.refresh(),
-                    None => rows.remove(&id),
-                }
-            }
-        },
-        move || load.reload(),
-    );
-    let navigate = StoredValue::new(use_navigate());
-    let go = move |wanted: Wanted| {
-        navigate.with_value(|navigate| navigate(&wanted.path(), NavigateOptions::default()));
+    let (session, address) = (use_session(), use_address());
+    let wanted = move || Wanted::of(address);
+    let schedules = use_listing(SIZE, move || api::schedules(wanted().query(), SIZE));
+    let deeds = use_deeds(vec![schedules.load.loading]);
+    follow(schedules, move || untrack(wanted));
+    let go = move |place| address.go(&Wanted { place, ..untrack(wanted) }.path());
+    let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
+    let headings = || {
+        vec![
+            heading("Name", ""),
+            heading("State", ""),
+            heading("When", "wide"),
+            heading("Next fire", ""),
+            heading("Last fire", "wide"),
+            heading("Last run", "wide"),
+            heading("24 h", "wide"),
+            silent_heading("Actions"),
+        ]
     };
-    let count = move || load.data.with(|page| page.as_ref().and_then(|page| page.total));
+    let body = move || rows(schedules.list, move |schedule| row::row(schedule, session, deeds));
     view! {
         <header class="page-head">
             <h1>"Schedules"</h1>
-            <span class="muted" role="status">{move || count().map(total_words)}</span>
-            <Show when=move || session.edits()>
-                <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a>
-            </Show>
+            <span class="muted" role="status">{move || count()}</span>
+            {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
-        <filters::Filters wanted=wanted go=go/>
+        <filters::Filters/>
         <AsyncView
-            load=load
+            loading=schedules.load.loading
             what="schedules"
-            is_empty=Signal::derive(move || rows.is_empty())
-            empty=move || view! { <Nothing is_narrowed=wanted.with(Wanted::is_narrowed)/> }
-            let:page
+            is_empty=Signal::derive(move || schedules.list.is_empty())
+            empty=move || nothing(wanted().is_narrowed())
         >
-            <row::Table rows=rows load=load/>
-            <Pager
-                what="schedules"
-                previous=Signal::derive(move || page.with(|page| page.previous.clone()))
-                next=Signal::derive(move || page.with(|page| page.next.clone()))
-                go=move |place| go(Wanted { place, ..wanted.get_untracked() })
-            />
+            {table("Schedules", "table", headings(), body())}
+            {pager(schedules, "schedules", go)}
         </AsyncView>
+        {deeds.dialogs()}
     }
 }
 
-#[component]
-fn Nothing(is_narrowed: bool) -> impl IntoView {
+/// Follows what is on the page; where the whole house is on it, everything, so that what is new comes in at once. A larger
+/// house has too much to say: there the list looks for what is new now and then.
+fn follow(
+    schedules: Listing<ScheduleRow>,
+    wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
+) {
+    let loading = schedules.load.loading;
+    let shown = Memo::new(move |_| {
+        let is_all = !wanted().is_narrowed()
+            && schedules.load.with(|page| page.next.is_none() && page.previous.is_none())?;
+        let mut ids = schedules.list.ids();
+        ids.sort_unstable();
+        Some((!is_all).then_some(ids))
+    });
+    let merge = move |events: Vec<ScheduleEvent>| {
+        let wanted = wanted();
+        for event in events {
+            match event.schedule {
+                Some(row) if schedules.list.knows(&row.id) => {
+                    schedules.merge(vec![row], false, |row| wanted.admits(row.state));
+                }
+                // Whether a new one belongs on this page, and where, is the server's to say.
+                Some(_) => loading.refresh(),
+                None => schedules.remove(event.schedule_id),
+            }
+        }
+    };
+    // Other rows are another feed: the effect's owner goes with each, and takes the old one along.
+    Effect::new(move |_| {
+        if let Some(ids) = shown.get() {
+            use_feed(Feed::schedules(ids), merge, move || loading.reload());
+        }
+    });
+    use_every(LOOK, move || loading.refresh());
+}
+
+fn nothing(is_narrowed: bool) -> AnyView {
     if is_narrowed {
         return view! {
             <p class="empty-title">"No schedule fits"</p>

@@ -1,0 +1,44 @@
+import type { Page } from "@playwright/test";
+
+import { Server } from "../support/server.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: connection
+schedules:
+  ticks:
+    when: "* * * * * *"
+    task: { target: { noop: {} } }
+`;
+
+/** The instant of the newest run. */
+const newest = (page: Page) =>
+  page
+    .getByTestId("run-row")
+    .first()
+    .evaluate((row) => row.querySelector("time")?.getAttribute("datetime") ?? "");
+
+test("a console whose server is gone for a while comes back by itself and goes on", async ({
+  page,
+}) => {
+  // The other tests' server stays up.
+  const server = await Server.start();
+  try {
+    deploy(server, "connection", MODULE);
+    await page.goto(`${server.url}/runs`);
+    await signIn(page, server.addPerson("otto", "operator"));
+    const connection = page.getByTestId("connection");
+    await expect(connection).toHaveAttribute("data-state", "live");
+    await expect(page.getByTestId("run-row").first()).toBeVisible();
+
+    await server.halt();
+    await expect(connection).toHaveAttribute("data-state", "waiting");
+    const last = await newest(page);
+    await server.launch();
+    await expect(connection).toHaveAttribute("data-state", "live");
+    await expect.poll(async () => (await newest(page)) > last).toBe(true);
+  } finally {
+    await server.stop();
+  }
+});

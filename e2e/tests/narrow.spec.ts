@@ -1,0 +1,55 @@
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: narrow
+schedules:
+  a-schedule-with-a-long-name-that-must-not-widen-the-page:
+    note: a note that goes on for a while, as notes do when somebody has something to say
+    tags: [billing, reports, nightly]
+    when: ["* * * * * *", "15 9-17 * * MON-FRI"]
+    zone: America/Argentina/Buenos_Aires
+    task: { target: { command: { script: "echo no; exit 3" } } }
+`;
+
+for (const width of [390, 320]) {
+  test.describe(`${width} wide`, () => {
+    test.use({ viewport: { width, height: 800 } });
+
+    test("no page is wider than the screen", async ({ page, server, admin }) => {
+      const fits = async (what: string) => {
+        const surplus = await page.evaluate(() => {
+          const root = document.documentElement;
+          return root.scrollWidth - root.clientWidth;
+        });
+        expect.soft(surplus, `${what} is wider by`).toBeLessThanOrEqual(0);
+      };
+      await page.goto("/");
+      await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+      await fits("sign-in");
+      await signIn(page, admin);
+      deploy(server, "narrow", MODULE);
+
+      await page.goto("/schedules?q=long-name");
+      const link = page.getByRole("link", { name: /long-name/ }).first();
+      await expect(link).toBeVisible();
+      await fits("schedules");
+      await link.click();
+      await expect(page.getByTestId("ledger-row").nth(2)).toBeVisible();
+      await expect(page.getByTestId("run-row").first()).toBeVisible();
+      await fits("schedule");
+      await page.getByTestId("run-row").first().getByRole("link").first().click();
+      await expect(page.getByTestId("log-line").first()).toBeVisible();
+      await fits("run");
+      await page.goto("/runs");
+      await expect(page.getByTestId("run-row").first()).toBeVisible();
+      await fits("runs");
+      await page.goto("/schedules/new");
+      await expect(page.getByTestId("preview").locator("tbody tr").first()).toBeVisible();
+      await fits("form");
+      await page.goto("/");
+      await expect(page.getByTestId("run-row").first()).toBeVisible();
+      await fits("overview");
+    });
+  });
+}

@@ -1,0 +1,68 @@
+//! An operation with its variables, ready to be sent.
+
+use std::marker::PhantomData;
+
+use graphql_client::GraphQLQuery;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use web_sys::AbortSignal;
+
+use super::{Code, Failure, client, operations::Operation};
+
+/// A question to the server whose answer is a `T`.
+pub(crate) struct Ask<T> {
+    pub(super) request: Request,
+    answer: PhantomData<fn() -> T>,
+}
+
+/// The same, whatever its answer is.
+#[derive(Clone)]
+pub(super) struct Request {
+    pub(super) body: Value,
+    /// Where the answer stands in the data.
+    pub(super) at: &'static str,
+}
+
+impl<T> Ask<T> {
+    pub(super) fn new<Q: Operation<Answer = T>>(variables: Q::Variables) -> Self {
+        let body = serde_json::to_value(Q::build_query(variables)).unwrap_or_default();
+        Self { request: Request { body, at: Q::AT }, answer: PhantomData }
+    }
+}
+
+impl<T: DeserializeOwned> Ask<T> {
+    /// Asks, come what may; pages load instead.
+    ///
+    /// # Errors
+    /// As `Request::send`.
+    pub(crate) async fn send(self) -> Result<T, Failure> {
+        self.request.send(None).await.and_then(read)
+    }
+}
+
+impl Request {
+    /// Asks, and answers what stands at its place.
+    ///
+    /// # Errors
+    /// The first error of the answer, or why there was none; that there is nothing is an error too.
+    pub(super) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
+        let mut data = client::post(self.body.to_string(), abort).await?;
+        pluck(&mut data, self.at).ok_or_else(|| {
+            let what = self.at.trim_start_matches('/');
+            Failure::new(Code::NotFound, format!("There is no such {what}."))
+        })
+    }
+}
+
+/// What stands at a place, unless it is null.
+pub(super) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
+    data.pointer_mut(at).map(Value::take).filter(|value| !value.is_null())
+}
+
+/// Reads an answer.
+///
+/// # Errors
+/// What does not fit, and where.
+pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(Failure::unreadable)
+}

@@ -1,0 +1,55 @@
+//! One page of a list.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
+use serde_json::Value;
+
+/// A row that lists merge by.
+pub(crate) trait Row: DeserializeOwned + Send + Sync + 'static {
+    /// The row's id.
+    fn id(&self) -> &str;
+}
+
+/// One page of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Page<T> {
+    pub(crate) rows: Vec<Arc<T>>,
+    /// The cursors of the pages beside it.
+    pub(crate) next: Option<String>,
+    pub(crate) previous: Option<String>,
+    /// Where the server counts.
+    pub(crate) total: Option<i64>,
+}
+
+/// A page as it comes, whatever its rows are.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Connection {
+    nodes: Vec<Value>,
+    page_info: PageInfo,
+    total_count: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    has_previous_page: bool,
+    start_cursor: Option<String>,
+    end_cursor: Option<String>,
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Connection { nodes, page_info, total_count } = Connection::deserialize(deserializer)?;
+        let row = |node| serde_json::from_value(node).map(Arc::new);
+        let rows = nodes.into_iter().map(row).collect::<Result<_, _>>();
+        Ok(Self {
+            rows: rows.map_err(Error::custom)?,
+            next: page_info.end_cursor.filter(|_| page_info.has_next_page),
+            previous: page_info.start_cursor.filter(|_| page_info.has_previous_page),
+            total: total_count,
+        })
+    }
+}

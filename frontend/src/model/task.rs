@@ -1,0 +1,85 @@
+//! What a workflow does: its tasks and their targets.
+
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+use super::Backoff;
+
+/// One step of the workflow.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Task {
+    pub(crate) name: String,
+    pub(crate) target: Target,
+    pub(crate) timeout_seconds: f64,
+    pub(crate) kill_grace_seconds: f64,
+    pub(crate) retry: Retry,
+}
+
+/// When a failed attempt is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Retry {
+    pub(crate) max_attempts: i64,
+    pub(crate) backoff: Backoff,
+    pub(crate) initial_seconds: f64,
+    pub(crate) max_seconds: f64,
+    pub(crate) jitter: f64,
+}
+
+/// How a task acts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Target {
+    Http(Http),
+    Command(Command),
+    Noop(Noop),
+}
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let target = Value::deserialize(deserializer)?;
+        let read = match target["__typename"].as_str() {
+            Some("HttpTarget") => serde_json::from_value(target).map(Self::Http),
+            Some("CommandTarget") => serde_json::from_value(target).map(Self::Command),
+            Some("NoopTarget") => serde_json::from_value(target).map(Self::Noop),
+            _ => return Err(D::Error::custom("a target of a kind that is not known")),
+        };
+        read.map_err(D::Error::custom)
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Http {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<Pair>,
+    pub(crate) body: Option<String>,
+    pub(crate) expected_status: Vec<String>,
+    pub(crate) signed: bool,
+}
+
+/// A program or a script.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Command {
+    pub(crate) program: Option<String>,
+    pub(crate) args: Vec<String>,
+    pub(crate) script: Option<String>,
+    pub(crate) environment: Vec<Pair>,
+    pub(crate) directory: Option<String>,
+    pub(crate) user: Option<String>,
+}
+
+/// Nothing at all.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Noop {
+    pub(crate) note: String,
+}
+
+/// A header, or a variable. The server masks the values of secret ones.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Pair {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}

@@ -1,0 +1,102 @@
+//! What can be done about a schedule, wherever it is shown: run it, pause it, resume it, delete it.
+//!
+//! The dialogs stand once on a page; a button says which schedule it means and which of them opens.
+//!
+//! - `form`: a form in a dialog
+//! - `dialogs`: run once with other values, pause, resume, delete
+
+mod dialogs;
+mod form;
+
+use leptos::prelude::*;
+
+use crate::{
+    api::{self, Actor, Loading, use_actor},
+    model::ScheduleRow,
+    state::{Address, use_address},
+};
+
+/// The schedule that is meant.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Subject {
+    id: String,
+    name: String,
+    zone: String,
+}
+
+impl From<&ScheduleRow> for Subject {
+    fn from(row: &ScheduleRow) -> Self {
+        Self { id: row.id.clone(), name: row.name.clone(), zone: row.timing.zone.clone() }
+    }
+}
+
+/// A dialog of its own for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    RunWith,
+    Pause,
+    Resume,
+    Delete,
+}
+
+/// The deeds of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Deeds {
+    subject: StoredValue<Subject>,
+    run_with: RwSignal<bool>,
+    pause: RwSignal<bool>,
+    resume: RwSignal<bool>,
+    delete: RwSignal<bool>,
+    actor: Actor,
+    address: Address,
+    /// What is asked for anew when something was done.
+    shown: StoredValue<Vec<Loading>>,
+}
+
+pub(super) fn use_deeds(shown: Vec<Loading>) -> Deeds {
+    Deeds {
+        subject: StoredValue::new(Subject::default()),
+        run_with: RwSignal::new(false),
+        pause: RwSignal::new(false),
+        resume: RwSignal::new(false),
+        delete: RwSignal::new(false),
+        actor: use_actor(),
+        address: use_address(),
+        shown: StoredValue::new(shown),
+    }
+}
+
+impl Deeds {
+    /// The way to ask for a deed on a schedule.
+    pub(super) fn ask(self, deed: Deed, row: &ScheduleRow) -> impl Fn() + use<> {
+        let subject = Subject::from(row);
+        move || {
+            self.subject.set_value(subject.clone());
+            self.open(deed).set(true);
+        }
+    }
+
+    /// The way to run a schedule at once, without a question.
+    pub(super) fn run(self, row: &ScheduleRow) -> impl Fn() + use<> {
+        let Subject { id, name, .. } = Subject::from(row);
+        move || {
+            let run = api::trigger_schedule(id.clone(), None, None, api::new_key());
+            self.actor.act(run, format!("{name} runs now."), move |_| self.refresh());
+        }
+    }
+
+    fn open(self, deed: Deed) -> RwSignal<bool> {
+        match deed {
+            Deed::RunWith => self.run_with,
+            Deed::Pause => self.pause,
+            Deed::Resume => self.resume,
+            Deed::Delete => self.delete,
+        }
+    }
+
+    fn refresh(self) {
+        for loading in self.shown.try_get_value().unwrap_or_default() {
+            loading.refresh();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where one is: the browser's address, and the way to another one.
+//!
+//! A link is a plain `<a href>`; a click on one that leads to a page of the console is caught here and changes the address
+//! without loading anything. What narrows a list is in the query: it is read from here too, so a view can be bookmarked and
+//! sent to a colleague.
+
+use leptos::{ev, prelude::*};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, MouseEvent, Url, UrlSearchParams};
+
+use crate::route::Route;
+
+/// The address, to read and to change.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    path: RwSignal<String>,
+    query: RwSignal<String>,
+}
+
+impl Address {
+    /// The page that it names; tracked.
+    pub(crate) fn route(self) -> Option<Route> {
+        self.path.with(|path| Route::parse(path))
+    }
+
+    /// A value of the query, empty where there is none; tracked.
+    pub(crate) fn query(self, name: &str) -> String {
+        let params = UrlSearchParams::new_with_str(&self.query.get()).ok();
+        params.and_then(|params| params.get(name)).unwrap_or_default()
+    }
+
+    /// Goes to another page, or to another view of this one. What one leaves is in the history.
+    pub(crate) fn go(self, to: &str) {
+        self.enter(to, false);
+        window().scroll_to_with_x_and_y(0.0, 0.0);
+    }
+
+    /// Changes the view without a trace in the history: while one types, say.
+    pub(crate) fn replace(self, to: &str) {
+        self.enter(to, true);
+    }
+
+    fn enter(self, to: &str, replaces: bool) {
+        let Ok(history) = window().history() else { return };
+        let entered = if replaces {
+            history.replace_state_with_url(&JsValue::NULL, "", Some(to))
+        } else {
+            history.push_state_with_url(&JsValue::NULL, "", Some(to))
+        };
+        if entered.is_ok() {
+            self.read();
+        }
+    }
+
+    /// Takes over what the browser shows. The query first: a page that is made reads it.
+    fn read(self) {
+        let location = window().location();
+        let (path, query) = (location.pathname(), location.search());
+        let query = query.unwrap_or_default();
+        if self.query.with_untracked(|known| *known != query) {
+            self.query.set(query);
+        }
+        let path = path.unwrap_or_default();
+        if self.path.with_untracked(|known| *known != path) {
+            self.path.set(path);
+        }
+    }
+
+    /// Follows a link within the console; every other click is the browser's.
+    fn follow(self, event: &MouseEvent) {
+        let is_plain = event.button() == 0
+            && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key())
+            && !event.default_prevented();
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let link = target.and_then(|target| target.closest("a[href]").ok().flatten());
+        let href = link.and_then(|link| link.get_attribute("href")).unwrap_or_default();
+        let to = is_plain.then(|| within(&href)).flatten();
+        if let Some(to) = to {
+            event.prevent_default();
+            self.go(&to);
+        }
+    }
+}
+
+/// The path and query of a link that leads to a page of the console.
+fn within(href: &str) -> Option<String> {
+    let to = href.starts_with('/').then(|| Url::new_with_base(href, &window().origin()).ok())??;
+    Route::parse(&to.pathname())?;
+    Some(format!("{}{}", to.pathname(), to.search()))
+}
+
+pub(super) fn provide() {
+    let address =
+        Address { path: RwSignal::new(String::new()), query: RwSignal::new(String::new()) };
+    address.read();
+    window_event_listener(ev::popstate, move |_| address.read());
+    window_event_listener(ev::click, move |event| address.follow(&event));
+    provide_context(address);
+}
+
+pub(crate) fn use_address() -> Address {
+    expect_context()
+}
