@@ -7,13 +7,16 @@
 #![expect(missing_docs, reason = "criterion's macros make the entry points")]
 #![expect(clippy::expect_used, reason = "a benchmark of what does not exist measures nothing")]
 
-use std::{hint::black_box, time::Duration};
+use std::{hint::black_box, sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use croner::parser::CronParser;
 use jiff::{Timestamp, tz::TimeZone};
-use timetable::{Cache, Definition, DstPolicy, Timetable};
+use timetable::{
+    Cache, Calendar, CalendarEntries, CalendarMode, Definition, DstPolicy, TimeWindow, Timetable,
+    Weekday, misfire,
+};
 
 const COMMON: [&str; 6] =
     ["* * * * *", "*/15 * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 1 * *", "*/10 * * * * *"];
@@ -133,6 +136,50 @@ fn whole_years(c: &mut Criterion) {
     group.finish();
 }
 
+/// What an outage of a year costs to account for: goal P18.
+fn outages(c: &mut Criterion) {
+    let mut group = c.benchmark_group("a year of missed fires");
+    let (from, now) = (instant("2026-01-01T00:00:00Z"), instant("2027-01-01T00:00:00Z"));
+    let policy = misfire::Policy {
+        catch_up: misfire::CatchUp::Latest,
+        grace: chrono::TimeDelta::minutes(5),
+        max: 100,
+        spacing: chrono::TimeDelta::zero(),
+        window: chrono::TimeDelta::days(1),
+    };
+    let calendar = |entries: CalendarEntries| {
+        let calendar = Calendar::new("bench", CalendarMode::Exclude, &entries).expect("valid");
+        [Arc::new(calendar)]
+    };
+    let seconds = timetable(&["* * * * * *"], "Europe/Berlin");
+    let weekends = CalendarEntries {
+        weekdays: vec![Weekday::Sat, Weekday::Sun],
+        ..CalendarEntries::default()
+    };
+    let nights = CalendarEntries {
+        windows: vec![TimeWindow {
+            from: "22:00".to_owned(),
+            to: "06:00".to_owned(),
+            weekdays: vec![],
+        }],
+        ..weekends.clone()
+    };
+    for (name, timetable) in [
+        ("every second", seconds.clone()),
+        ("every second, without weekends", {
+            seconds.with_calendars(calendar(weekends)).expect("one calendar")
+        }),
+        ("every second, without weekends and nights", {
+            seconds.with_calendars(calendar(nights)).expect("one calendar")
+        }),
+    ] {
+        group.bench_function(name, |b| {
+            b.iter(|| misfire::plan(black_box(&timetable), from, now, &policy));
+        });
+    }
+    group.finish();
+}
+
 /// The worst texts that are known: rare, far, impossible, long, and many at once.
 fn hostile(c: &mut Criterion) {
     let mut group = c.benchmark_group("hostile");
@@ -188,6 +235,6 @@ criterion_group! {
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600))
         .without_plots();
-    targets = next, night, parse, whole_years, hostile
+    targets = next, night, parse, whole_years, outages, hostile
 }
 criterion_main!(benches);

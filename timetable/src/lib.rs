@@ -41,6 +41,8 @@
 //! 4. A larger change is a correction: nothing is made up, repeated times fire again.
 //! 5. `@every` and `@at` are elapsed and absolute time and know no zone.
 //! 6. An instant that several expressions name is one fire. Fires are strictly increasing.
+//! 7. Calendars are read on the wall clock of the zone at the instant of a fire. What they suppress
+//!    stays a fire: it is there, it is marked, and it does not run.
 //!
 //! # What may be written
 //!
@@ -71,11 +73,13 @@
 //! - `zone`: names, rules, and the spans during which a clock runs straight.
 //! - `lane`: a pattern on a zone's clock; the rule above is decided there.
 //! - `source`, `fires`, `count`: unions of all kinds of expression.
+//! - `calendars`, `pieces`: which fires are suppressed, in whole stretches.
 //! - `describe`, `lint`: the same in words.
 //! - `cache`: compiled patterns, shared.
 
 mod cache;
 mod calendar;
+mod calendars;
 mod count;
 mod definition;
 mod describe;
@@ -88,6 +92,7 @@ mod jitter;
 mod lane;
 mod lint;
 mod pattern;
+mod pieces;
 mod source;
 mod timetable;
 mod wall;
@@ -98,11 +103,13 @@ pub mod overlap;
 pub mod retry;
 
 pub use cache::Cache;
+pub use calendars::{Calendar, CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday};
 pub use definition::{Definition, DstPolicy, Gap, Overlap};
 pub use error::TimingError;
 pub use fire::{Fire, FireKind};
 pub use fires::Fires;
 pub use lint::{Warning, WarningCode};
+pub use pieces::{Piece, Pieces};
 pub use timetable::Timetable;
 pub use wall::wall_clock;
 pub use zone::{ZoneData, ZoneSource, zone_data, zone_names};

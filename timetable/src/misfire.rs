@@ -4,10 +4,16 @@
 //! be accounted for: those within the grace run, late as they are; the missed ones run, collapse
 //! into a later one or are given up, as the policy says. The cost does not grow with the length of
 //! the outage: many instants of one fate are one entry, counted without listing them.
+//!
+//! What a calendar suppresses is never run, never missed and never the latest: it is accounted for
+//! as suppressed, and a range ends where that begins. An outage of many years under a calendar of
+//! many windows is planned a thousand ranges at a time.
+
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::{Fire, Timetable};
+use crate::{Fire, Piece, Timetable};
 
 /// What to do about missed fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +58,8 @@ pub enum Fate {
     OutsideWindow,
     /// It was missed, and more than the limit were.
     OverLimit,
+    /// A calendar suppresses it.
+    Suppressed,
 }
 
 /// One instant, or a range of instants of one fate.
@@ -67,6 +75,8 @@ pub struct Entry {
     pub due_at: DateTime<Utc>,
     /// See [`Fate`].
     pub fate: Fate,
+    /// The name of the calendar that suppresses it.
+    pub calendar: Option<Arc<str>>,
 }
 
 /// The fates from the cursor on, and where the cursor stands afterwards.
@@ -81,8 +91,15 @@ pub struct Plan {
 /// Up to so many instants of one fate get an entry each.
 const APART: usize = 50;
 
-/// A plan holds no more runs than this to be started now; the rest are planned next.
+/// A plan holds no more runs than this to be started now; the rest are planned next. (Those that
+/// wait for their turn are cheap: nothing is handed over for them yet.)
 const RUNS: usize = 500;
+
+/// A plan ends after so many ranges, or so many boundaries of calendars; the rest is planned next.
+const RANGES: usize = 1_000;
+const STEPS: usize = 5_000;
+
+const MS: TimeDelta = TimeDelta::milliseconds(1);
 
 /// Plans for the instants from `cursor` (inclusive) that are due at `now`.
 pub fn plan(
@@ -91,37 +108,37 @@ pub fn plan(
     now: DateTime<Utc>,
     policy: &Policy,
 ) -> Plan {
-    let before_cursor = cursor - TimeDelta::milliseconds(1);
-    let missed_until = now - policy.grace - TimeDelta::milliseconds(1);
-    let mut entries = Vec::new();
-    let mut accounted = before_cursor;
+    let missed_until = now - policy.grace - MS;
+    let mut account = Account::new(timetable, cursor - MS, now, true);
     if cursor <= missed_until {
-        entries = missed(timetable, before_cursor, missed_until, now, policy);
-        accounted = missed_until;
-        let mut runs = entries.iter().enumerate().filter(|(_, entry)| {
-            // Those that wait for their turn are cheap: nothing is handed over for them yet.
-            entry.fate == Fate::CatchUp && entry.due_at <= now
-        });
-        if let Some((cut, _)) = runs.nth(RUNS) {
-            let next = Some(entries[cut].fire);
-            entries.truncate(cut);
-            return Plan { entries, next };
+        account.missed(missed_until, policy);
+        if account.is_full() {
+            let next = timetable.next(account.accounted);
+            return Plan { entries: account.entries, next };
         }
+        account.accounted = missed_until;
     }
 
-    let mut next = None;
-    let mut late = 0;
-    for fire in timetable.fires(accounted, DateTime::<Utc>::MAX_UTC) {
+    let mut next = timetable.next(account.accounted);
+    let mut is_any_on_time = false;
+    while let Some(fire) = next {
         let due_at = timetable.due_at(fire.at);
-        if due_at > now || late == RUNS {
-            next = Some(fire);
+        if due_at > now || account.is_full() {
             break;
         }
-        late += 1;
-        entries.push(Entry { last: fire.at, count: 1, due_at, fate: Fate::Run, fire });
+        if timetable.suppressed_by(fire.at).is_some() {
+            // With all that this calendar suppresses up to now: none of them waits for anything.
+            let (_, end) = timetable.stretch(fire.at);
+            account.alike(now.min(end - MS), Fate::Suppressed);
+        } else {
+            account.run(Entry::new(timetable, fire, Fate::Run));
+            is_any_on_time = true;
+        }
+        next = timetable.next(account.accounted);
     }
 
-    if policy.catch_up == CatchUp::Latest && late > 0 {
+    let Account { mut entries, .. } = account;
+    if policy.catch_up == CatchUp::Latest && is_any_on_time {
         // A fire that is on time runs for those that were missed before it.
         for entry in &mut entries {
             if entry.fate == Fate::CatchUp {
@@ -140,70 +157,181 @@ pub fn missed(
     now: DateTime<Utc>,
     policy: &Policy,
 ) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    let window_start = (now - policy.window).clamp(after, until);
-    alike(timetable, after, window_start, Fate::OutsideWindow, &mut entries);
-    match policy.catch_up {
-        CatchUp::Skip => alike(timetable, window_start, until, Fate::Missed, &mut entries),
-        CatchUp::Latest => {
-            if let Some(latest) = timetable.last(until, window_start) {
-                let before = latest.at - TimeDelta::milliseconds(1);
-                alike(timetable, window_start, before, Fate::Collapsed, &mut entries);
-                entries.push(late_run(latest, now));
+    let mut account = Account::new(timetable, after, now, false);
+    if after < until {
+        account.missed(until, policy);
+    }
+    account.entries
+}
+
+/// The next `count` instants from `cursor` (inclusive) that may run, with what calendars suppress
+/// before them; fewer, if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
+pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> Vec<Entry> {
+    let mut account = Account::new(timetable, cursor - MS, cursor, false);
+    for _ in 0..count {
+        let Some(fire) = timetable.next_allowed(account.accounted) else { break };
+        account.in_pieces(fire.at - MS, Fate::Suppressed);
+        account.run(Entry::new(timetable, fire, Fate::Run));
+    }
+    account.entries
+}
+
+impl Entry {
+    /// An instant on its own.
+    fn new(timetable: &Timetable, fire: Fire, fate: Fate) -> Entry {
+        let due_at = timetable.due_at(fire.at);
+        Entry { last: fire.at, count: 1, due_at, fate, calendar: None, fire }
+    }
+
+    /// A missed one that runs at `due_at`.
+    fn late_run(timetable: &Timetable, fire: Fire, due_at: DateTime<Utc>) -> Entry {
+        Entry { due_at, ..Entry::new(timetable, fire, Fate::CatchUp) }
+    }
+}
+
+/// The entries that are made, from one instant on and without a gap.
+struct Account<'a> {
+    timetable: &'a Timetable,
+    /// Up to here every instant has its entry.
+    accounted: DateTime<Utc>,
+    now: DateTime<Utc>,
+    entries: Vec<Entry>,
+    /// Whether it ends when it is [full](Account::is_full).
+    is_limited: bool,
+    /// Runs to be started now.
+    runs: usize,
+    ranges: usize,
+    /// From one boundary of calendars to the next.
+    steps: usize,
+}
+
+impl<'a> Account<'a> {
+    fn new(
+        timetable: &'a Timetable,
+        accounted: DateTime<Utc>,
+        now: DateTime<Utc>,
+        is_limited: bool,
+    ) -> Self {
+        let entries = Vec::new();
+        Account { timetable, accounted, now, entries, is_limited, runs: 0, ranges: 0, steps: 0 }
+    }
+
+    /// Whether the rest is to be planned next.
+    fn is_full(&self) -> bool {
+        let is_full = self.runs >= RUNS || self.ranges >= RANGES || self.steps >= STEPS;
+        self.is_limited && is_full
+    }
+
+    /// An instant that runs.
+    fn run(&mut self, entry: Entry) {
+        self.accounted = entry.fire.at;
+        self.runs += usize::from(entry.due_at <= self.now);
+        self.entries.push(entry);
+    }
+
+    /// All instants up to `until`, which were missed.
+    fn missed(&mut self, until: DateTime<Utc>, policy: &Policy) {
+        let now = self.now;
+        let window_start = (now - policy.window).clamp(self.accounted, until);
+        self.alike(window_start, Fate::OutsideWindow);
+        match policy.catch_up {
+            CatchUp::Skip => self.alike(until, Fate::Missed),
+            CatchUp::Latest => {
+                let latest = self.allowed(window_start, until, 1).pop();
+                if let Some(latest) = latest {
+                    self.alike(latest.at - MS, Fate::Collapsed);
+                    if self.is_full() {
+                        return;
+                    }
+                    self.run(Entry::late_run(self.timetable, latest, now));
+                }
+                // Nothing is left behind it but what is suppressed.
+                self.alike(until, Fate::Collapsed);
             }
-        }
-        CatchUp::All => {
-            let mut runs = Vec::new();
-            let mut end = until;
-            while runs.len() < policy.max as usize {
-                let Some(fire) = timetable.last(end, window_start) else { break };
-                end = fire.at - TimeDelta::milliseconds(1);
-                runs.push(fire);
-            }
-            alike(timetable, window_start, end, Fate::OverLimit, &mut entries);
-            let mut due_at = now;
-            for fire in runs.into_iter().rev() {
-                entries.push(late_run(fire, due_at));
-                due_at += policy.spacing;
+            CatchUp::All => {
+                let runs = self.allowed(window_start, until, policy.max as usize);
+                let first = runs.first().map_or(until, |fire| fire.at - MS);
+                self.alike(first, Fate::OverLimit);
+                let mut due_at = now;
+                for fire in runs {
+                    if self.timetable.has_calendars() {
+                        self.in_pieces(fire.at - MS, Fate::OverLimit);
+                    }
+                    if self.is_full() {
+                        return;
+                    }
+                    self.run(Entry::late_run(self.timetable, fire, due_at));
+                    due_at += policy.spacing;
+                }
+                self.alike(until, Fate::OverLimit);
             }
         }
     }
-    entries
-}
 
-fn late_run(fire: Fire, due_at: DateTime<Utc>) -> Entry {
-    Entry { last: fire.at, count: 1, due_at, fate: Fate::CatchUp, fire }
-}
-
-/// Accounts for the instants in `(after, until]` with one fate: each with its own entry while they
-/// are few, all in one when they are many.
-fn alike(
-    timetable: &Timetable,
-    after: DateTime<Utc>,
-    until: DateTime<Utc>,
-    fate: Fate,
-    entries: &mut Vec<Entry>,
-) {
-    if after >= until {
-        return;
+    /// The last `most` fires in `(after, until]` that may run, in order.
+    fn allowed(&self, after: DateTime<Utc>, until: DateTime<Utc>, most: usize) -> Vec<Fire> {
+        let open = |piece: &Piece| piece.suppressed_by.is_none();
+        // The window is days, so its pieces are few.
+        let pieces: Vec<(DateTime<Utc>, DateTime<Utc>)> = if self.timetable.has_calendars() {
+            let open = self.timetable.pieces(after, until).filter(open);
+            open.map(|piece| (piece.first.at - MS, piece.last)).collect()
+        } else {
+            vec![(after, until)]
+        };
+        let mut fires = Vec::new();
+        for (before, mut end) in pieces.into_iter().rev() {
+            while fires.len() < most
+                && let Some(fire) = self.timetable.last(end, before)
+            {
+                end = fire.at - MS;
+                fires.push(fire);
+            }
+        }
+        fires.reverse();
+        fires
     }
-    let few: Vec<Fire> = timetable.fires(after, until).take(APART + 1).collect();
-    if few.len() <= APART {
-        entries.extend(few.into_iter().map(|fire| Entry {
-            last: fire.at,
-            count: 1,
-            due_at: timetable.due_at(fire.at),
-            fate,
-            fire,
-        }));
-    } else if let (Some(first), Some(last)) = (few.into_iter().next(), timetable.last(until, after))
-    {
-        entries.push(Entry {
-            last: last.at,
-            count: timetable.count(after, until),
-            due_at: timetable.due_at(first.at),
-            fate,
-            fire: first,
-        });
+
+    /// Accounts for the instants up to `until` with one fate, but for those that are suppressed:
+    /// each with its own entry while they are few, in ranges when they are many.
+    fn alike(&mut self, until: DateTime<Utc>, fate: Fate) {
+        if self.accounted >= until || self.is_full() {
+            return;
+        }
+        let few: Vec<Fire> = self.timetable.fires(self.accounted, until).take(APART + 1).collect();
+        if few.len() > APART {
+            return self.in_pieces(until, fate);
+        }
+        for fire in few {
+            let mut entry = Entry::new(self.timetable, fire, fate);
+            if let Some(calendar) = self.timetable.suppressed_by(fire.at) {
+                entry.fate = Fate::Suppressed;
+                entry.calendar = Some(calendar.clone());
+            }
+            self.entries.push(entry);
+        }
+        self.accounted = until;
+    }
+
+    /// The same, in ranges however few they are.
+    fn in_pieces(&mut self, until: DateTime<Utc>, fate: Fate) {
+        let before = self.steps;
+        for piece in self.timetable.pieces(self.accounted, until) {
+            if self.is_full() {
+                return;
+            }
+            self.steps = before + piece.steps;
+            self.ranges += 1;
+            self.accounted = piece.last;
+            let fate = if piece.suppressed_by.is_some() { Fate::Suppressed } else { fate };
+            self.entries.push(Entry {
+                last: piece.last,
+                count: piece.count,
+                due_at: self.timetable.due_at(piece.first.at),
+                fate,
+                calendar: piece.suppressed_by,
+                fire: piece.first,
+            });
+        }
+        self.accounted = until;
     }
 }

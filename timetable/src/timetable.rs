@@ -3,6 +3,7 @@ use std::{sync::Arc, time::Duration};
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 
 use crate::{
+    calendars::{CALENDARS, Calendar},
     count,
     definition::{Definition, DstPolicy},
     describe,
@@ -11,8 +12,9 @@ use crate::{
     fire::Fire,
     fires::Fires,
     jitter, lint,
-    lint::Warning,
+    lint::{Warning, WarningCode},
     pattern::Pattern,
+    pieces::Pieces,
     source::{Every, Moment, Source},
     zone::Zone,
 };
@@ -32,8 +34,18 @@ const LAST: i64 = LAST_SECOND * 1_000 + 999;
 /// Immutable, and cheap to clone and to share between threads. Every answer depends on nothing
 /// but the definition, the arguments and the zone data in use, and takes microseconds whatever the
 /// definition says: no search visits the days between two fires.
+///
+/// With calendars ([`Timetable::with_calendars`]) it has the same fires as without: they say which
+/// of them are suppressed.
 #[derive(Clone, Debug)]
-pub struct Timetable(Arc<Parts>);
+pub struct Timetable(Arc<Parts>, Option<Arc<[Arc<Calendar>]>>);
+
+/// So many stretches of suppressed fires are passed over in search of one that is allowed: weeks,
+/// for a calendar of weekdays.
+const PASSED_OVER: usize = 2_000;
+
+/// So many stretches are counted.
+const COUNTED: usize = 20_000;
 
 /// What a timetable is made of.
 #[derive(Debug)]
@@ -92,7 +104,7 @@ impl Timetable {
         let zone = Zone::named(&definition.zone)
             .map_err(|fault| TimingError::new("zone", &definition.zone, fault))?;
         check_bounds(definition)?;
-        Ok(Timetable(Arc::new(Parts {
+        let parts = Arc::new(Parts {
             expressions,
             sources,
             zone,
@@ -101,7 +113,29 @@ impl Timetable {
             end: definition.end,
             jitter: definition.jitter,
             seed: definition.seed,
-        })))
+        });
+        Ok(Timetable(parts, None))
+    }
+
+    /// The same timetable with these calendars and no others. Where several suppress a fire, the
+    /// first of them counts.
+    ///
+    /// # Errors
+    ///
+    /// More than eight calendars.
+    pub fn with_calendars(
+        &self,
+        calendars: impl IntoIterator<Item = Arc<Calendar>>,
+    ) -> Result<Timetable, TimingError> {
+        let calendars: Arc<[Arc<Calendar>]> = calendars.into_iter().collect();
+        if calendars.len() > CALENDARS {
+            let fault = Fault::new(
+                format!("{} calendars", calendars.len()),
+                format!("give at most {CALENDARS} calendars, or join some of them"),
+            );
+            return Err(TimingError::new("calendars", "", fault));
+        }
+        Ok(Timetable(Arc::clone(&self.0), (!calendars.is_empty()).then_some(calendars)))
     }
 
     /// The fires strictly after `after`, up to and including `until`, in strictly increasing
@@ -138,6 +172,53 @@ impl Timetable {
         count::count(&self.0, after, until)
     }
 
+    /// The name of the calendar that suppresses a fire at this instant, if one does.
+    pub fn suppressed_by(&self, at: DateTime<Utc>) -> Option<&Arc<str>> {
+        self.name(self.stretch(at).0)
+    }
+
+    /// The first fire strictly after `after` that no calendar suppresses.
+    ///
+    /// The search passes over two thousand stretches of suppressed fires (years, in anything that
+    /// is meant) and then gives up: then, too, there is none.
+    pub fn next_allowed(&self, after: DateTime<Utc>) -> Option<Fire> {
+        let mut after = after;
+        for _ in 0..PASSED_OVER {
+            let fire = self.next(after)?;
+            match self.blocked_until(fire.at) {
+                None => return Some(fire),
+                Some(until) if until == DateTime::<Utc>::MAX_UTC => return None,
+                Some(until) => after = until - TimeDelta::milliseconds(1),
+            }
+        }
+        None
+    }
+
+    /// The fires strictly after `after`, up to and including `until`, as stretches that one
+    /// calendar suppresses, or none: in order, each counted without visiting its fires. One
+    /// stretch, without calendars.
+    pub fn pieces(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Pieces<'_> {
+        Pieces::new(self, after, until)
+    }
+
+    /// How many fires strictly after `after`, up to and including `until`, no calendar suppresses;
+    /// none where calendars cut the window into too many stretches to be counted.
+    pub fn count_allowed(&self, after: DateTime<Utc>, until: DateTime<Utc>) -> Option<u64> {
+        let mut total = 0;
+        for piece in self.pieces(after, until) {
+            if piece.steps > COUNTED {
+                return None;
+            }
+            total += if piece.suppressed_by.is_none() { piece.count } else { 0 };
+        }
+        Some(total)
+    }
+
+    /// Whether it has calendars.
+    pub fn has_calendars(&self) -> bool {
+        self.1.is_some()
+    }
+
     /// When the work of a fire is due: its scheduled instant plus the jitter of this schedule and
     /// this instant, which never changes. It is due before the next fire is, whatever the jitter:
     /// one that waits long must not hold back those behind it.
@@ -155,13 +236,66 @@ impl Timetable {
     /// The timetable in words: one sentence for when, and one each for zone, clock changes,
     /// jitter, start and end where they matter.
     pub fn describe(&self) -> String {
-        describe::describe(&self.0)
+        let mut words = describe::describe(&self.0);
+        for calendar in self.1.iter().flat_map(|calendars| calendars.iter()) {
+            words.push_str(&describe::calendar(calendar));
+        }
+        words
     }
 
     /// What is likely not meant, judged at `from`: the most important first.
     pub fn lint(&self, from: DateTime<Utc>) -> Vec<Warning> {
-        lint::lint(self, &self.0, from)
+        let mut warnings = lint::lint(self, &self.0, from);
+        if self.has_calendars() && self.next(from).is_some() && self.next_allowed(from).is_none() {
+            let warning = Warning {
+                code: WarningCode::NeverAllowed,
+                message: "its calendars let none of its fires through".to_owned(),
+                field: "calendars".to_owned(),
+                suggestion: None,
+            };
+            warnings.insert(0, warning);
+        }
+        warnings
     }
+
+    /// Which calendar suppresses fires at an instant, and a later instant up to which that stays
+    /// so.
+    pub(crate) fn stretch(&self, at: DateTime<Utc>) -> (Option<usize>, DateTime<Utc>) {
+        let Some(calendars) = &self.1 else {
+            return (None, DateTime::<Utc>::MAX_UTC);
+        };
+        let span = self.0.zone.span_at(at.timestamp());
+        let mut end = span.end;
+        for (index, calendar) in calendars.iter().enumerate() {
+            let (suppresses, until) = calendar.suppresses(at.timestamp() + span.offset);
+            end = end.min(until - span.offset);
+            if suppresses {
+                return (Some(index), instant(end));
+            }
+        }
+        (None, instant(end))
+    }
+
+    /// If any calendar suppresses fires at an instant: a later instant up to which one of them
+    /// does.
+    fn blocked_until(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let calendars = self.1.as_ref()?;
+        let span = self.0.zone.span_at(at.timestamp());
+        let civil = at.timestamp() + span.offset;
+        let ends = calendars.iter().map(|calendar| calendar.suppresses(civil));
+        let last = ends.filter(|(suppresses, _)| *suppresses).map(|(_, until)| until).max()?;
+        Some(instant(span.end.min(last - span.offset)))
+    }
+
+    pub(crate) fn name(&self, calendar: Option<usize>) -> Option<&Arc<str>> {
+        Some(self.1.as_ref()?.get(calendar?)?.name())
+    }
+}
+
+/// An instant in unix seconds; those that nothing reaches are the last one.
+fn instant(second: i64) -> DateTime<Utc> {
+    let known = (second <= LAST_SECOND).then(|| DateTime::from_timestamp(second, 0)).flatten();
+    known.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 impl Parts {

@@ -17,6 +17,7 @@ pub(crate) use words::{duration, instant, list};
 
 use crate::{
     calendar::DAY,
+    calendars::{Calendar, CalendarMode},
     definition::{DstPolicy, Gap, Overlap},
     expression::{Cron, Expression, Unit},
     pattern::Clock,
@@ -43,6 +44,15 @@ pub(crate) fn describe(parts: &Parts) -> String {
     }
     sentences.extend(bounds(parts));
     sentences.join(". ") + "."
+}
+
+/// What a calendar does, as a sentence to be added.
+pub(crate) fn calendar(calendar: &Calendar) -> String {
+    let name = calendar.name();
+    match calendar.mode() {
+        CalendarMode::Exclude => format!(" Not in the calendar `{name}`."),
+        CalendarMode::Only => format!(" Only in the calendar `{name}`."),
+    }
 }
 
 /// One expression, as a phrase that may begin a sentence.

@@ -45,6 +45,8 @@ pub struct Warning {
 pub enum WarningCode {
     /// It never fires again: every instant is past.
     NeverFires,
+    /// Its calendars suppress every fire that it has left.
+    NeverAllowed,
     /// No fire lies between start and end.
     OutsideBounds,
     /// Years pass between two fires.

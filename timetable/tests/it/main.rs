@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a helper of a test fails the test by panicking")]
 
+mod calendars;
 mod errors;
 mod expressions;
 mod laws;

@@ -1,0 +1,307 @@
+use std::sync::Arc;
+
+use super::{
+    entries::{CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday},
+    text,
+};
+use crate::{
+    calendar::{DAY, date, day_number, leap, month_length, weekday},
+    error::{Fault, TimingError},
+};
+
+/// How many dates, days of the year, ranges and windows a calendar may name.
+const ENTRIES: usize = 2_000;
+
+/// How many of them may be windows: they come back every week, so they cost the most.
+const WINDOWS: usize = 100;
+
+const WEEK: i64 = 7 * DAY;
+
+/// Later than anything that is ever asked about.
+pub(crate) const NEVER: i64 = i64::MAX / 4;
+
+/// A named set of local time, checked and compiled: whether an instant of the wall clock lies in
+/// it is one look-up, and so is until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calendar {
+    name: Arc<str>,
+    mode: CalendarMode,
+    /// Dates and ranges, as civil seconds from one to before another: ascending and apart.
+    once: Box<[(i64, i64)]>,
+    /// Weekdays and windows, as seconds of a week that begins on Sunday: ascending and apart.
+    weekly: Box<[(i64, i64)]>,
+    /// Days of the year: bit 25 of 12 is 25 December.
+    yearly: [u32; 13],
+}
+
+impl Calendar {
+    /// Checks and compiles what a calendar names.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that is wrong, or too many of them; an `only` calendar that names nothing
+    /// and so would never allow anything.
+    pub fn new(
+        name: &str,
+        mode: CalendarMode,
+        entries: &CalendarEntries,
+    ) -> Result<Calendar, TimingError> {
+        let CalendarEntries { dates, yearly, weekdays, ranges, windows } = entries;
+        within("windows", windows.len(), WINDOWS)?;
+        let all = dates.len() + yearly.len() + weekdays.len() + ranges.len() + windows.len();
+        within("dates", all, ENTRIES)?;
+        if all == 0 && mode == CalendarMode::Only {
+            let help = "name what it is to allow: dates, weekdays, ranges or windows";
+            return Err(TimingError::new(
+                "dates",
+                "",
+                Fault::new("it never allows anything", help),
+            ));
+        }
+
+        let mut once = Vec::with_capacity(dates.len() + ranges.len());
+        for (index, text) in dates.iter().enumerate() {
+            let field = || format!("dates[{index}]");
+            let day = text::date(text).map_err(|fault| TimingError::new(field(), text, fault))?;
+            once.push((day * DAY, (day + 1) * DAY));
+        }
+        for (index, range) in ranges.iter().enumerate() {
+            once.push(between(&format!("ranges[{index}]"), range)?);
+        }
+        let mut months = [0; 13];
+        for (index, text) in yearly.iter().enumerate() {
+            let refuse = |fault| TimingError::new(format!("yearly[{index}]"), text, fault);
+            let (month, day) = text::day_of_year(text).map_err(refuse)?;
+            months[month] |= 1 << day;
+        }
+        let mut weekly: Vec<(i64, i64)> = Vec::new();
+        for weekday in weekdays {
+            let midnight = *weekday as i64 * DAY;
+            weekly.push((midnight, midnight + DAY));
+        }
+        for (index, window) in windows.iter().enumerate() {
+            weekly.extend(window_of_week(&format!("windows[{index}]"), window)?);
+        }
+        Ok(Calendar {
+            name: name.into(),
+            mode,
+            once: apart(once),
+            weekly: apart(weekly),
+            yearly: months,
+        })
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What it does to fires.
+    pub fn mode(&self) -> CalendarMode {
+        self.mode
+    }
+
+    /// Whether it suppresses a civil second, and a later one up to which that stays so. (It may
+    /// stay so for longer: the answer ends where one of its entries does.)
+    pub(crate) fn suppresses(&self, civil: i64) -> (bool, i64) {
+        let parts = [self.once_at(civil), self.week_at(civil), self.year_at(civil)];
+        let inside = parts.iter().any(|(inside, _)| *inside);
+        let ends = parts.iter().filter(|part| part.0 == inside).map(|(_, until)| *until);
+        // Inside, as long as any of them says so; outside, until the first of them begins.
+        let until = if inside { ends.max() } else { ends.min() };
+        let until = until.unwrap_or(NEVER);
+        match self.mode {
+            CalendarMode::Exclude => (inside, until),
+            CalendarMode::Only => (!inside, until),
+        }
+    }
+
+    fn once_at(&self, civil: i64) -> (bool, i64) {
+        match self.once.get(self.once.partition_point(|(_, end)| *end <= civil)) {
+            Some((start, end)) if *start <= civil => (true, *end),
+            Some((start, _)) => (false, *start),
+            None => (false, NEVER),
+        }
+    }
+
+    fn week_at(&self, civil: i64) -> (bool, i64) {
+        let Some((first, _)) = self.weekly.first() else {
+            return (false, NEVER);
+        };
+        let sunday = (civil.div_euclid(DAY) - weekday(civil.div_euclid(DAY)) as i64) * DAY;
+        let second = civil - sunday;
+        match self.weekly.get(self.weekly.partition_point(|(_, end)| *end <= second)) {
+            Some((0, WEEK)) => (true, NEVER),
+            Some((start, end)) if *start <= second => (true, sunday + end),
+            Some((start, _)) => (false, sunday + start),
+            None => (false, sunday + WEEK + first),
+        }
+    }
+
+    fn year_at(&self, civil: i64) -> (bool, i64) {
+        let day = civil.div_euclid(DAY);
+        let (year, month, dom) = date(day);
+        if self.yearly[month] >> dom & 1 == 1 {
+            return (true, (day + 1) * DAY);
+        }
+        if self.yearly == [0; 13] {
+            return (false, NEVER);
+        }
+        // 29 February may be eight years away, where a century has no leap year.
+        let (mut year, mut month, mut from) = (year, month, dom as u32 + 1);
+        for _ in 0..9 * 12 {
+            let days = self.yearly[month] & u32::MAX.checked_shl(from).unwrap_or(0);
+            let first = days.trailing_zeros() as usize;
+            if first <= month_length(leap(year), month) {
+                return (false, day_number(year, month, first) * DAY);
+            }
+            (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+            from = 1;
+        }
+        (false, NEVER)
+    }
+}
+
+fn within(field: &str, count: usize, most: usize) -> Result<(), TimingError> {
+    if count <= most {
+        return Ok(());
+    }
+    let fault = Fault::new(
+        format!("it has {count} entries"),
+        format!("the limit is {most}: name ranges instead of single days, or divide the calendar"),
+    );
+    Err(TimingError::new(field, "", fault))
+}
+
+/// The civil seconds of a range.
+fn between(field: &str, range: &DateRange) -> Result<(i64, i64), TimingError> {
+    let edge = |end: &str, text: &str| {
+        text::edge(text).map_err(|fault| TimingError::new(format!("{field}.{end}"), text, fault))
+    };
+    let (start, end) = (edge("from", &range.from)?.start(), edge("to", &range.to)?.end());
+    if start < end {
+        return Ok((start, end));
+    }
+    let fault = Fault::new("it ends before it begins", format!("it begins at {}", range.from));
+    Err(TimingError::new(format!("{field}.to"), &range.to, fault))
+}
+
+/// The seconds of the week of a window, on each of its days.
+fn window_of_week(field: &str, window: &TimeWindow) -> Result<Vec<(i64, i64)>, TimingError> {
+    let time = |end: &str, text: &str| {
+        text::time(text).map_err(|fault| TimingError::new(format!("{field}.{end}"), text, fault))
+    };
+    let (from, to) = (time("from", &window.from)?, time("to", &window.to)?);
+    if from == to || from == DAY {
+        let fault = Fault::new("it ends where it begins", "for whole days, name weekdays");
+        return Err(TimingError::new(format!("{field}.to"), &window.to, fault));
+    }
+    // One that ends before it begins goes on into the next day.
+    let length = if from < to { to - from } else { DAY - from + to };
+    let days = if window.weekdays.is_empty() { &Weekday::ALL[..] } else { &window.weekdays[..] };
+    let mut seconds = Vec::with_capacity(days.len());
+    for day in days {
+        let start = *day as i64 * DAY + from;
+        seconds.push((start, (start + length).min(WEEK)));
+        if start + length > WEEK {
+            seconds.push((0, start + length - WEEK));
+        }
+    }
+    Ok(seconds)
+}
+
+/// The same intervals in order, those that touch joined.
+fn apart(mut intervals: Vec<(i64, i64)>) -> Box<[(i64, i64)]> {
+    intervals.sort_unstable();
+    let mut apart: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
+    for (start, end) in intervals {
+        match apart.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            Some(_) | None => apart.push((start, end)),
+        }
+    }
+    apart.into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries() -> CalendarEntries {
+        CalendarEntries {
+            dates: vec!["2026-12-24".to_owned()],
+            yearly: vec!["12-25".to_owned(), "02-29".to_owned()],
+            weekdays: vec![Weekday::Sat, Weekday::Sun],
+            ranges: vec![DateRange {
+                from: "2026-07-01T12:00".to_owned(),
+                to: "2026-07-31".to_owned(),
+            }],
+            windows: vec![TimeWindow {
+                from: "22:00".to_owned(),
+                to: "06:00".to_owned(),
+                weekdays: vec![Weekday::Fri, Weekday::Sat],
+            }],
+        }
+    }
+
+    /// Walks the seconds at which something may change, and asks in the plainest way.
+    #[test]
+    fn what_it_suppresses_stays_so_until_it_says() {
+        let calendar = Calendar::new("x", CalendarMode::Exclude, &entries()).expect("valid");
+        let inverse = Calendar::new("x", CalendarMode::Only, &entries()).expect("valid");
+        let inside = |civil: i64| {
+            let (day, second) = (civil.div_euclid(DAY), civil.rem_euclid(DAY));
+            let (_, month, dom) = date(day);
+            let weekday = weekday(day);
+            [0, 6].contains(&weekday)
+                || (weekday == 5 && second >= 22 * 3_600)
+                || (weekday == 0 && second < 6 * 3_600)
+                || [(12, 25), (2, 29)].contains(&(month, dom))
+                || day == day_number(2026, 12, 24)
+                || (day_number(2026, 7, 1) * DAY + DAY / 2..day_number(2026, 8, 1) * DAY)
+                    .contains(&civil)
+        };
+        let end = day_number(2029, 1, 1) * DAY;
+        let mut civil = day_number(2026, 1, 1) * DAY;
+        let mut pieces = 0;
+        while civil < end {
+            let (suppressed, until) = calendar.suppresses(civil);
+            assert!(until > civil);
+            assert_eq!(inverse.suppresses(civil), (!suppressed, until));
+            for at in (civil..until.min(end)).step_by(1_800).chain([until.min(end) - 1]) {
+                assert_eq!(inside(at), suppressed, "{at}");
+            }
+            civil = until;
+            pieces += 1;
+        }
+        assert!(pieces < 3 * 52 * 5, "{pieces} pieces in three years");
+    }
+
+    #[test]
+    fn a_calendar_that_names_nothing_never_changes() {
+        let nothing = CalendarEntries::default();
+        let calendar = Calendar::new("x", CalendarMode::Exclude, &nothing).expect("harmless");
+        assert_eq!(calendar.suppresses(0), (false, NEVER));
+        let error = Calendar::new("x", CalendarMode::Only, &nothing).expect_err("allows nothing");
+        assert_eq!(error.field, "dates");
+    }
+
+    #[test]
+    fn a_bad_entry_is_named_with_its_place() {
+        let bad = |change: fn(&mut CalendarEntries)| {
+            let mut entries = entries();
+            change(&mut entries);
+            Calendar::new("x", CalendarMode::Exclude, &entries).expect_err("bad").field
+        };
+        assert_eq!(bad(|entries| entries.dates.push("2026-02-30".to_owned())), "dates[1]");
+        assert_eq!(bad(|entries| entries.yearly[0] = "25.12.".to_owned()), "yearly[0]");
+        assert_eq!(bad(|entries| entries.ranges[0].to = "2026-06-30".to_owned()), "ranges[0].to");
+        assert_eq!(bad(|entries| entries.windows[0].from = "6:00".to_owned()), "windows[0].from");
+        assert_eq!(bad(|entries| entries.windows[0].from = "06:00".to_owned()), "windows[0].to");
+        assert_eq!(bad(|entries| entries.dates = vec!["2026-01-01".to_owned(); 2_001]), "dates");
+        assert_eq!(
+            bad(|entries| entries.windows = vec![entries.windows[0].clone(); 101]),
+            "windows"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+use serde::{Deserialize, Serialize};
+
+/// What a calendar does to fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CalendarMode {
+    /// Those inside are suppressed: holidays, a blackout.
+    Exclude,
+    /// Those outside are: business days, a maintenance window.
+    Only,
+}
+
+/// A day of the week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum Weekday {
+    #[serde(alias = "sunday")]
+    Sun,
+    #[serde(alias = "monday")]
+    Mon,
+    #[serde(alias = "tuesday")]
+    Tue,
+    #[serde(alias = "wednesday")]
+    Wed,
+    #[serde(alias = "thursday")]
+    Thu,
+    #[serde(alias = "friday")]
+    Fri,
+    #[serde(alias = "saturday")]
+    Sat,
+}
+
+impl Weekday {
+    /// The whole week.
+    pub(super) const ALL: [Weekday; 7] = [
+        Weekday::Sun,
+        Weekday::Mon,
+        Weekday::Tue,
+        Weekday::Wed,
+        Weekday::Thu,
+        Weekday::Fri,
+        Weekday::Sat,
+    ];
+}
+
+/// What a calendar names, in union: local time, on the wall clock of whoever reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CalendarEntries {
+    /// Days: `2026-12-24`.
+    pub dates: Vec<String>,
+    /// Days of every year: `12-25`. `02-29` is there in leap years only.
+    pub yearly: Vec<String>,
+    /// Days of every week.
+    pub weekdays: Vec<Weekday>,
+    /// From one day to another, both included, or from one local time to before another.
+    pub ranges: Vec<DateRange>,
+    /// Times of the day.
+    pub windows: Vec<TimeWindow>,
+}
+
+/// `2026-07-01` to `2026-07-31`, or `2026-12-20T18:00` to `2027-01-02T08:00`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DateRange {
+    /// A day, from its beginning, or a local time.
+    pub from: String,
+    /// A day, to its end, or a local time, itself not included.
+    pub to: String,
+}
+
+/// `09:00` to `17:00`; `22:00` to `06:00` goes on into the next day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeWindow {
+    /// The first minute or second of it.
+    pub from: String,
+    /// The end, itself not included; `24:00` is the end of the day.
+    pub to: String,
+    /// On which days it begins; on every day if none is named.
+    #[serde(default)]
+    pub weekdays: Vec<Weekday>,
+}

@@ -1,0 +1,90 @@
+use std::{iter::FusedIterator, sync::Arc};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::{fire::Fire, timetable::Timetable};
+
+/// So many stretches become one piece at the most: a piece costs a bounded search.
+const JOINED: usize = 1_000;
+
+/// Fires of a timetable that follow each other and are suppressed by one calendar, or by none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The first.
+    pub first: Fire,
+    /// The instant of the last, which may be the first.
+    pub last: DateTime<Utc>,
+    /// How many they are.
+    pub count: u64,
+    /// The calendar's name.
+    pub suppressed_by: Option<Arc<str>>,
+    /// How many stretches were visited since the beginning, this piece's included: what the search
+    /// has cost so far.
+    pub steps: usize,
+}
+
+/// The fires of a window in pieces, in order.
+///
+/// Made by [`Timetable::pieces`]. The cost is that of the calendars' boundaries between which
+/// there are fires, however many fires these are.
+#[derive(Clone, Debug)]
+pub struct Pieces<'a> {
+    timetable: &'a Timetable,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+    steps: usize,
+}
+
+/// A stretch between two boundaries of calendars.
+struct Stretch {
+    first: Fire,
+    to: DateTime<Utc>,
+    calendar: Option<usize>,
+}
+
+impl<'a> Pieces<'a> {
+    pub(crate) fn new(
+        timetable: &'a Timetable,
+        after: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Self {
+        Pieces { timetable, after, until, steps: 0 }
+    }
+
+    /// The stretch in which the next fire lies.
+    fn ahead(&self) -> Option<Stretch> {
+        let first = self.timetable.next(self.after).filter(|first| first.at <= self.until)?;
+        let (calendar, end) = self.timetable.stretch(first.at);
+        Some(Stretch { first, to: self.until.min(end - MS), calendar })
+    }
+}
+
+const MS: TimeDelta = TimeDelta::milliseconds(1);
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let Stretch { first, calendar, to } = self.ahead()?;
+        let (before, mut to) = (first.at - MS, to);
+        for _ in 0..JOINED {
+            self.after = to;
+            self.steps += 1;
+            // Neighbours that share their fate are one piece.
+            match self.ahead().filter(|next| next.calendar == calendar) {
+                Some(next) => to = next.to,
+                None => break,
+            }
+        }
+        let last = self.timetable.last(self.after, before)?;
+        Some(Piece {
+            first,
+            last: last.at,
+            count: self.timetable.count(before, self.after),
+            suppressed_by: self.timetable.name(calendar).cloned(),
+            steps: self.steps,
+        })
+    }
+}
+
+impl FusedIterator for Pieces<'_> {}
