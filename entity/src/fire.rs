@@ -42,9 +42,9 @@ pub enum Reason {
     Deadline,
     /// The schedule was paused between claim and hand-off.
     Disabled,
-    /// The schedule was deleted between claim and hand-off.
+    /// The schedule was deleted before it was claimed, or between claim and hand-off.
     Deleted,
-    /// The schedule was edited between claim and hand-off.
+    /// The schedule was edited before it was claimed, or between claim and hand-off.
     StaleVersion,
     /// No scheduler claimed it in time.
     Outage,
@@ -52,6 +52,10 @@ pub enum Reason {
     CatchUpWindow,
     /// Missed, and over the number that the catch-up policy runs.
     CatchUpLimit,
+    /// A calendar of the schedule suppresses it.
+    Calendar,
+    /// Somebody asked for it to be skipped.
+    ByRequest,
     /// Recovery tried as often as it may.
     AttemptsExhausted,
     /// Recovery found it too late.
@@ -100,7 +104,8 @@ pub struct Model {
     pub verdict: Verdict,
     /// See [`Reason`].
     pub reason: Reason,
-    /// What the reason names: the run in the way, the error of the last hand-off.
+    /// What the reason names: the run in the way, the error of the last hand-off, the calendar, who
+    /// asked for it and why.
     pub detail: Option<String>,
     /// The node that claimed it.
     pub claimed_by: Option<Uuid>,

@@ -12,6 +12,7 @@
 
 pub mod api_token;
 pub mod audit_event;
+pub mod calendar;
 pub mod fire;
 pub mod idempotency;
 pub mod lease;
@@ -29,5 +30,5 @@ pub mod user;
 pub mod workflow;
 pub mod workflow_version;
 
-pub use strings::Strings;
+pub use strings::{Keys, Strings};
 pub use timestamp::Timestamp;

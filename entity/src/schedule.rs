@@ -3,7 +3,7 @@
 use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::{Strings, Timestamp};
+use crate::{Keys, Strings, Timestamp};
 
 /// What to do about fires that were missed.
 #[derive(
@@ -100,6 +100,13 @@ pub struct Model {
     pub end_at: Option<Timestamp>,
     /// Each fire is due up to so much after its scheduled time.
     pub jitter_ms: i64,
+    /// The calendars that suppress some of its fires; null for none.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub calendars: Option<Keys>,
+    /// After so many fires that started none is left.
+    pub max_fires: Option<i64>,
+    /// How many have started, or were on their way to it, since it was made.
+    pub fire_count: i64,
 
     /// See [`CatchUp`].
     pub catch_up: CatchUp,

@@ -1,4 +1,4 @@
-use sea_orm::FromJsonQueryResult;
+use sea_orm::{FromJsonQueryResult, prelude::Uuid};
 use serde::{Deserialize, Serialize};
 
 /// A short list of texts in one JSON column: expressions, tags. (The derive reads and writes it by
@@ -6,3 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
 #[serde(transparent)]
 pub struct Strings(pub Vec<String>);
+
+/// A short list of keys in one JSON column.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJsonQueryResult)]
+#[serde(transparent)]
+pub struct Keys(pub Vec<Uuid>);

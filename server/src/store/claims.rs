@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use entity::{
-    Strings, Timestamp,
+    Keys, Strings, Timestamp,
     fire::{Kind, Reason, Verdict},
     schedule::{CatchUp, DstGap, DstOverlap, Overlap},
 };
@@ -43,6 +43,12 @@ pub struct DueSchedule {
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub jitter_ms: i64,
     #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub calendars: Option<Keys>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub max_fires: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub fire_count: i64,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
     pub catch_up: CatchUp,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub grace_ms: i64,
@@ -62,8 +68,8 @@ pub struct DueSchedule {
 
 /// The columns of [`DueSchedule`].
 pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
-    dst_overlap, anchor_at, start_at, end_at, jitter_ms, catch_up, grace_ms, catch_up_max, \
-    catch_up_spacing_ms, catch_up_window_ms, overlap, start_deadline_ms, next_scheduled_at";
+    dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
+    catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, start_deadline_ms, next_scheduled_at";
 
 /// A fire to be written.
 #[derive(Clone, Debug)]
@@ -107,6 +113,8 @@ pub struct Advance {
     pub next_fire_at: Option<Timestamp>,
     /// The last instant that is accounted for.
     pub last_fire_at: Option<Timestamp>,
+    /// How many fires more have started or are on their way to it.
+    pub fires: i64,
 }
 
 impl Store {
@@ -216,7 +224,8 @@ impl Store {
         returned_ids(tx, statement).await
     }
 
-    /// Moves the cursors of schedules that this transaction holds.
+    /// Moves the cursors of schedules that this transaction holds, and counts the fires that
+    /// start: after as many as a schedule may have, none is left.
     pub async fn advance_cursors(
         &self,
         tx: &DatabaseTransaction,
@@ -226,8 +235,11 @@ impl Store {
             return Ok(());
         }
         let sql = format!(
-            "UPDATE schedule SET next_scheduled_at = v.next_scheduled_at, \
-               next_fire_at = v.next_fire_at, \
+            "UPDATE schedule SET fire_count = schedule.fire_count + v.fires, \
+               next_scheduled_at = CASE WHEN schedule.fire_count + v.fires >= schedule.max_fires \
+                 THEN NULL ELSE v.next_scheduled_at END, \
+               next_fire_at = CASE WHEN schedule.fire_count + v.fires >= schedule.max_fires \
+                 THEN NULL ELSE v.next_fire_at END, \
                last_fire_at = coalesce(v.last_fire_at, schedule.last_fire_at), changed = {} \
              FROM v WHERE schedule.id = v.id",
             self.dialect().stamp("schedule")
@@ -238,6 +250,7 @@ impl Store {
             .int("next_scheduled_at", advances.iter().map(|advance| ms(advance.next_scheduled_at)))
             .int("next_fire_at", advances.iter().map(|advance| ms(advance.next_fire_at)))
             .int("last_fire_at", advances.iter().map(|advance| ms(advance.last_fire_at)))
+            .int("fires", advances.iter().map(|advance| advance.fires))
             .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())

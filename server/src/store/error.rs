@@ -72,6 +72,8 @@ pub enum Constraint {
     ScheduleName,
     /// A living workflow of the namespace has the name.
     WorkflowName,
+    /// A living calendar of the namespace has the name.
+    CalendarName,
     /// A namespace has the name.
     NamespaceName,
     /// A user has the name.
@@ -85,9 +87,10 @@ pub enum Constraint {
 }
 
 /// PostgreSQL names the index, SQLite the table and columns.
-const CONSTRAINTS: [(Constraint, &str, &str); 7] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 8] = [
     (Constraint::ScheduleName, "schedule_name", "schedule.namespace_id, schedule.name"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
+    (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
     (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
     (Constraint::UserName, "user_name_key", "user.name"),
     (Constraint::TokenName, "api_token_name_key", "api_token.name"),

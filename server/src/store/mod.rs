@@ -14,6 +14,7 @@
 
 pub mod audit;
 pub(crate) mod bulk;
+pub mod calendars;
 mod changes;
 pub mod claims;
 mod definitions;

@@ -52,17 +52,34 @@ impl Store {
         tx: &DatabaseTransaction,
         schedule: Uuid,
     ) -> Result<Option<DueSchedule>, StoreError> {
+        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
+        self.with_cursor(tx, schedule, &format!("AND NOT enabled {lock}")).await
+    }
+
+    /// A living schedule, paused or not, that this transaction has locked or only looks at. One
+    /// without a cursor gets one that never comes.
+    pub async fn schedule_with_cursor<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        schedule: Uuid,
+    ) -> Result<Option<DueSchedule>, StoreError> {
+        self.with_cursor(connection, schedule, "").await
+    }
+
+    async fn with_cursor<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        schedule: Uuid,
+        more: &str,
+    ) -> Result<Option<DueSchedule>, StoreError> {
         let columns = DUE_COLUMNS.replace(
             "next_scheduled_at",
             &format!("coalesce(next_scheduled_at, {NEVER}) AS next_scheduled_at"),
         );
-        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
-        let sql = format!(
-            "SELECT {columns} FROM schedule \
-             WHERE id = $1 AND NOT enabled AND deleted_at IS NULL {lock}"
-        );
+        let sql =
+            format!("SELECT {columns} FROM schedule WHERE id = $1 AND deleted_at IS NULL {more}");
         let statement = self.dialect().statement(sql, [schedule.into()]);
-        Ok(DueSchedule::find_by_statement(statement).one(tx).await?)
+        Ok(DueSchedule::find_by_statement(statement).one(connection).await?)
     }
 
     /// Ends the pause of a schedule that this transaction has locked.

@@ -138,6 +138,15 @@ pub async fn insert_version<C: ConnectionTrait>(
     Ok(())
 }
 
+/// One definition of the history.
+pub async fn version<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    version: i32,
+) -> Result<Option<schedule_version::Model>, StoreError> {
+    Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
+}
+
 /// A page of a schedule's history, newest first. The key is the version.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,

@@ -20,8 +20,10 @@ pub enum Standing {
     Active,
     /// Somebody paused it.
     Paused,
-    /// No fire is left.
+    /// No fire is left in its timing.
     Finished,
+    /// It has had as many fires as it may.
+    Exhausted,
 }
 
 /// Which schedules. What is None does not narrow.
@@ -93,7 +95,12 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
                 Standing::Paused => Condition::all().add(Column::Enabled.eq(false)),
                 Standing::Finished => Condition::all()
                     .add(Column::Enabled.eq(true))
-                    .add(Column::NextScheduledAt.is_null()),
+                    .add(Column::NextScheduledAt.is_null())
+                    .add(spent().not()),
+                Standing::Exhausted => Condition::all()
+                    .add(Column::Enabled.eq(true))
+                    .add(Column::NextScheduledAt.is_null())
+                    .add(spent()),
             })
         })
         .apply_if(filter.tag.clone(), |query, tag| {
@@ -110,6 +117,12 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
                 .filter(workflow::Column::DeletedAt.is_null());
             query.filter(Column::WorkflowId.in_subquery(named.into_query()))
         })
+}
+
+fn spent() -> SimpleExpr {
+    let most = Expr::col((Entity, Column::MaxFires));
+    let spent = Expr::col((Entity, Column::FireCount)).gte(most.clone());
+    most.is_not_null().and(spent)
 }
 
 fn contains(text: &str) -> Condition {
