@@ -1,20 +1,26 @@
-//! What becomes of the fires that fell into a pause, when it ends.
+//! What becomes of the instants that nobody claimed, when a pause ends or a timing does.
 //!
 //! A pause leaves the cursor where it was. Its end writes a row for each instant since (or one for
 //! a range, when they are many) and moves the cursor to now, in the transaction that enables the
 //! schedule again; so the ledger has no gap, and a resumed schedule never fires "missed" runs that
 //! nobody asked for.
+//!
+//! An edit and a deletion do the same for what the old timing named up to that moment: none of it
+//! runs any more, and none of it is lost.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{Reason, Verdict};
-use sea_orm::DatabaseTransaction;
-use timetable::misfire::{self, Entry, Fate};
+use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use timetable::{
+    Timetable, TimingError,
+    misfire::{self, Entry, Fate},
+};
 use uuid::Uuid;
 
 use super::{
-    EngineError,
+    EngineError, allowance, calendars,
     core::{Core, new_id},
     planner::{definition, kind, plan_policy},
 };
@@ -22,6 +28,24 @@ use crate::store::{
     Store,
     claims::{Advance, DueSchedule, NewFire},
 };
+
+/// What ends a schedule's timing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Another timing takes its place.
+    Edited,
+    /// The schedule goes.
+    Deleted,
+}
+
+/// The rows that account for some instants, and where the cursor stands behind them.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// In order.
+    pub fires: Vec<NewFire>,
+    /// The cursor.
+    pub advance: Advance,
+}
 
 /// Ends a schedule's pause inside `tx`: accounts for the instants since the cursor by `catch_up`
 /// and enables it. Fires that are to run become intents that the planner takes up: wake it after
@@ -37,41 +61,148 @@ pub async fn resume(
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
         return Ok(());
     };
-    let timetable = match timings.timetable(&definition(&schedule)) {
+    let timetable = match timetable(timings, tx, &schedule).await? {
         Ok(timetable) => timetable,
         Err(error) => {
             return Ok(store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?);
         }
     };
-    let policy = misfire::Policy { catch_up, ..plan_policy(&schedule) };
-    let cursor = schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1);
-    let entries = if cursor < now {
-        misfire::missed(&timetable, cursor, now, now, &policy)
-    } else {
-        Vec::new()
-    };
-    let fires: Vec<NewFire> =
-        entries.into_iter().map(|entry| paused_fire(&schedule, entry, now)).collect();
-    store.insert_fires_if_absent(tx, &fires, now.into()).await?;
-
-    let next = timetable.next(now.max(cursor));
-    let advance = Advance {
-        schedule_id,
-        next_scheduled_at: next.as_ref().map(|fire| fire.at.into()),
-        next_fire_at: next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
-        last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
-    };
-    store.advance_cursors(tx, &[advance]).await?;
+    write(store, tx, resumed(&schedule, &timetable, catch_up, now), now).await?;
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(())
 }
 
+/// What the end of a pause would write.
+pub fn resumed(
+    schedule: &DueSchedule,
+    timetable: &Timetable,
+    catch_up: misfire::CatchUp,
+    now: DateTime<Utc>,
+) -> Account {
+    let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
+    let before = before_cursor(schedule);
+    let entries = misfire::missed(timetable, before, now, now, &policy);
+    let mut fires: Vec<NewFire> =
+        entries.into_iter().map(|entry| paused_fire(schedule, entry, now)).collect();
+    let cut_off = allowance::cut_off(schedule, &mut fires);
+    let next = timetable.next(now.max(before));
+    let (next_scheduled_at, next_fire_at) = match cut_off {
+        Some(fire) => (Some(fire.scheduled_at), Some(fire.due_at)),
+        None => (
+            next.as_ref().map(|fire| fire.at.into()),
+            next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+        ),
+    };
+    let advance = Advance {
+        schedule_id: schedule.id,
+        next_scheduled_at,
+        next_fire_at,
+        last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
+        fires: allowance::counted(&fires),
+    };
+    Account { fires, advance }
+}
+
+/// Accounts inside `tx` for what a schedule's timing named and nobody claimed, up to `now`. The
+/// timing is over then: the cursor is taken away, and whoever comes with another one sets it.
+pub async fn close(
+    store: &Store,
+    timings: &timetable::Cache,
+    tx: &DatabaseTransaction,
+    (schedule_id, is_paused): (Uuid, bool),
+    ending: Ending,
+    now: DateTime<Utc>,
+) -> Result<(), EngineError> {
+    let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
+        return Ok(());
+    };
+    // What cannot be read names no instants.
+    let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
+    let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
+    let before = before_cursor(&schedule);
+    let fires = if is_paused {
+        let entries = misfire::missed(&timetable, before, now, now, &policy);
+        entries.into_iter().map(|entry| paused_fire(&schedule, entry, now)).collect()
+    } else {
+        // Late beyond the grace, it was missed; up to then it was somebody's to claim, until now.
+        let missed_until = (now - policy.grace - TimeDelta::milliseconds(1)).max(before);
+        let missed = misfire::missed(&timetable, before, missed_until, now, &policy);
+        let waiting = misfire::missed(&timetable, missed_until, now, now, &policy);
+        let missed = missed.into_iter().map(|entry| {
+            let why = match entry.fate {
+                Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
+                Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
+                Fate::Run | Fate::CatchUp | Fate::Collapsed | Fate::Missed | Fate::OverLimit => {
+                    (Verdict::Missed, Reason::Outage)
+                }
+            };
+            new_fire(&schedule, entry, why, now)
+        });
+        let reason = match ending {
+            Ending::Edited => Reason::StaleVersion,
+            Ending::Deleted => Reason::Deleted,
+        };
+        let waiting = waiting.into_iter().map(|entry| {
+            let reason = if entry.fate == Fate::Suppressed { Reason::Calendar } else { reason };
+            new_fire(&schedule, entry, (Verdict::Skipped, reason), now)
+        });
+        missed.chain(waiting).collect::<Vec<NewFire>>()
+    };
+    let advance = Advance {
+        schedule_id,
+        next_scheduled_at: None,
+        next_fire_at: None,
+        last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
+        fires: 0,
+    };
+    write(store, tx, Account { fires, advance }, now).await
+}
+
+/// A schedule's timetable with its calendars, or why there is none.
+pub async fn timetable<C: ConnectionTrait>(
+    timings: &timetable::Cache,
+    connection: &C,
+    schedule: &DueSchedule,
+) -> Result<Result<Timetable, TimingError>, EngineError> {
+    let current = calendars::read(connection, schedule.calendars.as_ref()).await?;
+    let timetable = timings.timetable(&definition(schedule));
+    Ok(timetable.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current)))
+}
+
+async fn write(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    account: Account,
+    now: DateTime<Utc>,
+) -> Result<(), EngineError> {
+    let written = store.insert_fires_if_absent(tx, &account.fires, now.into()).await?;
+    let mut advances = [account.advance];
+    allowance::discount(&mut advances, &account.fires, &written);
+    Ok(store.advance_cursors(tx, &advances).await?)
+}
+
+/// The instant before the first that is not accounted for.
+fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
+    schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
+}
+
 fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
-    let (verdict, reason) = match entry.fate {
+    let why = match entry.fate {
         Fate::Run | Fate::CatchUp => (Verdict::Pending, Reason::AwaitingHandoff),
         Fate::Collapsed => (Verdict::Collapsed, Reason::Paused),
         Fate::Missed | Fate::OutsideWindow | Fate::OverLimit => (Verdict::Skipped, Reason::Paused),
+        Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
     };
+    new_fire(schedule, entry, why, now)
+}
+
+/// The row of an entry that nobody owns.
+pub(in crate::engine) fn new_fire(
+    schedule: &DueSchedule,
+    entry: Entry,
+    (verdict, reason): (Verdict, Reason),
+    now: DateTime<Utc>,
+) -> NewFire {
     NewFire {
         id: new_id(now),
         namespace_id: schedule.namespace_id,
@@ -84,7 +215,7 @@ fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewF
         kind: kind(entry.fire.kind),
         verdict,
         reason,
-        detail: None,
+        detail: entry.calendar.as_deref().map(str::to_owned),
         claimed_by: None,
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{Settings, Signals, definition::Definitions, logs::LogMessage};
+use super::{Settings, Signals, calendars::Calendars, definition::Definitions, logs::LogMessage};
 use crate::{
     clock::Clock,
     store::{
@@ -36,6 +36,7 @@ pub(super) struct Core {
     pub(super) settings: Settings,
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
+    pub(super) calendars: Calendars,
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
     /// Room for runs.
@@ -83,6 +84,7 @@ impl Core {
         Self {
             slots: Arc::new(Semaphore::new(settings.capacity)),
             definitions: Definitions::default(),
+            calendars: Calendars::default(),
             node: RwLock::new(node),
             backlog: AtomicBool::new(false),
             attempts: TaskTracker::new(),

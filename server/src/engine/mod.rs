@@ -11,11 +11,15 @@
 //! A fire's life: `planner` claims it (phase 1), `handoff` makes it a run (phase 2),
 //! `attempt` carries it out, `settler` writes how it ended; `dispatcher` takes runs that
 //! wait for room or for their next attempt; `recovery` finds what a dead process left;
-//! `membership` says who is alive; `accounting` closes the ledger's gap after a pause.
+//! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
+//! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
+//! suppresses fires compiled.
 //! `commands` is the write side for people and tools; `people` says who they are.
 
 pub mod accounting;
+mod allowance;
 mod attempt;
+pub mod calendars;
 pub mod commands;
 mod core;
 mod definition;

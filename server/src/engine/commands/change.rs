@@ -27,7 +27,7 @@ pub(super) fn between(before: &Spec, after: &Spec) -> Vec<String> {
 }
 
 /// The fields in the order in which people read them, apart from the expressions.
-fn fields(spec: &Spec) -> [(&'static str, Value); 17] {
+fn fields(spec: &Spec) -> [(&'static str, Value); 19] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [
         ("name", spec.name.clone().into()),
@@ -37,6 +37,8 @@ fn fields(spec: &Spec) -> [(&'static str, Value); 17] {
         ("start", serde_json::json!(timing.start_at)),
         ("end", serde_json::json!(timing.end_at)),
         ("jitter seconds", timing.jitter_seconds.into()),
+        ("calendars", spec.calendars.join(", ").into()),
+        ("maximum of fires", serde_json::json!(spec.max_fires)),
         ("catch-up", serde_json::json!(misfire.catch_up)),
         ("misfire grace seconds", misfire.grace_seconds.into()),
         ("catch-up limit", misfire.max.into()),
@@ -93,6 +95,8 @@ mod tests {
                 end_at: None,
                 jitter_seconds: 0,
             },
+            calendars: vec![],
+            max_fires: None,
             misfire: Misfire::default(),
             overlap: Overlap::Skip,
             start_deadline_seconds: None,
@@ -105,6 +109,8 @@ mod tests {
         let mut after = spec();
         after.timing.expressions = vec!["0 3 * * *".to_owned()];
         after.timing.zone = "Europe/Berlin".to_owned();
+        after.calendars = vec!["holidays".to_owned(), "office".to_owned()];
+        after.max_fires = Some(3);
         after.start_deadline_seconds = Some(60);
         after.context = serde_json::json!({"a": 1});
         assert_eq!(
@@ -112,6 +118,8 @@ mod tests {
             [
                 "timing: `0 2 * * *` -> `0 3 * * *`",
                 "zone: `UTC` -> `Europe/Berlin`",
+                "calendars: none -> `holidays, office`",
+                "maximum of fires: none -> `3`",
                 "start deadline seconds: none -> `60`",
                 "context changed",
             ]

@@ -25,6 +25,11 @@ impl Cursor {
         }
     }
 
+    /// No fire is left.
+    pub(super) fn none() -> Self {
+        Self { scheduled_at: None, fire_at: None }
+    }
+
     /// Puts it into the columns.
     pub(super) fn fill(self, row: &mut ActiveModel) {
         row.next_scheduled_at = Set(self.scheduled_at);

@@ -141,6 +141,11 @@ impl BadInput {
         }
     }
 
+    /// What the calculator of time says about the calendars of a schedule.
+    pub(crate) fn of_calendars(error: timetable::TimingError) -> Self {
+        Self { field: error.field.clone(), ..Self::timing(error) }
+    }
+
     /// What the calculator of time says about a timing.
     pub(crate) fn timing(error: timetable::TimingError) -> Self {
         Self {

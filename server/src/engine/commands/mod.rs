@@ -14,7 +14,10 @@
 //! - `check`: the small rules that many inputs share
 //! - `spec`: a schedule's definition, wherever it came from
 //! - `schedules`: create, update, delete; `writing`: the rows that these and modules write
-//! - `pause`: pause, resume
+//! - `rollback`: a definition as it was
+//! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
+//! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
+//!   names of them
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
 //! - `runs`: trigger, retry, cancel
@@ -25,6 +28,7 @@
 //! - `idempotency`: a repeated call is answered
 
 mod audit;
+mod calendars;
 mod change;
 pub(crate) mod check;
 mod cursor;
@@ -33,25 +37,32 @@ mod idempotency;
 mod modules;
 mod pause;
 mod rights;
+mod rollback;
 mod runs;
 mod schedules;
 pub(crate) mod secrets;
+mod skip;
 mod spec;
+pub(crate) mod suppression;
 mod workflows;
 mod writing;
 
 use std::sync::Arc;
 
+pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::{BadInput, CommandError};
 pub use idempotency::Call;
 pub use modules::{Action, Change, Deployment};
+pub use pause::{ResumeChoice, ResumePreview};
 pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
+pub use rollback::Rollback;
 pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
+pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
 pub use workflows::Work;
 
-use super::Signals;
+use super::{Signals, calendars::Calendars};
 use crate::{clock::Clock, store::Store, target::Executor};
 
 /// Carries out commands. Cheap to clone.
@@ -62,6 +73,7 @@ pub struct Commands {
     pub(crate) cache: Arc<timetable::Cache>,
     pub(crate) executor: Arc<Executor>,
     pub(crate) signals: Signals,
+    pub(crate) calendars: Arc<Calendars>,
 }
 
 impl Commands {
@@ -73,6 +85,6 @@ impl Commands {
         executor: Arc<Executor>,
         signals: Signals,
     ) -> Self {
-        Self { store, clock, cache, executor, signals }
+        Self { store, clock, cache, executor, signals, calendars: Arc::default() }
     }
 }

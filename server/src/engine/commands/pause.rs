@@ -8,10 +8,35 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    BadInput, Call, CommandError, Commands, Operator, Viewer, audit::Entry, check, cursor,
-    schedules::Saved, spec::Spec,
+    BadInput, Call, CommandError, Commands, Operator, Reader, Viewer, audit::Entry, check, cursor,
+    schedules::Saved,
 };
-use crate::{engine::accounting, store::schedules};
+use crate::{
+    engine::accounting,
+    store::{claims::NewFire, schedules},
+};
+
+/// What resuming a schedule would do at an instant.
+#[derive(Clone, Debug)]
+pub struct ResumePreview {
+    /// The instant.
+    pub at: DateTime<Utc>,
+    /// Whether it is paused; otherwise resuming does nothing.
+    pub paused: bool,
+    /// For each way to resume. None for a schedule that is not paused.
+    pub choices: Vec<ResumeChoice>,
+}
+
+/// What one way to resume would do.
+#[derive(Clone, Debug)]
+pub struct ResumeChoice {
+    /// What becomes of the fires that fell into the pause.
+    pub missed: CatchUp,
+    /// The rows that it would write, in order.
+    pub fires: Vec<NewFire>,
+    /// The next instant behind them.
+    pub next: Option<DateTime<Utc>>,
+}
 
 impl Commands {
     /// Stops a schedule from firing, until an instant or until somebody resumes it. Its cursor
@@ -89,8 +114,7 @@ impl Commands {
         missed: CatchUp,
     ) -> Result<Saved, CommandError> {
         let now = self.clock.now();
-        let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
-        let timetable = self.cache.timetable(&definition).map_err(BadInput::timing)?;
+        let timetable = self.timetable_of(tx, row).await?;
         let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
         if row.enabled {
             return Ok(saved);
@@ -99,6 +123,34 @@ impl Commands {
         let after = json!({ "paused": false, "missed": missed });
         self.audit_switch(tx, who, row, ("schedule.resume", None, after)).await?;
         Ok(saved)
+    }
+
+    /// What resuming a schedule now would do, for each way to resume: asked of the function that
+    /// resumes.
+    pub async fn resume_preview(
+        &self,
+        _right: &Reader,
+        id: Uuid,
+    ) -> Result<ResumePreview, CommandError> {
+        let (at, connection) = (self.clock.now(), self.store.read());
+        let missing = || CommandError::not_found("schedule", id);
+        let row = schedules::by_id(connection, id).await?;
+        let row = row.filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
+        if row.enabled {
+            return Ok(ResumePreview { at, paused: false, choices: vec![] });
+        }
+        let schedule = self.store.schedule_with_cursor(connection, id).await?;
+        let schedule = schedule.ok_or_else(missing)?;
+        let timetable = self.timetable_of(connection, &row).await?;
+        let choices = [CatchUp::Skip, CatchUp::Latest, CatchUp::All].map(|missed| {
+            let account = accounting::resumed(&schedule, &timetable, engine_word(missed), at);
+            let spent = schedule
+                .max_fires
+                .is_some_and(|max| max <= schedule.fire_count + account.advance.fires);
+            let next = account.advance.next_scheduled_at.filter(|_| !spent);
+            ResumeChoice { missed, fires: account.fires, next: next.map(Into::into) }
+        });
+        Ok(ResumePreview { at, paused: true, choices: choices.into() })
     }
 
     async fn audit_switch(

@@ -87,7 +87,7 @@ impl Commands {
         if row.version != edit.expected_version {
             return Err(stale(edit.expected_version, row.version));
         }
-        let mut spec = Spec::of(&row);
+        let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
         let (saved, _) = self.update_in(&tx, right.who(), &row, &spec, edit.work, reason).await?;
@@ -152,7 +152,7 @@ pub(super) fn stale(expected: i32, there: i32) -> CommandError {
 }
 
 /// Code owns what it declares.
-fn owned_by_people(row: &Model) -> Result<(), CommandError> {
+pub(super) fn owned_by_people(row: &Model) -> Result<(), CommandError> {
     match &row.module {
         None => Ok(()),
         Some(module) => Err(CommandError::conflict(

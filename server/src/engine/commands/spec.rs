@@ -1,7 +1,8 @@
 //! A schedule's whole definition, wherever it came from: the API, a module file, a row.
 //!
 //! Create, update and deploy all end in one [`Spec`], so they validate alike, and what a change
-//! changed is the difference of two of them. As JSON it is the snapshot that history keeps.
+//! changed is the difference of two of them. As JSON it is the snapshot that history keeps, and
+//! that a rollback reads again.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use entity::{
     schedule::{ActiveModel, CatchUp, DstGap, DstOverlap, Model, Overlap},
 };
 use sea_orm::Set;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{BadInput, check};
 
 /// What a schedule is, apart from what it runs and where it stands.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Unique among the namespace's schedules.
     pub name: String,
@@ -26,6 +27,12 @@ pub struct Spec {
     pub tags: Vec<String>,
     /// When it is due.
     pub timing: Timing,
+    /// The names of the calendars that suppress some of its fires.
+    #[serde(default)]
+    pub calendars: Vec<String>,
+    /// After so many fires that started none is left.
+    #[serde(default)]
+    pub max_fires: Option<i64>,
     /// What to do about missed fires.
     pub misfire: Misfire,
     /// What to do about a fire while a run is alive.
@@ -37,7 +44,7 @@ pub struct Spec {
 }
 
 /// When a schedule is due.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// Cron, nickname, `@every` or `@at`: in union.
     pub expressions: Vec<String>,
@@ -56,7 +63,7 @@ pub struct Timing {
 }
 
 /// What to do about fires that were missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misfire {
     /// Which of them run.
     pub catch_up: CatchUp,
@@ -105,11 +112,15 @@ impl Spec {
         if let Some(deadline) = self.start_deadline_seconds {
             check::number("startDeadlineSeconds", deadline, 1..=30 * DAY, "seconds")?;
         }
+        if let Some(max) = self.max_fires {
+            check::number("maxFires", max, 1..=1_000_000_000, "fires")?;
+        }
         self.timing.check()?;
         check::context("context", &self.context)
     }
 
-    /// The definition that a row holds.
+    /// The definition that a row holds, without the names of its calendars: they stand in a table
+    /// of their own, and `Commands::spec_of` knows them.
     pub fn of(row: &Model) -> Self {
         Self {
             name: row.name.clone(),
@@ -124,6 +135,8 @@ impl Spec {
                 end_at: row.end_at.map(Timestamp::utc),
                 jitter_seconds: row.jitter_ms / 1_000,
             },
+            calendars: vec![],
+            max_fires: row.max_fires,
             misfire: Misfire {
                 catch_up: row.catch_up,
                 grace_seconds: row.grace_ms / 1_000,
@@ -137,7 +150,7 @@ impl Spec {
         }
     }
 
-    /// The columns that the definition fills.
+    /// The columns that the definition fills, apart from the keys of the calendars.
     pub(super) fn columns(&self) -> ActiveModel {
         let timing = &self.timing;
         ActiveModel {
@@ -153,6 +166,7 @@ impl Spec {
             jitter_ms: Set(timing.jitter_seconds * 1_000),
             catch_up: Set(self.misfire.catch_up),
             grace_ms: Set(self.misfire.grace_seconds * 1_000),
+            max_fires: Set(self.max_fires),
             // Checked to be at most 10,000.
             catch_up_max: Set(i32::try_from(self.misfire.max).unwrap_or(i32::MAX)),
             catch_up_spacing_ms: Set(self.misfire.spacing_seconds * 1_000),

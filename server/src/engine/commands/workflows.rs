@@ -21,6 +21,13 @@ pub enum Work {
     Workflow(String),
     /// A task of its own: a workflow with the schedule's name.
     Task(Box<Task>),
+    /// What it ran once: the workflow of that name, as in that version if it is its own.
+    Past {
+        /// The workflow.
+        name: String,
+        /// Its version then.
+        version: i32,
+    },
 }
 
 /// A workflow as a command leaves it, for the history.
@@ -52,6 +59,10 @@ impl Commands {
                 })?;
                 let (id, version) = (found.id, found.version);
                 return Ok(Resolved { id, name, version, change: None });
+            }
+            Work::Past { name, version } => {
+                let then = (name, version);
+                return self.resolve_past(tx, who, namespace, current, then).await;
             }
             Work::Task(task) => task,
         };

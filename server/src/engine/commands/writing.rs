@@ -4,7 +4,6 @@
 use chrono::SubsecRound;
 use entity::{Timestamp, schedule::Model, schedule_version};
 use sea_orm::{DatabaseTransaction, Set};
-use timetable::{Timetable, misfire::CatchUp};
 use uuid::Uuid;
 
 use super::{
@@ -13,10 +12,14 @@ use super::{
     change, cursor,
     schedules::stale,
     spec::Spec,
+    suppression,
     workflows::{Resolved, reference},
 };
 use crate::{
-    engine::{accounting, core::new_id},
+    engine::{
+        accounting::{self, Ending},
+        core::new_id,
+    },
     store::{Constraint, StoreError, schedules},
 };
 
@@ -34,10 +37,13 @@ impl Commands {
         let now = self.clock.now();
         let id = new_id(now);
         let anchor = now.trunc_subsecs(0);
-        let timetable = self.timetable(&spec, id, anchor)?;
+        let (timetable, keys) = self.timetable(tx, namespace, &spec, (id, anchor)).await?;
+        suppression::allows_something(&spec.calendars, &timetable, now)?;
         let resolved = self.resolve(tx, who, namespace, (&spec.name, None), work).await?;
 
         let mut row = spec.columns();
+        row.calendars = Set(keys);
+        row.fire_count = Set(0);
         row.id = Set(id);
         row.namespace_id = Set(namespace);
         row.workflow_id = Set(resolved.id);
@@ -80,9 +86,30 @@ impl Commands {
         work: Option<Work>,
         reason: Option<&str>,
     ) -> Result<(Saved, String), CommandError> {
+        self.revise_in(tx, who, row, spec, work, (reason, "")).await
+    }
+
+    /// The same, with a word before what is told of the change.
+    pub(super) async fn revise_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        spec: &Spec,
+        work: Option<Work>,
+        (reason, prefix): (Option<&str>, &str),
+    ) -> Result<(Saved, String), CommandError> {
         spec.check()?;
-        let (before, now) = (Spec::of(row), self.clock.now());
-        let timetable = self.timetable(spec, row.id, row.anchor_at.utc())?;
+        let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
+        let place = (row.id, row.anchor_at.utc());
+        let (timetable, keys) = self.timetable(tx, row.namespace_id, spec, place).await?;
+        let is_another = before.timing != spec.timing || before.calendars != spec.calendars;
+        if is_another {
+            suppression::allows_something(&spec.calendars, &timetable, now)?;
+        }
+        if before.max_fires != spec.max_fires {
+            leaves_some(spec, row)?;
+        }
         let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
         let current = self.current_workflow(tx, row).await?;
         let current = self.rename_along(tx, row, current, &spec.name).await?;
@@ -103,25 +130,24 @@ impl Commands {
         if phrases.is_empty() {
             return Ok((saved, String::new()));
         }
-        let told = phrases.join("; ");
+        let told = format!("{prefix}{}", phrases.join("; "));
 
         let version = row.version + 1;
         let mut columns = spec.columns();
         columns.workflow_id = Set(resolved.id);
         columns.version = Set(version);
         columns.updated_at = Set(now.into());
-        if before.timing != spec.timing {
-            if !row.enabled {
-                // What the old timing named during the pause is accounted for before the new one
-                // begins; the schedule stays paused.
-                accounting::resume(&self.store, &self.cache, tx, row.id, CatchUp::Skip, now)
-                    .await?;
-                columns.enabled = Set(false);
-                columns.paused_reason = Set(row.paused_reason.clone());
-                columns.paused_by = Set(row.paused_by.clone());
-                columns.paused_at = Set(row.paused_at);
-                columns.paused_until = Set(row.paused_until);
-            }
+        columns.calendars = Set(keys);
+        let is_spent = spec.max_fires.is_some_and(|max| max <= row.fire_count);
+        let was_spent = row.max_fires.is_some_and(|max| max <= row.fire_count);
+        if is_another {
+            // What the old timing named up to now is accounted for before the new one begins.
+            let schedule = (row.id, !row.enabled);
+            accounting::close(&self.store, &self.cache, tx, schedule, Ending::Edited, now).await?;
+        }
+        if is_spent {
+            cursor::Cursor::none().fill(&mut columns);
+        } else if is_another || was_spent {
             cursor::Cursor::from_now(&timetable, now).fill(&mut columns);
         }
         let dialect = self.store.dialect();
@@ -151,8 +177,10 @@ impl Commands {
         row: &Model,
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
-        let now = Timestamp::from(self.clock.now());
-        schedules::delete(tx, self.store.dialect(), row.id, now).await?;
+        let now = self.clock.now();
+        let schedule = (row.id, !row.enabled);
+        accounting::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, now).await?;
+        schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
         let current = self.current_workflow(tx, row).await?;
         let entry = Entry {
             action: "schedule.delete",
@@ -160,20 +188,10 @@ impl Commands {
             subject_id: Some(row.id),
             subject: &row.name,
             reason,
-            before: Some(snapshot(&Spec::of(row), &current)),
+            before: Some(snapshot(&self.spec_of(tx, row).await?, &current)),
             after: None,
         };
         Ok(self.audit(tx, who, entry).await?)
-    }
-
-    fn timetable(
-        &self,
-        spec: &Spec,
-        id: Uuid,
-        anchor: chrono::DateTime<chrono::Utc>,
-    ) -> Result<Timetable, CommandError> {
-        let definition = spec.timing.definition(id, anchor);
-        Ok(self.cache.timetable(&definition).map_err(BadInput::timing)?)
     }
 
     async fn current_workflow(
@@ -218,6 +236,14 @@ fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json
+}
+
+/// A maximum that has been reached already is no maximum, but an end by accident.
+fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
+    let Some(max) = spec.max_fires.filter(|max| *max <= row.fire_count) else { return Ok(()) };
+    let problem = format!("is not more than the {} fires that have started", row.fire_count);
+    let help = "give a larger number; to end the schedule, pause or delete it";
+    Err(BadInput::new("maxFires", max, problem, help))
 }
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::timing::{definition, overlap_policy, plan_policy};
 use crate::{
     engine::{
-        EngineError,
+        EngineError, allowance, calendars,
         core::{Core, new_id},
         handoff::past_deadline,
     },
@@ -57,6 +57,8 @@ pub(super) async fn claim_due(
     }
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(&tx, &ids).await?;
+    let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
+    let current = core.calendars.current(&tx, &named).await?;
 
     let mut claimed = Claimed::default();
     let mut fires = Vec::with_capacity(due.len());
@@ -67,7 +69,10 @@ pub(super) async fn claim_due(
             break;
         }
         claimed.schedules += 1;
-        let timetable = match core.timings.timetable(&definition(schedule)) {
+        let plain = core.timings.timetable(&definition(schedule));
+        let timetable =
+            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
+        let timetable = match timetable {
             Ok(timetable) => timetable,
             Err(error) => {
                 // It was valid when it was saved: the zone's rules or the dialect have changed.
@@ -84,18 +89,27 @@ pub(super) async fn claim_due(
             now,
             &plan_policy(schedule),
         );
-        let next_fire_at = plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into());
+        let live = live.get(&schedule.id).copied();
+        let mut decided = decide(schedule, plan.entries, live, now, node);
+        let (next_scheduled_at, next_fire_at) = match allowance::cut_off(schedule, &mut decided) {
+            Some(fire) => (Some(fire.scheduled_at), Some(fire.due_at)),
+            None => (
+                plan.next.as_ref().map(|fire| fire.at.into()),
+                plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+            ),
+        };
         claimed.more_is_due |= next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(Advance {
             schedule_id: schedule.id,
-            next_scheduled_at: plan.next.as_ref().map(|fire| fire.at.into()),
+            next_scheduled_at,
             next_fire_at,
-            last_fire_at: plan.entries.last().map(|entry| entry.last.into()),
+            last_fire_at: decided.last().map(|fire| fire.last_scheduled_at),
+            fires: allowance::counted(&decided),
         });
-        let live = live.get(&schedule.id).copied();
-        fires.extend(decide(schedule, plan.entries, live, now, node));
+        fires.extend(decided);
     }
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
+    allowance::discount(&mut advances, &fires, &written);
     core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
     core.metrics.claimed(claimed.schedules, start.elapsed());
@@ -141,6 +155,10 @@ fn decide(
             Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
             Fate::OverLimit => (Verdict::Missed, Reason::CatchUpLimit),
             Fate::Collapsed => (Verdict::Collapsed, Reason::Outage),
+            Fate::Suppressed => {
+                detail = entry.calendar.as_deref().map(str::to_owned);
+                (Verdict::Skipped, Reason::Calendar)
+            }
             Fate::Run | Fate::CatchUp if too_late(&entry) => (Verdict::Skipped, Reason::Deadline),
             // Its turn comes later: an intent that nobody owns yet.
             Fate::Run | Fate::CatchUp if entry.due_at > now => {

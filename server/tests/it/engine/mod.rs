@@ -7,6 +7,7 @@
 //! - the others: one promise a file
 
 mod broken;
+mod calendar;
 mod cancel;
 mod clock;
 mod deadline;
@@ -17,6 +18,7 @@ mod gate;
 mod handoff;
 mod limits;
 mod logs;
+mod max_fires;
 mod membership;
 mod misfire;
 mod overlap;

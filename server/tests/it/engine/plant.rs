@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carillon::engine::{Definition, Task};
 use chrono::TimeDelta;
-use entity::{Strings, schedule, workflow};
+use entity::{Strings, calendar, schedule, workflow};
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, EntityTrait, IntoActiveModel};
 use uuid::Uuid;
 
@@ -67,6 +67,9 @@ impl World {
             start_at: None,
             end_at: None,
             jitter_ms: 0,
+            calendars: None,
+            max_fires: None,
+            fire_count: 0,
             catch_up: schedule::CatchUp::Latest,
             grace_ms: 300_000,
             catch_up_max: 100,
@@ -106,6 +109,32 @@ impl World {
             change(row);
         })
         .await
+    }
+
+    /// Adds a calendar.
+    pub(crate) async fn calendar(
+        &self,
+        name: &str,
+        mode: calendar::Mode,
+        definition: serde_json::Value,
+    ) -> Uuid {
+        let now = self.clock.now().into();
+        let row = calendar::Model {
+            id: Uuid::now_v7(),
+            namespace_id: self.namespace,
+            name: name.to_owned(),
+            mode,
+            definition,
+            version: 1,
+            module: None,
+            created_at: now,
+            updated_at: now,
+            deleted_at: None,
+        };
+        let tx = self.database.store.begin().await.unwrap();
+        let row = row.into_active_model().insert(&tx).await.unwrap();
+        self.database.store.commit(tx).await.unwrap();
+        row.id
     }
 
     async fn workflow(&self, task: Task) -> Uuid {

@@ -6,7 +6,7 @@ use serde_json::json;
 use timetable::Warning;
 use uuid::Uuid;
 
-use super::file::{File, ScheduleEntry};
+use super::file::{CalendarEntry, File, ScheduleEntry};
 use crate::{
     engine::{
         Definition,
@@ -15,7 +15,7 @@ use crate::{
             audit::Entry, check,
         },
     },
-    store::{schedules, workflows},
+    store::{calendars, schedules, workflows},
 };
 
 /// What a deployment did, or would do.
@@ -34,7 +34,7 @@ pub struct Deployment {
 pub struct Change {
     /// See [`Action`].
     pub action: Action,
-    /// `workflow` or `schedule`.
+    /// `calendar`, `workflow` or `schedule`.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -58,7 +58,7 @@ pub enum Action {
     Unchanged,
 }
 
-/// So many workflows and schedules in one module: it is deployed in one transaction, and while that
+/// So many calendars, workflows and schedules in one module: it is deployed in one transaction, and while that
 /// lasts nothing else is written.
 const MOST_ENTRIES: usize = 1_000;
 
@@ -121,17 +121,24 @@ impl Commands {
         prune: bool,
     ) -> Result<Vec<Change>, CommandError> {
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
-        let entries = file.workflows.len() + file.schedules.len();
+        let entries = file.calendars.len() + file.workflows.len() + file.schedules.len();
         if entries > MOST_ENTRIES {
-            let problem =
-                format!("declares {entries} workflows and schedules; the limit is {MOST_ENTRIES}");
+            let problem = format!(
+                "declares {entries} calendars, workflows and schedules; the limit is {MOST_ENTRIES}"
+            );
             let help = "divide it into several modules";
             return Err(BadInput::new("source", "", problem, help).into());
         }
+        let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
         let mut changes = Vec::new();
         if prune {
             changes.extend(self.prune_schedules(site, &declared).await?);
+        }
+        for (name, entry) in file.calendars {
+            let declared = self.declare_calendar(site, &name, entry).await;
+            let field = format!("calendars.{name}");
+            changes.push(declared.map_err(|error| inside(error, &field))?);
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
@@ -162,8 +169,40 @@ impl Commands {
         }
         if prune {
             changes.extend(self.prune_workflows(site, &kept).await?);
+            changes.extend(self.prune_calendars(site, &dated).await?);
         }
         Ok(changes)
+    }
+
+    async fn declare_calendar(
+        &self,
+        site: &Site<'_>,
+        name: &str,
+        entry: CalendarEntry,
+    ) -> Result<Change, CommandError> {
+        let spec = entry.spec(name);
+        let change = |action, detail: String| Change {
+            action,
+            kind: "calendar".to_owned(),
+            name: name.to_owned(),
+            detail,
+            warnings: vec![],
+        };
+        let Some(row) = calendars::by_name(site.tx, site.namespace, name).await? else {
+            let module = Some(site.module);
+            self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
+            return Ok(change(Action::Create, "made".to_owned()));
+        };
+        owned(site, "name", name, row.module.as_deref())?;
+        let updated = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
+        let (saved, true) = updated else {
+            return Ok(change(Action::Unchanged, String::new()));
+        };
+        let silenced = match &saved.silenced[..] {
+            [] => String::new(),
+            names => format!("; it lets no fire through of {}", names.join(", ")),
+        };
+        Ok(change(Action::Update, format!("changed{silenced}")))
     }
 
     async fn declare_workflow(
@@ -246,6 +285,22 @@ impl Commands {
             let row = self.locked(site.tx, row.id).await?;
             self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
             changes.push(gone("schedule", row.name));
+        }
+        Ok(changes)
+    }
+
+    async fn prune_calendars(
+        &self,
+        site: &Site<'_>,
+        declared: &BTreeSet<String>,
+    ) -> Result<Vec<Change>, CommandError> {
+        let mut changes = Vec::new();
+        for row in calendars::of_module(site.tx, site.namespace, site.module).await? {
+            if declared.contains(&row.name) {
+                continue;
+            }
+            self.delete_calendar_in(site.tx, site.who, &row, Some("no longer declared")).await?;
+            changes.push(gone("calendar", row.name));
         }
         Ok(changes)
     }

@@ -4,15 +4,18 @@
 use std::{collections::BTreeMap, fmt};
 
 use chrono::{DateTime, Utc};
-use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
+use entity::{
+    calendar::Mode,
+    schedule::{CatchUp, DstGap, DstOverlap, Overlap},
+};
 use serde::{Deserialize, Deserializer, de};
-use timetable::retry;
+use timetable::{CalendarEntries, DateRange, TimeWindow, Weekday, retry};
 
 use crate::{
     config::Span,
     engine::{
         Definition, Task,
-        commands::{BadInput, Misfire, Spec, Timing},
+        commands::{BadInput, CalendarSpec, Misfire, Spec, Timing},
     },
     target::Target,
 };
@@ -28,9 +31,27 @@ pub(super) struct File {
     #[serde(default = "default_namespace")]
     pub(super) namespace: String,
     #[serde(default)]
+    pub(super) calendars: BTreeMap<String, CalendarEntry>,
+    #[serde(default)]
     pub(super) workflows: BTreeMap<String, WorkflowEntry>,
     #[serde(default)]
     pub(super) schedules: BTreeMap<String, ScheduleEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CalendarEntry {
+    mode: Mode,
+    #[serde(default)]
+    dates: Vec<String>,
+    #[serde(default)]
+    yearly: Vec<String>,
+    #[serde(default)]
+    weekdays: Vec<Weekday>,
+    #[serde(default)]
+    ranges: Vec<DateRange>,
+    #[serde(default)]
+    windows: Vec<TimeWindow>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,6 +94,9 @@ pub(super) struct ScheduleEntry {
     start: Option<DateTime<Utc>>,
     end: Option<DateTime<Utc>>,
     jitter: Option<Seconds>,
+    #[serde(default)]
+    calendars: Vec<String>,
+    max_fires: Option<i64>,
     #[serde(default)]
     note: String,
     #[serde(default)]
@@ -168,6 +192,14 @@ fn offset(source: &str, line: u64, column: u64) -> Option<usize> {
     Some(start + rest.char_indices().nth(characters).map_or(rest.len(), |(at, _)| at))
 }
 
+impl CalendarEntry {
+    pub(super) fn spec(self, name: &str) -> CalendarSpec {
+        let Self { mode, dates, yearly, weekdays, ranges, windows } = self;
+        let entries = CalendarEntries { dates, yearly, weekdays, ranges, windows };
+        CalendarSpec { name: name.to_owned(), mode, entries }
+    }
+}
+
 impl WorkflowEntry {
     pub(super) fn definition(self) -> Definition {
         Definition { tasks: self.tasks.into_iter().map(TaskEntry::task).collect() }
@@ -215,6 +247,8 @@ impl ScheduleEntry {
                 end_at: self.end,
                 jitter_seconds: self.jitter.map_or(0, |jitter| jitter.0),
             },
+            calendars: self.calendars,
+            max_fires: self.max_fires,
             misfire: Misfire {
                 catch_up: misfire.catch_up.unwrap_or(usual.catch_up),
                 grace_seconds: misfire.grace.map_or(usual.grace_seconds, |span| span.0),
