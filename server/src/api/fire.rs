@@ -154,9 +154,9 @@ pub(crate) enum ReasonCode {
     Deadline,
     /// The schedule was paused between claim and hand-off.
     Disabled,
-    /// The schedule was deleted between claim and hand-off.
+    /// The schedule was deleted before it was claimed, or between claim and hand-off.
     Deleted,
-    /// The schedule was edited between claim and hand-off.
+    /// The schedule was edited before it was claimed, or between claim and hand-off.
     StaleVersion,
     /// No scheduler claimed it in time.
     Outage,
@@ -164,6 +164,10 @@ pub(crate) enum ReasonCode {
     CatchUpWindow,
     /// Missed, and over the number that the catch-up policy runs.
     CatchUpLimit,
+    /// A calendar of the schedule suppresses it.
+    Calendar,
+    /// Somebody asked for it to be skipped.
+    ByRequest,
     /// Recovery tried as often as it may.
     AttemptsExhausted,
     /// Recovery found it too late.

@@ -13,13 +13,13 @@ use std::{
 
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
-use entity::{Timestamp, fire, node, run, schedule, task_run, workflow};
+use entity::{Timestamp, calendar, fire, node, run, schedule, task_run, workflow};
 use uuid::Uuid;
 
 use crate::{
     clock::Clock,
     store::{
-        Store, StoreError, namespaces,
+        Store, StoreError, calendars, namespaces,
         reads::{batches, tally},
         schedules, workflows,
     },
@@ -78,6 +78,11 @@ loaders! {
     /// A workflow, deleted or not.
     WorkflowRow -> workflow::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = workflows::by_ids(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// A calendar.
+    CalendarRow -> calendar::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = calendars::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
     /// A run.

@@ -13,11 +13,13 @@
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`: the nouns
+//! - `calendar`: what suppresses fires; `resume`: what a resume would do
 //! - `overview`, `health`, `viewer`, `deploy`: the rest
 //! - `schedule_input`, `task_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
+mod calendar;
 mod calm;
 mod context;
 mod deploy;
@@ -32,6 +34,7 @@ mod mutation;
 mod overview;
 mod page;
 mod query;
+mod resume;
 mod run;
 mod scalar;
 mod schedule;

@@ -3,6 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
+    calendar::{Calendar, CreateCalendarInput, UpdateCalendarInput},
     context::Ask,
     deploy::DeployPayload,
     error::Result,
@@ -13,8 +14,8 @@ use super::{
     timing::TimingWarning,
 };
 use crate::{
-    engine::commands::{ByHand, Call, CommandError, Ordered, Saved},
-    store::{reads, schedules},
+    engine::commands::{ByHand, Call, CommandError, Ordered, Rollback, Saved, SavedCalendar},
+    store::{calendars, reads, schedules},
 };
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
@@ -79,6 +80,86 @@ impl Mutation {
         let call = Call::new("resumeSchedule", &json!([id, missed]).to_string(), idempotency_key)?;
         let saved = cx.commands().resume(&right, id, missed, &call).await?;
         SchedulePayload::of(cx, saved).await
+    }
+
+    /// Leaves out its next fires, from `nextFireAt` on: they are in the ledger at once, as skipped
+    /// by request. Those that a calendar suppresses anyway are not counted.
+    async fn skip_next(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(default = 1, desc = "1 to 100.")] count: i32,
+        reason: String,
+        idempotency_key: Option<String>,
+    ) -> Result<SkipPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([id, count, reason]).to_string();
+        let call = Call::new("skipNext", &arguments, idempotency_key)?;
+        let skipped = cx.commands().skip_next(&right, id, count.into(), &reason, &call).await?;
+        let skipped_at = skipped.instants.into_iter().map(Into::into).collect();
+        Ok(SkipPayload { schedule: schedule(cx, skipped.id).await?, skipped_at })
+    }
+
+    /// Makes a new version with the definition of an earlier one. It begins anew from now.
+    async fn rollback_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        to_version: i32,
+        #[graphql(desc = "The version in force; a newer one in the database is a CONFLICT.")]
+        expected_version: i32,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, to_version, expected_version, reason]).to_string();
+        let call = Call::new("rollbackSchedule", &arguments, idempotency_key)?;
+        let order = Rollback { id, to_version, expected_version, reason };
+        let saved = cx.commands().rollback_schedule(&right, &order, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    async fn create_calendar(
+        &self,
+        cx: &Context<'_>,
+        input: CreateCalendarInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CalendarPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("createCalendar", &text(&input), idempotency_key)?;
+        let saved = cx.commands().create_calendar(&right, input.into(), &call).await?;
+        CalendarPayload::of(cx, saved).await
+    }
+
+    /// The schedules that name it obey from their next fire on.
+    async fn update_calendar(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateCalendarInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CalendarPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("updateCalendar", &text(&input), idempotency_key)?;
+        let saved = cx.commands().update_calendar(&right, input.into(), &call).await?;
+        CalendarPayload::of(cx, saved).await
+    }
+
+    /// Refused while a schedule names it.
+    async fn delete_calendar(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        expected_version: i32,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, expected_version, reason]).to_string();
+        let call = Call::new("deleteCalendar", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().delete_calendar(&right, id, expected_version, reason, &call).await?;
+        Ok(DeletePayload { id })
     }
 
     /// It fires no more; its history stays.
@@ -177,10 +258,37 @@ pub(crate) struct SchedulePayload {
 
 impl SchedulePayload {
     async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
-        let row = schedules::by_id(cx.store().read(), saved.id).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("schedule", saved.id))?;
         let warnings = saved.warnings.into_iter().map(Into::into).collect();
-        Ok(Self { schedule: Schedule(row), warnings })
+        Ok(Self { schedule: schedule(cx, saved.id).await?, warnings })
+    }
+}
+
+async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
+    let row = schedules::by_id(cx.store().read(), id).await?;
+    Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
+}
+
+/// A schedule whose next fires are left out.
+#[derive(SimpleObject)]
+pub(crate) struct SkipPayload {
+    schedule: Schedule,
+    /// The instants that do not run.
+    skipped_at: Vec<Instant>,
+}
+
+/// A calendar as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct CalendarPayload {
+    calendar: Calendar,
+    /// Names of schedules that name it and of which it lets no fire through any more.
+    silenced_schedules: Vec<String>,
+}
+
+impl CalendarPayload {
+    async fn of(cx: &Context<'_>, saved: SavedCalendar) -> Result<Self> {
+        let row = calendars::by_ids(cx.store().read(), &[saved.id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("calendar", saved.id))?;
+        Ok(Self { calendar: Calendar(row), silenced_schedules: saved.silenced })
     }
 }
 

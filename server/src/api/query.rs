@@ -3,6 +3,7 @@ use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
+    calendar::Calendar,
     context::Ask,
     error::Result,
     filters::{FireFilter, RunFilter, ScheduleFilter},
@@ -11,6 +12,7 @@ use super::{
     log::LogLine,
     overview::Overview,
     page::{Connection, Paging, connection, connection_with, cost},
+    resume::ResumePreview,
     run::Run,
     scalar::Instant,
     schedule::Schedule,
@@ -20,7 +22,7 @@ use super::{
 };
 use crate::{
     engine::commands::{BadInput, CommandError},
-    store::{reads, schedules, workflows},
+    store::{calendars, reads, schedules, workflows},
 };
 
 /// What can be read.
@@ -100,11 +102,18 @@ impl Query {
                     where `@every` counts from."
         )]
         schedule_id: Option<Uuid>,
+        #[graphql(
+            desc = "Names of calendars that suppress some of its fires. Without any: those of the \
+                    schedule that is edited."
+        )]
+        calendars: Option<Vec<String>>,
+        #[graphql(default = "default", desc = "Where the calendars are.")] namespace: String,
     ) -> Result<SchedulePreview> {
         cx.viewer()?;
         let like = edited(cx, schedule_id).await?;
         let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
-        match timing::compile(cx, timing, like.as_ref()) {
+        let names = calendars.map(|names| (namespace, names));
+        match timing::compile_with(cx, timing, like.as_ref(), names).await? {
             Ok(timetable) => SchedulePreview::of(&timetable, from, count),
             Err(problem) => Ok(SchedulePreview::refused(problem)),
         }
@@ -122,6 +131,39 @@ impl Query {
         let like = edited(cx, schedule_id).await?;
         let timetable = timing::compile(cx, timing, like.as_ref())?;
         Ok(timing::lint(&timetable, cx.commands().clock.now()))
+    }
+
+    /// What resuming a schedule now would do, for each way to resume.
+    async fn resume_preview(&self, cx: &Context<'_>, id: Uuid) -> Result<ResumePreview> {
+        let right = cx.viewer()?;
+        Ok(cx.commands().resume_preview(&right, id).await?.into())
+    }
+
+    /// By name, without regard to case.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn calendars(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Calendar>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(name_key)?;
+        let page = calendars::page(cx.store().read(), namespace, &window).await?;
+        Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
+    }
+
+    async fn calendar(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+    ) -> Result<Option<Calendar>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
     }
 
     /// By name, without regard to case.

@@ -1,11 +1,13 @@
 use async_graphql::{Context, Enum, Object, SimpleObject};
+use chrono::TimeDelta;
 use entity::{schedule, schedule_version};
 use uuid::Uuid;
 
 use super::{
+    calendar::Calendar,
     context::Ask,
     error::Result,
-    loaders::{DayTally, LastRun, LiveRuns, NamespaceName},
+    loaders::{CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
     page::{Connection, Paging, connection, cost},
     run::Run,
     scalar::Instant,
@@ -51,7 +53,7 @@ impl Schedule {
         if !self.0.enabled {
             ScheduleState::Paused
         } else if self.0.next_scheduled_at.is_none() {
-            ScheduleState::Finished
+            if self.left() == Some(0) { ScheduleState::Exhausted } else { ScheduleState::Finished }
         } else {
             ScheduleState::Active
         }
@@ -97,9 +99,37 @@ impl Schedule {
         &self.0.context
     }
 
-    /// The next instant of the timing; null while it is paused.
-    async fn next_fire_at(&self) -> Option<Instant> {
-        self.0.next_scheduled_at.filter(|_| self.0.enabled).map(Into::into)
+    /// In the order in which they are asked.
+    async fn calendars(&self, cx: &Context<'_>) -> Result<Vec<Calendar>> {
+        let Some(keys) = &self.0.calendars else { return Ok(vec![]) };
+        let mut rows = cx.rows().load_many(keys.0.iter().copied().map(CalendarRow)).await?;
+        let found = keys.0.iter().filter_map(|id| rows.remove(&CalendarRow(*id)));
+        Ok(found.map(Calendar).collect())
+    }
+
+    /// After so many fires that started none is left.
+    async fn max_fires(&self) -> Option<i64> {
+        self.0.max_fires
+    }
+
+    /// How many fires have started, or were on their way to it, since it was made. What was
+    /// skipped, missed or collapsed does not count, nor does a run by hand.
+    async fn fire_count(&self) -> i64 {
+        self.0.fire_count
+    }
+
+    /// The next instant of the timing that no calendar suppresses; null while it is paused.
+    async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
+        let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {
+            return Ok(None);
+        };
+        if self.0.calendars.is_none() {
+            return Ok(Some(cursor.into()));
+        }
+        let before = cursor.utc() - TimeDelta::milliseconds(1);
+        let timetable = Timing::of(&self.0).timetable(cx).await?;
+        let next = timetable.ok().and_then(|timetable| timetable.next_allowed(before));
+        Ok(next.map(|fire| fire.at.into()))
     }
 
     /// The last instant of the timing that the ledger accounts for.
@@ -115,9 +145,17 @@ impl Schedule {
         #[graphql(default = 10)] count: i32,
         from: Option<Instant>,
     ) -> Result<Vec<PreviewFire>> {
-        let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
-        match Timing::of(&self.0).timetable(cx) {
-            Ok(timetable) => timing::next(&timetable, from, count),
+        let now = cx.commands().clock.now();
+        let left = self.left().filter(|_| from.is_none());
+        let from = from.map_or(now, |from| from.0);
+        match Timing::of(&self.0).timetable(cx).await? {
+            Ok(timetable) => {
+                let fires = timing::next(&timetable, from, count)?;
+                Ok(match left {
+                    Some(left) => timing::next_of(fires, left),
+                    None => fires,
+                })
+            }
             // The warnings say why there are none.
             Err(_) => Ok(vec![]),
         }
@@ -164,6 +202,13 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// How many fires it may still start, if it was given a number.
+    fn left(&self) -> Option<i64> {
+        self.0.max_fires.map(|max| (max - self.0.fire_count).max(0))
+    }
+}
+
 /// Where a schedule stands.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "Standing")]
@@ -174,6 +219,8 @@ pub(crate) enum ScheduleState {
     Paused,
     /// No fire is left: past `endAt`, or every instant has gone by.
     Finished,
+    /// It has fired `maxFires` times.
+    Exhausted,
 }
 
 /// Who stopped it from firing, and why.

@@ -24,6 +24,11 @@ pub(crate) struct CreateScheduleInput {
     note: String,
     tags: Option<Vec<String>>,
     timing: TimingInput,
+    /// Names of calendars that suppress some of its fires: at most 8.
+    #[graphql(default)]
+    calendars: Vec<String>,
+    /// After so many fires that started none is left.
+    max_fires: Option<i64>,
     /// An existing workflow's name; or give `task`.
     workflow: Option<String>,
     /// A task of its own: makes a workflow with the schedule's name.
@@ -47,6 +52,10 @@ pub(crate) struct UpdateScheduleInput {
     note: Option<String>,
     tags: Option<Vec<String>>,
     timing: Option<TimingInput>,
+    /// All of them: what is not named is taken away.
+    calendars: Option<Vec<String>>,
+    /// Counted since it was made. Null takes it away.
+    max_fires: MaybeUndefined<i64>,
     workflow: Option<String>,
     task: Option<TaskInput>,
     misfire: Option<MisfireInput>,
@@ -96,6 +105,8 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
             note: input.note,
             tags: input.tags.unwrap_or_default(),
             timing: input.timing.into(),
+            calendars: input.calendars,
+            max_fires: input.max_fires,
             misfire: input.misfire.map(Into::into).unwrap_or_default(),
             overlap: input.overlap.into(),
             start_deadline_seconds: input.start_deadline_seconds,
@@ -126,9 +137,15 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.note, input.note);
     set(&mut spec.tags, input.tags);
     set(&mut spec.timing, input.timing);
+    set(&mut spec.calendars, input.calendars);
     set(&mut spec.misfire, input.misfire);
     set(&mut spec.overlap, input.overlap);
     set(&mut spec.context, input.context);
+    match input.max_fires {
+        MaybeUndefined::Undefined => {}
+        MaybeUndefined::Null => spec.max_fires = None,
+        MaybeUndefined::Value(max) => spec.max_fires = Some(max),
+    }
     match input.start_deadline_seconds {
         MaybeUndefined::Undefined => {}
         MaybeUndefined::Null => spec.start_deadline_seconds = None,

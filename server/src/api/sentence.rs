@@ -37,6 +37,12 @@ pub(crate) fn of(fire: &Model) -> String {
         Reason::Disabled => {
             format!("{}: the schedule was paused just before it started.", head("Skipped"))
         }
+        Reason::Deleted if fire.claimed_by.is_none() => {
+            format!("{}: the schedule was deleted before anybody claimed it.", head("Skipped"))
+        }
+        Reason::StaleVersion if fire.claimed_by.is_none() => {
+            format!("{}: the schedule was edited before anybody claimed it.", head("Skipped"))
+        }
         Reason::Deleted => {
             format!("{}: the schedule was deleted just before it started.", head("Skipped"))
         }
@@ -65,6 +71,14 @@ pub(crate) fn of(fire: &Model) -> String {
         Reason::CatchUpLimit => {
             format!("{}: more were missed than the catch-up policy runs.", head("Missed"))
         }
+        Reason::Calendar => {
+            let name = detail.unwrap_or("of the schedule");
+            format!("{}: the calendar {name} suppresses it.", head("Skipped"))
+        }
+        Reason::ByRequest => match detail {
+            Some(asked) => format!("{} by request of {asked}.", head("Skipped")),
+            None => format!("{} by request.", head("Skipped")),
+        },
         Reason::AttemptsExhausted => match detail {
             Some(error) => format!(
                 "Abandoned: it could not be started in {} attempts; the last failed: {error}.",

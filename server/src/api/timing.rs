@@ -1,16 +1,23 @@
 use async_graphql::{Enum, InputObject, Object, SimpleObject};
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::schedule;
-use timetable::Timetable;
+use entity::{Keys, schedule};
+use timetable::{Timetable, TimingError};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, page::bounded, scalar::Instant};
-use crate::engine::commands::{self, BadInput, Spec};
+use super::{
+    context::Ask, error::Result, loaders::CalendarRow, page::bounded, query::namespace_id,
+    scalar::Instant,
+};
+use crate::engine::{
+    calendars,
+    commands::{self, BadInput, CommandError, Spec, suppression},
+};
 
 /// When a schedule is due.
 pub(crate) struct Timing {
     spec: commands::Timing,
     definition: timetable::Definition,
+    calendars: Option<Keys>,
 }
 
 impl Timing {
@@ -18,16 +25,32 @@ impl Timing {
     pub(crate) fn of(row: &schedule::Model) -> Self {
         let spec = Spec::of(row).timing;
         let definition = spec.definition(row.id, row.anchor_at.utc());
-        Self { spec, definition }
+        Self { spec, definition, calendars: row.calendars.clone() }
     }
 
-    /// Compiled. A stored timing can only fail to compile when its zone has left the zone data.
-    pub(crate) fn timetable(
+    /// Compiled, with its calendars. A stored timing can only fail to compile when its zone has
+    /// left the zone data, or a calendar cannot be read any more.
+    pub(crate) async fn timetable(
         &self,
         cx: &async_graphql::Context<'_>,
-    ) -> std::result::Result<Timetable, timetable::TimingError> {
-        cx.commands().cache.timetable(&self.definition)
+    ) -> Result<std::result::Result<Timetable, TimingError>> {
+        match cx.commands().cache.timetable(&self.definition) {
+            Ok(plain) => suppressed(cx, plain, self.calendars.as_ref()).await,
+            Err(error) => Ok(Err(error)),
+        }
     }
+}
+
+/// The same timetable with the calendars of those keys.
+async fn suppressed(
+    cx: &async_graphql::Context<'_>,
+    plain: Timetable,
+    keys: Option<&Keys>,
+) -> Result<std::result::Result<Timetable, TimingError>> {
+    let Some(Keys(ids)) = keys else { return Ok(Ok(plain)) };
+    let rows = cx.rows().load_many(ids.iter().copied().map(CalendarRow)).await?;
+    let compiled = rows.values().map(|row| (row.id, cx.commands().calendars.compiled(row)));
+    Ok(calendars::with(plain, keys, &compiled.collect()))
 }
 
 /// When a schedule is due.
@@ -64,15 +87,15 @@ impl Timing {
     }
 
     /// In words.
-    async fn description(&self, cx: &async_graphql::Context<'_>) -> String {
-        match self.timetable(cx) {
+    async fn description(&self, cx: &async_graphql::Context<'_>) -> Result<String> {
+        Ok(match self.timetable(cx).await? {
             Ok(timetable) => timetable.describe(),
             Err(error) => error.to_string(),
-        }
+        })
     }
 
-    async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Vec<TimingWarning> {
-        match self.timetable(cx) {
+    async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
+        Ok(match self.timetable(cx).await? {
             Ok(timetable) => lint(&timetable, cx.commands().clock.now()),
             Err(error) => vec![TimingWarning {
                 code: "unusable".to_owned(),
@@ -80,7 +103,7 @@ impl Timing {
                 field: error.field,
                 suggestion: Some(error.help),
             }],
-        }
+        })
     }
 }
 
@@ -180,13 +203,15 @@ pub(crate) struct PreviewFire {
     /// As +02:00
     offset: String,
     kind: FireKind,
+    /// The calendar that suppresses it, by name: then it does not run.
+    suppressed_by: Option<String>,
 }
 
 /// How wall-clock times are written.
 pub(crate) const LOCAL: &str = "%Y-%m-%dT%H:%M:%S";
 
-impl From<timetable::Fire> for PreviewFire {
-    fn from(fire: timetable::Fire) -> Self {
+impl PreviewFire {
+    fn of(timetable: &Timetable, fire: timetable::Fire) -> Self {
         Self {
             at: fire.at.into(),
             local: fire.local.format(LOCAL).to_string(),
@@ -197,11 +222,12 @@ impl From<timetable::Fire> for PreviewFire {
                 timetable::FireKind::FirstOfTwo => FireKind::FirstOfTwo,
                 timetable::FireKind::SecondOfTwo => FireKind::SecondOfTwo,
             },
+            suppressed_by: timetable.suppressed_by(fire.at).map(|name| name.to_string()),
         }
     }
 }
 
-/// The next `count` fires after `from`.
+/// The next `count` fires after `from`, those that a calendar suppresses among them.
 pub(crate) fn next(
     timetable: &Timetable,
     from: DateTime<Utc>,
@@ -209,7 +235,21 @@ pub(crate) fn next(
 ) -> Result<Vec<PreviewFire>> {
     let count = usize::try_from(bounded("count", count)?).unwrap_or_default();
     let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC);
-    Ok(fires.take(count).map(Into::into).collect())
+    Ok(fires.take(count).map(|fire| PreviewFire::of(timetable, fire)).collect())
+}
+
+/// The same, up to and including the last of the `left` fires that may still run.
+pub(crate) fn next_of(fires: Vec<PreviewFire>, left: i64) -> Vec<PreviewFire> {
+    let mut left = left;
+    let mut kept = Vec::with_capacity(fires.len());
+    for fire in fires {
+        if left <= 0 {
+            break;
+        }
+        left -= i64::from(fire.suppressed_by.is_none());
+        kept.push(fire);
+    }
+    kept
 }
 
 /// What a timing would do, before it is saved.
@@ -219,7 +259,8 @@ pub(crate) struct SchedulePreview {
     fires: Vec<PreviewFire>,
     warnings: Vec<TimingWarning>,
     problem: Option<TimingProblem>,
-    /// Fires in the next 365 days.
+    /// Fires in the next 365 days that no calendar suppresses; null where there are too many
+    /// windows to count.
     fires_per_year: Option<u64>,
 }
 
@@ -232,7 +273,13 @@ impl SchedulePreview {
             fires: next(timetable, from, count)?,
             warnings: lint(timetable, from),
             problem: None,
-            fires_per_year: year.map(|until| timetable.count(from, until)),
+            fires_per_year: year.and_then(|until| {
+                if timetable.has_calendars() {
+                    timetable.count_allowed(from, until)
+                } else {
+                    Some(timetable.count(from, until))
+                }
+            }),
         })
     }
 
@@ -293,4 +340,31 @@ pub(crate) fn compile(
     };
     let definition = timing.definition(id, anchor);
     cx.commands().cache.timetable(&definition).map_err(BadInput::timing)
+}
+
+/// The same, with the calendars that a form names, or those of the schedule that it edits.
+pub(crate) async fn compile_with(
+    cx: &async_graphql::Context<'_>,
+    input: TimingInput,
+    like: Option<&schedule::Model>,
+    names: Option<(String, Vec<String>)>,
+) -> Result<std::result::Result<Timetable, BadInput>> {
+    let plain = match compile(cx, input, like) {
+        Ok(plain) => plain,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let Some((namespace, names)) = names else {
+        let keys = like.and_then(|row| row.calendars.as_ref());
+        return Ok(suppressed(cx, plain, keys).await?.map_err(BadInput::of_calendars));
+    };
+    let (namespace, connection) = (namespace_id(cx, &namespace).await?, cx.store().read());
+    let commands = cx.commands();
+    match commands.suppressed(connection, namespace, plain, (&names, false)).await {
+        Ok((timetable, _)) => {
+            let allowed = suppression::allows_something(&names, &timetable, commands.clock.now());
+            Ok(allowed.map(|()| timetable))
+        }
+        Err(CommandError::BadInput(problem)) => Ok(Err(problem)),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -6,8 +6,8 @@
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`), those that
 //! work on the database that the configuration names (`serve`, `migrate`, `user`, `token`), and
-//! those that talk to a running server over GraphQL (`apply`, `trigger`, `runs`) or ask how it is
-//! (`healthcheck`).
+//! those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`, `runs`) or ask
+//! how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
@@ -31,6 +31,7 @@ mod preview;
 mod runs;
 mod schema;
 mod serve;
+mod skip_next;
 mod timing;
 mod token;
 mod trigger;
@@ -56,6 +57,7 @@ enum Command {
     Lint(lint::Lint),
     Apply(apply::Apply),
     Trigger(trigger::Trigger),
+    SkipNext(skip_next::SkipNext),
     Runs(runs::Runs),
     Migrate(migrate::Migrate),
     Schema(schema::Schema),
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Lint(lint) => lint.run(),
         Command::Apply(apply) => offline::on_a_runtime(apply.run()),
         Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
+        Command::SkipNext(skip) => offline::on_a_runtime(skip.run()),
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),

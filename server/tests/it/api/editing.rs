@@ -1,5 +1,8 @@
-use entity::schedule;
-use sea_orm::EntityTrait;
+use entity::{
+    fire::{self, Reason, Verdict},
+    schedule,
+};
+use sea_orm::{ConnectionTrait, EntityTrait};
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
@@ -9,6 +12,9 @@ on_both!(
     a_change_makes_a_version_that_says_what_changed,
     a_change_of_an_old_version_is_refused_with_both,
     an_edited_timing_begins_anew_from_now,
+    what_nobody_claimed_before_an_edit_is_accounted_for,
+    what_nobody_claimed_before_a_deletion_is_accounted_for,
+    a_maximum_of_fires_is_more_than_have_started,
     a_deleted_schedule_is_gone_and_its_name_free,
     a_task_that_changes_is_a_new_version_of_its_workflow,
 );
@@ -117,4 +123,95 @@ async fn a_task_that_changes_is_a_new_version_of_its_workflow(database: TestData
     let task = json!({ "task": { "target": { "noop": {} }, "timeoutSeconds": 9 } });
     let error = desk.refused(UPDATE, edit(&id, 2, task)).await;
     assert_eq!(error["extensions"]["field"], "name", "{error}");
+}
+
+/// Hour and minute, version, verdict and reason of each row, oldest first.
+async fn fates(desk: &Desk) -> Vec<(String, i32, Verdict, Reason, i64)> {
+    let mut fires = fire::Entity::find().all(desk.database.store.read()).await.unwrap();
+    fires.sort_by_key(|fire| fire.scheduled_at);
+    let at = |fire: &fire::Model| fire.scheduled_at.utc().format("%H:%M").to_string();
+    let fate = |fire: &fire::Model| {
+        (at(fire), fire.schedule_version, fire.verdict, fire.reason, fire.count)
+    };
+    fires.iter().map(fate).collect()
+}
+
+async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("every", "*/10 * * * *").await;
+    desk.clock.set("2026-03-01T12:33:00Z".parse().unwrap());
+    let timing = json!({ "expressions": ["*/15 * * * *"] });
+    let schedule = update(&desk, &id, 1, json!({ "timing": timing })).await;
+    assert_eq!(schedule["nextFireAt"], "2026-03-01T12:45:00Z");
+    let row = |at: &str, verdict, reason| (at.to_owned(), 1, verdict, reason, 1);
+    assert_eq!(
+        fates(&desk).await,
+        [
+            row("12:10", Verdict::Missed, Reason::Outage),
+            row("12:20", Verdict::Missed, Reason::Outage),
+            // Not late beyond the grace yet: the edit came before the claim.
+            row("12:30", Verdict::Skipped, Reason::StaleVersion),
+        ]
+    );
+    let query = "query($id: UUID!) { fires(scheduleId: $id, first: 1) { nodes { reason { text } } }
+        schedule(id: $id) { lastFireAt } }";
+    let answer = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(
+        answer["fires"]["nodes"][0]["reason"]["text"],
+        "Skipped: the schedule was edited before anybody claimed it."
+    );
+    assert_eq!(answer["schedule"]["lastFireAt"], "2026-03-01T12:30:00Z");
+    // The second edit in a row finds nothing to account for.
+    update(&desk, &id, 2, json!({ "timing": { "expressions": ["@hourly"] } })).await;
+    assert_eq!(fates(&desk).await.len(), 3);
+}
+
+async fn what_nobody_claimed_before_a_deletion_is_accounted_for(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("every", "* * * * *").await;
+    desk.clock.set("2026-03-01T15:00:30Z".parse().unwrap());
+    let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
+    desk.ask(delete, json!({ "id": id })).await;
+    let fates = fates(&desk).await;
+    // Three hours at once, and the five minutes of the grace.
+    assert_eq!(fates[0], ("12:01".to_owned(), 1, Verdict::Missed, Reason::Outage, 3 * 60 - 5));
+    assert_eq!(fates[1..].iter().map(|fate| fate.4).sum::<i64>(), 5);
+    assert!(fates[1..].iter().all(|fate| (fate.2, fate.3) == (Verdict::Skipped, Reason::Deleted)));
+}
+
+async fn a_maximum_of_fires_is_more_than_have_started(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "* * * * *").await;
+    let sql = "UPDATE schedule SET fire_count = 3, max_fires = 3, next_scheduled_at = NULL, \
+        next_fire_at = NULL";
+    let tx = desk.database.store.begin().await.unwrap();
+    tx.execute_unprepared(sql).await.unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+    let query = "query($id: UUID!) { schedule(id: $id) {
+        state nextFireAt maxFires fireCount nextFires { at } } }";
+    let answer = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(
+        answer["schedule"],
+        json!({ "state": "EXHAUSTED", "nextFireAt": null, "maxFires": 3, "fireCount": 3,
+            "nextFires": [] })
+    );
+    let listed = "{ schedules(filter: { state: EXHAUSTED }) { totalCount }
+        finished: schedules(filter: { state: FINISHED }) { totalCount } }";
+    assert_eq!(
+        desk.ask(listed, json!({})).await,
+        json!({ "schedules": { "totalCount": 1 }, "finished": { "totalCount": 0 } })
+    );
+    let error = desk.refused(UPDATE, edit(&id, 1, json!({ "maxFires": 2 }))).await;
+    assert_eq!(error["extensions"]["field"], "maxFires", "{error}");
+    // An edit of something else leaves it as it is.
+    let schedule = update(&desk, &id, 1, json!({ "note": "x" })).await;
+    assert_eq!(schedule["nextFireAt"], Value::Null);
+    // One more is one more, from now on.
+    desk.clock.set("2026-03-01T15:00:30Z".parse().unwrap());
+    let schedule = update(&desk, &id, 2, json!({ "maxFires": 4 })).await;
+    assert_eq!(schedule["nextFireAt"], "2026-03-01T15:01:00Z");
+    let answer = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(answer["schedule"]["state"], "ACTIVE");
+    assert_eq!(answer["schedule"]["nextFires"], json!([{ "at": "2026-03-01T15:01:00Z" }]));
+    assert!(fates(&desk).await.is_empty());
 }

@@ -1,6 +1,7 @@
 //! The control plane, asked directly: no HTTP in between.
 
 mod batching;
+mod calendars;
 mod creating;
 mod deploying;
 mod desk;
@@ -11,7 +12,10 @@ mod ledger;
 mod paging;
 mod pausing;
 mod repeating;
+mod resuming;
 mod retrying;
 mod rights;
+mod rolling_back;
 mod schema;
 mod secrets;
+mod skipping;

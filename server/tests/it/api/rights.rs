@@ -17,6 +17,9 @@ fn queries() -> Vec<(&'static str, String)> {
         ("schedule", format!("schedule(id: {ID}) {{ id }}")),
         ("schedulePreview", format!("schedulePreview({TIMING}) {{ description }}")),
         ("lint", format!("lint({TIMING}) {{ code }}")),
+        ("resumePreview", format!("resumePreview(id: {ID}) {{ paused }}")),
+        ("calendars", "calendars { nodes { id } }".into()),
+        ("calendar", "calendar(name: \"x\") { id }".into()),
         ("workflows", "workflows { nodes { id } }".into()),
         ("workflow", "workflow(name: \"x\") { id }".into()),
         ("runs", "runs { nodes { id } }".into()),
@@ -45,6 +48,24 @@ fn mutations() -> Vec<(&'static str, String)> {
         ),
         ("resumeSchedule", format!("resumeSchedule(id: {ID}) {{ schedule {{ id }} }}")),
         ("deleteSchedule", format!("deleteSchedule(id: {ID}) {{ id }}")),
+        ("skipNext", format!("skipNext(id: {ID}, reason: \"x\") {{ skippedAt }}")),
+        (
+            "rollbackSchedule",
+            format!(
+                "rollbackSchedule(id: {ID}, toVersion: 1, expectedVersion: 2) {{ schedule {{ id }} }}"
+            ),
+        ),
+        (
+            "createCalendar",
+            "createCalendar(input: { name: \"x\", mode: EXCLUDE }) { calendar { id } }".into(),
+        ),
+        (
+            "updateCalendar",
+            format!(
+                "updateCalendar(input: {{ id: {ID}, expectedVersion: 1 }}) {{ calendar {{ id }} }}"
+            ),
+        ),
+        ("deleteCalendar", format!("deleteCalendar(id: {ID}, expectedVersion: 1) {{ id }}")),
         ("triggerSchedule", format!("triggerSchedule(id: {ID}) {{ run {{ id }} }}")),
         ("cancelRun", format!("cancelRun(id: {ID}) {{ run {{ id }} }}")),
         ("retryRun", format!("retryRun(id: {ID}) {{ run {{ id }} }}")),
@@ -117,7 +138,16 @@ async fn who_may_only_look_changes_nothing() {
 #[tokio::test]
 async fn an_operator_operates_and_does_not_edit() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
-    let editing = ["createSchedule", "updateSchedule", "deleteSchedule", "deployModule"];
+    let editing = [
+        "createSchedule",
+        "updateSchedule",
+        "rollbackSchedule",
+        "deleteSchedule",
+        "createCalendar",
+        "updateCalendar",
+        "deleteCalendar",
+        "deployModule",
+    ];
     for (name, query) in mutations() {
         let query = format!("mutation {{ {query} }}");
         let error = desk.refused_as(Some(Role::Operator), &query, json!({})).await;

@@ -4,4 +4,5 @@ mod configuration;
 mod database;
 mod people;
 mod preview;
+mod skipping;
 mod stopping;

@@ -1,0 +1,232 @@
+//! Calendars: what suppresses fires.
+
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use entity::calendar;
+use timetable::{CalendarEntries, DateRange, TimeWindow};
+use uuid::Uuid;
+
+use super::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant};
+use crate::engine::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
+
+/// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
+/// reads it on the wall clock of its own zone.
+pub(crate) struct Calendar(pub(crate) calendar::Model);
+
+/// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
+/// reads it on the wall clock of its own zone.
+#[Object]
+impl Calendar {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    async fn mode(&self) -> CalendarMode {
+        self.0.mode.into()
+    }
+
+    /// Counts the changes from 1.
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    /// Days: 2026-12-24
+    async fn dates(&self) -> Result<Vec<String>> {
+        Ok(self.entries()?.dates)
+    }
+
+    /// Days of every year: 12-25
+    async fn yearly(&self) -> Result<Vec<String>> {
+        Ok(self.entries()?.yearly)
+    }
+
+    /// Days of every week.
+    async fn weekdays(&self) -> Result<Vec<Weekday>> {
+        Ok(self.entries()?.weekdays.into_iter().map(Into::into).collect())
+    }
+
+    async fn ranges(&self) -> Result<Vec<CalendarRange>> {
+        Ok(self.entries()?.ranges.into_iter().map(Into::into).collect())
+    }
+
+    async fn windows(&self) -> Result<Vec<CalendarWindow>> {
+        Ok(self.entries()?.windows.into_iter().map(Into::into).collect())
+    }
+
+    /// The module file that declares it, if one does.
+    async fn module(&self) -> Option<&str> {
+        self.0.module.as_deref()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    async fn updated_at(&self) -> Instant {
+        self.0.updated_at.into()
+    }
+}
+
+impl Calendar {
+    fn entries(&self) -> Result<CalendarEntries> {
+        let unreadable = |source| {
+            let what = format!("calendar {:?}", self.0.name);
+            CommandError::Unreadable { what, source }
+        };
+        Ok(serde_json::from_value(self.0.definition.clone()).map_err(unreadable)?)
+    }
+}
+
+/// What a calendar does to fires.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "calendar::Mode")]
+pub(crate) enum CalendarMode {
+    /// Those inside are suppressed: holidays, a blackout.
+    Exclude,
+    /// Those outside are: business days, a maintenance window.
+    Only,
+}
+
+/// A day of the week.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "timetable::Weekday")]
+pub(crate) enum Weekday {
+    Sun,
+    Mon,
+    Tue,
+    Wed,
+    Thu,
+    Fri,
+    Sat,
+}
+
+/// From a day to another, both included (2026-07-01 to 2026-07-31), or from a local time to before
+/// another (2026-12-20T18:00 to 2027-01-02T08:00).
+#[derive(SimpleObject, InputObject)]
+#[graphql(input_name = "CalendarRangeInput")]
+pub(crate) struct CalendarRange {
+    from: String,
+    to: String,
+}
+
+/// Times of the day, 09:00 to before 17:00. One that ends before it begins (22:00 to 06:00) goes on
+/// into the next day.
+#[derive(SimpleObject, InputObject)]
+#[graphql(input_name = "CalendarWindowInput")]
+pub(crate) struct CalendarWindow {
+    from: String,
+    /// 24:00 is the end of the day.
+    to: String,
+    /// On which days it begins; on every day if none is named.
+    #[graphql(default)]
+    weekdays: Vec<Weekday>,
+}
+
+impl From<DateRange> for CalendarRange {
+    fn from(range: DateRange) -> Self {
+        Self { from: range.from, to: range.to }
+    }
+}
+
+impl From<CalendarRange> for DateRange {
+    fn from(range: CalendarRange) -> Self {
+        Self { from: range.from, to: range.to }
+    }
+}
+
+impl From<TimeWindow> for CalendarWindow {
+    fn from(window: TimeWindow) -> Self {
+        let weekdays = window.weekdays.into_iter().map(Into::into).collect();
+        Self { from: window.from, to: window.to, weekdays }
+    }
+}
+
+impl From<CalendarWindow> for TimeWindow {
+    fn from(window: CalendarWindow) -> Self {
+        let weekdays = window.weekdays.into_iter().map(Into::into).collect();
+        Self { from: window.from, to: window.to, weekdays }
+    }
+}
+
+/// A calendar to be made. It names the union of its entries: at most 2,000, of them 100 windows.
+#[derive(InputObject)]
+pub(crate) struct CreateCalendarInput {
+    #[graphql(default = "default")]
+    namespace: String,
+    name: String,
+    mode: CalendarMode,
+    #[graphql(default)]
+    dates: Vec<String>,
+    #[graphql(default)]
+    yearly: Vec<String>,
+    #[graphql(default)]
+    weekdays: Vec<Weekday>,
+    #[graphql(default)]
+    ranges: Vec<CalendarRange>,
+    #[graphql(default)]
+    windows: Vec<CalendarWindow>,
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateCalendarInput {
+    id: Uuid,
+    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    expected_version: i32,
+    name: Option<String>,
+    mode: Option<CalendarMode>,
+    dates: Option<Vec<String>>,
+    yearly: Option<Vec<String>>,
+    weekdays: Option<Vec<Weekday>>,
+    ranges: Option<Vec<CalendarRange>>,
+    windows: Option<Vec<CalendarWindow>>,
+    reason: Option<String>,
+}
+
+impl From<CreateCalendarInput> for NewCalendar {
+    fn from(input: CreateCalendarInput) -> Self {
+        let entries = CalendarEntries {
+            dates: input.dates,
+            yearly: input.yearly,
+            weekdays: all(input.weekdays),
+            ranges: all(input.ranges),
+            windows: all(input.windows),
+        };
+        let spec = CalendarSpec { name: input.name, mode: input.mode.into(), entries };
+        Self { namespace: input.namespace, spec }
+    }
+}
+
+impl From<UpdateCalendarInput> for CalendarEdit {
+    fn from(mut input: UpdateCalendarInput) -> Self {
+        let (id, expected_version) = (input.id, input.expected_version);
+        let reason = input.reason.take();
+        Self { id, expected_version, apply: Box::new(|spec| apply(input, spec)), reason }
+    }
+}
+
+fn apply(input: UpdateCalendarInput, spec: &mut CalendarSpec) {
+    fn set<T>(place: &mut T, value: Option<T>) {
+        if let Some(value) = value {
+            *place = value;
+        }
+    }
+    set(&mut spec.name, input.name);
+    set(&mut spec.mode, input.mode.map(Into::into));
+    set(&mut spec.entries.dates, input.dates);
+    set(&mut spec.entries.yearly, input.yearly);
+    set(&mut spec.entries.weekdays, input.weekdays.map(all));
+    set(&mut spec.entries.ranges, input.ranges.map(all));
+    set(&mut spec.entries.windows, input.windows.map(all));
+}
+
+fn all<T, U: From<T>>(values: Vec<T>) -> Vec<U> {
+    values.into_iter().map(Into::into).collect()
+}

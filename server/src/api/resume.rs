@@ -1,0 +1,100 @@
+//! What resuming a schedule would do.
+
+use async_graphql::{Object, SimpleObject};
+use entity::fire::Verdict as Fate;
+
+use super::{
+    fire::{ReasonCode, Verdict},
+    scalar::Instant,
+    schedule::CatchUp,
+    timing::FireKind,
+};
+use crate::{engine::commands, store::claims::NewFire};
+
+/// So many rows are shown of one choice.
+const SHOWN: usize = 500;
+
+/// What resuming a schedule would do at an instant, for each way to resume.
+#[derive(SimpleObject)]
+pub(crate) struct ResumePreview {
+    at: Instant,
+    /// Whether it is paused; otherwise resuming does nothing, and there are no choices.
+    paused: bool,
+    choices: Vec<ResumeChoice>,
+}
+
+/// What one way to resume would do.
+pub(crate) struct ResumeChoice(commands::ResumeChoice);
+
+/// What one way to resume would do.
+#[Object]
+impl ResumeChoice {
+    /// What becomes of the fires that fell into the pause.
+    async fn missed(&self) -> CatchUp {
+        self.0.missed.into()
+    }
+
+    /// How many of them would run. Each asks the overlap policy when its turn comes.
+    async fn runs(&self) -> usize {
+        self.0.fires.iter().filter(|fire| fire.verdict == Fate::Pending).count()
+    }
+
+    /// How many instants would not run.
+    async fn others(&self) -> i64 {
+        let others = self.0.fires.iter().filter(|fire| fire.verdict != Fate::Pending);
+        others.map(|fire| fire.count).sum()
+    }
+
+    /// The rows that the ledger would get, in order: the first 500.
+    async fn rows(&self) -> Vec<ResumeRow> {
+        self.0.fires.iter().take(SHOWN).map(Into::into).collect()
+    }
+
+    /// How many rows it would get in all.
+    async fn row_count(&self) -> usize {
+        self.0.fires.len()
+    }
+
+    /// The next instant behind the pause.
+    async fn next_fire_at(&self) -> Option<Instant> {
+        self.0.next.map(Into::into)
+    }
+}
+
+/// An instant of a pause, or a range of instants of one fate.
+#[derive(SimpleObject)]
+pub(crate) struct ResumeRow {
+    scheduled_at: Instant,
+    last_scheduled_at: Instant,
+    count: i64,
+    /// When it would run, if it would.
+    due_at: Instant,
+    kind: FireKind,
+    /// PENDING: it would run.
+    verdict: Verdict,
+    reason: ReasonCode,
+    /// The calendar that suppresses it, if one does.
+    detail: Option<String>,
+}
+
+impl From<&NewFire> for ResumeRow {
+    fn from(fire: &NewFire) -> Self {
+        Self {
+            scheduled_at: fire.scheduled_at.into(),
+            last_scheduled_at: fire.last_scheduled_at.into(),
+            count: fire.count,
+            due_at: fire.due_at.into(),
+            kind: fire.kind.into(),
+            verdict: fire.verdict.into(),
+            reason: fire.reason.into(),
+            detail: fire.detail.clone(),
+        }
+    }
+}
+
+impl From<commands::ResumePreview> for ResumePreview {
+    fn from(preview: commands::ResumePreview) -> Self {
+        let choices = preview.choices.into_iter().map(ResumeChoice).collect();
+        Self { at: preview.at.into(), paused: preview.paused, choices }
+    }
+}

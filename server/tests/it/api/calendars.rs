@@ -1,0 +1,314 @@
+use serde_json::{Value, json};
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_calendar_is_made_changed_and_deleted,
+    a_schedule_obeys_the_calendars_that_it_names,
+    a_changed_calendar_is_obeyed_at_once,
+    a_module_declares_calendars_and_takes_them_away,
+);
+
+const MAKE: &str = "mutation($input: CreateCalendarInput!) { createCalendar(input: $input) {
+    calendar { id name mode version dates yearly weekdays ranges { from to }
+        windows { from to weekdays } module } } }";
+const CHANGE: &str = "mutation($input: UpdateCalendarInput!) { updateCalendar(input: $input) {
+    calendar { version dates weekdays } silencedSchedules } }";
+const DELETE: &str = "mutation($id: UUID!, $version: Int!) {
+    deleteCalendar(id: $id, expectedVersion: $version) { id } }";
+
+async fn make(desk: &Desk, input: Value) -> Value {
+    let answer = desk.ask(MAKE, json!({ "input": input })).await;
+    answer["createCalendar"]["calendar"].clone()
+}
+
+fn weekends() -> Value {
+    json!({ "name": "weekends", "mode": "EXCLUDE", "weekdays": ["SAT", "SUN"] })
+}
+
+fn nine_oclock(calendars: &[&str]) -> Value {
+    json!({
+        "name": "report",
+        "timing": { "expressions": ["0 9 * * *"], "zone": "Europe/Berlin" },
+        "task": { "target": { "noop": {} } },
+        "calendars": calendars,
+    })
+}
+
+async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let input = json!({
+        "name": "holidays", "mode": "EXCLUDE", "dates": ["2026-12-24"], "yearly": ["12-25"],
+        "weekdays": ["SUN"], "ranges": [{ "from": "2026-07-01", "to": "2026-07-31" }],
+        "windows": [{ "from": "22:00", "to": "06:00" }],
+    });
+    let made = make(&desk, input.clone()).await;
+    let id = made["id"].clone();
+    assert_eq!((&made["version"], &made["module"]), (&json!(1), &Value::Null));
+    for field in ["name", "mode", "dates", "yearly", "weekdays", "ranges"] {
+        assert_eq!(made[field], input[field], "{field}");
+    }
+    assert_eq!(made["windows"], json!([{ "from": "22:00", "to": "06:00", "weekdays": [] }]));
+    let again = desk.refused(MAKE, json!({ "input": input })).await;
+    assert_eq!(again["extensions"]["field"], "name", "{again}");
+
+    let edit = |version: i32| json!({ "input": { "id": id, "expectedVersion": version, "dates": ["2026-12-31"] } });
+    let changed = desk.ask(CHANGE, edit(1)).await;
+    assert_eq!(
+        changed["updateCalendar"],
+        json!({
+            "calendar": { "version": 2, "dates": ["2026-12-31"], "weekdays": ["SUN"] },
+            "silencedSchedules": [],
+        })
+    );
+    let stale = desk.refused(CHANGE, edit(1)).await;
+    assert_eq!(stale["extensions"]["code"], "CONFLICT");
+    assert_eq!(stale["extensions"]["currentVersion"], 2);
+    // The same again is no change.
+    assert_eq!(desk.ask(CHANGE, edit(2)).await["updateCalendar"]["calendar"]["version"], 2);
+
+    desk.ask(CREATE, json!({ "input": nine_oclock(&["holidays"]) })).await;
+    let in_use = desk.refused(DELETE, json!({ "id": id, "version": 2 })).await;
+    assert_eq!(in_use["extensions"]["code"], "CONFLICT");
+    assert!(in_use["message"].as_str().unwrap().contains("report"), "{in_use}");
+    let found = "{ schedule(name: \"report\") { id } }";
+    let schedule = desk.ask(found, json!({})).await["schedule"]["id"].clone();
+    let free = "mutation($id: UUID!) { updateSchedule(input: {
+        id: $id, expectedVersion: 1, calendars: [] }) { schedule { calendars { name } } } }";
+    desk.ask(free, json!({ "id": schedule })).await;
+    let stale = desk.refused(DELETE, json!({ "id": id, "version": 1 })).await;
+    assert_eq!(stale["extensions"]["code"], "CONFLICT");
+    desk.ask(DELETE, json!({ "id": id, "version": 2 })).await;
+    let list =
+        desk.ask("{ calendars { nodes { name } } calendar(name: \"holidays\") { id } }", json!({}));
+    assert_eq!(list.await, json!({ "calendars": { "nodes": [] }, "calendar": null }));
+    // Its name is free.
+    make(&desk, json!({ "name": "holidays", "mode": "EXCLUDE" })).await;
+}
+
+async fn a_schedule_obeys_the_calendars_that_it_names(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make(&desk, weekends()).await;
+    let office = json!({
+        "name": "office", "mode": "ONLY",
+        "windows": [{ "from": "08:00", "to": "18:00", "weekdays": ["MON", "TUE", "WED"] }],
+    });
+    make(&desk, office).await;
+    // It is noon on Sunday, 1 March 2026.
+    let made = desk.ask(CREATE, json!({ "input": nine_oclock(&["weekends", "office"]) })).await;
+    let id = made["createSchedule"]["schedule"]["id"].clone();
+    let query = "query($id: UUID!) { schedule(id: $id) { nextFireAt state calendars { name mode }
+        timing { description } nextFires(count: 6) { local suppressedBy } } }";
+    let answer = desk.ask(query, json!({ "id": id })).await;
+    let schedule = &answer["schedule"];
+    assert_eq!(schedule["nextFireAt"], "2026-03-02T08:00:00Z");
+    assert_eq!(
+        schedule["calendars"],
+        json!([{ "name": "weekends", "mode": "EXCLUDE" }, { "name": "office", "mode": "ONLY" }])
+    );
+    let words = schedule["timing"]["description"].as_str().unwrap();
+    assert!(
+        words.ends_with("Not in the calendar `weekends`. Only in the calendar `office`."),
+        "{words}"
+    );
+    let suppressed: Vec<&Value> = schedule["nextFires"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fire| &fire["suppressedBy"])
+        .collect();
+    assert_eq!(json!(suppressed), json!([null, null, null, "office", "office", "weekends"]));
+
+    let preview = "query($timing: TimingInput!, $calendars: [String!], $id: UUID) {
+        schedulePreview(timing: $timing, count: 2, calendars: $calendars, scheduleId: $id) {
+            fires { suppressedBy } firesPerYear problem { field value } } }";
+    let timing = json!({ "expressions": ["0 12 * * *"], "zone": "UTC" });
+    let plain = desk.ask(preview, json!({ "timing": timing })).await;
+    assert_eq!(
+        plain["schedulePreview"],
+        json!({ "fires": [{ "suppressedBy": null }, { "suppressedBy": null }],
+            "firesPerYear": 365, "problem": null })
+    );
+    let with = json!({ "timing": timing, "calendars": ["weekends"] });
+    let with = desk.ask(preview, with).await;
+    assert_eq!(with["schedulePreview"]["firesPerYear"], 261);
+    let like = desk.ask(preview, json!({ "timing": timing, "id": id })).await;
+    assert_eq!(like["schedulePreview"]["firesPerYear"], 157, "those of the edited schedule");
+    let unknown = json!({ "timing": timing, "calendars": ["weekend"] });
+    let unknown = desk.ask(preview, unknown).await;
+    assert_eq!(
+        unknown["schedulePreview"]["problem"],
+        json!({ "field": "calendars[0]", "value": "weekend" })
+    );
+
+    let edit = "mutation($id: UUID!) { updateSchedule(input: {
+        id: $id, expectedVersion: 1, calendars: [\"weekends\"] }) {
+        schedule { nextFireAt versions { nodes { change } } } } }";
+    let edited = desk.ask(edit, json!({ "id": id })).await;
+    assert_eq!(
+        edited["updateSchedule"]["schedule"]["versions"]["nodes"][0]["change"],
+        "calendars: `weekends, office` -> `weekends`"
+    );
+}
+
+async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let calendar = make(&desk, weekends()).await;
+    let made = desk.ask(CREATE, json!({ "input": nine_oclock(&["weekends"]) })).await;
+    let id = made["createSchedule"]["schedule"]["id"].clone();
+    let next = "query($id: UUID!) { schedule(id: $id) { version nextFireAt } }";
+    let before = desk.ask(next, json!({ "id": id })).await;
+    assert_eq!(before["schedule"]["nextFireAt"], "2026-03-02T08:00:00Z");
+    let monday = json!({ "id": calendar["id"], "expectedVersion": 1, "dates": ["2026-03-02"] });
+    desk.ask(CHANGE, json!({ "input": monday })).await;
+    let after = desk.ask(next, json!({ "id": id })).await;
+    assert_eq!(after["schedule"], json!({ "version": 1, "nextFireAt": "2026-03-03T08:00:00Z" }));
+    // A change that silences a schedule says which.
+    let whole = json!({ "id": calendar["id"], "expectedVersion": 2,
+        "weekdays": ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] });
+    let answer = desk.ask(CHANGE, json!({ "input": whole })).await;
+    assert_eq!(answer["updateCalendar"]["silencedSchedules"], json!(["report"]));
+    let warned = "query($id: UUID!) { schedule(id: $id) { nextFireAt state
+        timing { warnings { code } } } }";
+    let answer = desk.ask(warned, json!({ "id": id })).await;
+    assert_eq!(answer["schedule"]["nextFireAt"], Value::Null);
+    assert_eq!(answer["schedule"]["timing"]["warnings"][0]["code"], "never_allowed");
+}
+
+const SOURCE: &str = r#"
+module: demo
+calendars:
+  holidays:
+    mode: exclude
+    dates: [2026-12-24]
+    yearly: [12-25]
+    ranges: [{ from: 2026-07-01, to: 2026-07-31 }]
+  office:
+    mode: only
+    windows: [{ from: "08:00", to: "18:00", weekdays: [mon, tuesday] }]
+schedules:
+  report:
+    when: "0 9 * * *"
+    calendars: [holidays, office]
+    max_fires: 10
+    task: { target: { noop: {} } }
+"#;
+
+async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let deploy = "mutation($source: String!, $dryRun: Boolean! = false) {
+        deployModule(source: $source, dryRun: $dryRun) { changes { action kind name detail } } }";
+    let changes = |answer: Value| -> Vec<String> {
+        let changes = answer["deployModule"]["changes"].as_array().unwrap().clone();
+        let words = |change: &Value| {
+            let word = |key: &str| change[key].as_str().unwrap().to_owned();
+            format!("{} {} {}", word("action"), word("kind"), word("name"))
+        };
+        changes.iter().map(words).collect()
+    };
+    let first = desk.ask(deploy, json!({ "source": SOURCE })).await;
+    assert_eq!(
+        changes(first)[..2],
+        ["CREATE calendar holidays".to_owned(), "CREATE calendar office".to_owned()]
+    );
+    let again = changes(desk.ask(deploy, json!({ "source": SOURCE })).await);
+    assert!(again.iter().all(|change| change.starts_with("UNCHANGED")), "{again:?}");
+    let query = "{ schedule(name: \"report\") { version maxFires fireCount nextFireAt
+        calendars { name module version } } }";
+    let found = desk.ask(query, json!({})).await;
+    assert_eq!(
+        found["schedule"],
+        json!({
+            "version": 1, "maxFires": 10, "fireCount": 0, "nextFireAt": "2026-03-02T09:00:00Z",
+            "calendars": [
+                { "name": "holidays", "module": "demo", "version": 1 },
+                { "name": "office", "module": "demo", "version": 1 },
+            ],
+        })
+    );
+
+    // A dry run of a change leaves nothing behind, in no cache either.
+    let monday_off = SOURCE.replace("dates: [2026-12-24]", "dates: [2026-03-02]");
+    let dry = desk.ask(deploy, json!({ "source": monday_off, "dryRun": true })).await;
+    assert_eq!(changes(dry)[0], "UPDATE calendar holidays");
+    assert_eq!(desk.ask(query, json!({})).await, found);
+    let tuesday_off = SOURCE.replace("dates: [2026-12-24]", "dates: [2026-03-03]");
+    desk.ask(deploy, json!({ "source": tuesday_off })).await;
+    let found = desk.ask(query, json!({})).await;
+    assert_eq!(found["schedule"]["nextFireAt"], "2026-03-02T09:00:00Z");
+    assert_eq!(found["schedule"]["calendars"][0]["version"], 2);
+
+    // Code owns what it declares.
+    let id = desk.ask("{ calendar(name: \"office\") { id } }", json!({})).await;
+    let owned = json!({ "id": id["calendar"]["id"], "expectedVersion": 1, "mode": "EXCLUDE" });
+    let error = desk.refused(CHANGE, json!({ "input": owned })).await;
+    assert!(error["message"].as_str().unwrap().contains("demo"), "{error}");
+
+    let bad = SOURCE.replace("yearly: [12-25]", "yearly: [25-12]");
+    let error = desk.refused(deploy, json!({ "source": bad })).await;
+    assert_eq!(error["extensions"]["field"], "calendars.holidays.yearly[0]", "{error}");
+    let less = "module: demo\nschedules: {report: {when: '@daily', task: {target: {noop: {}}}}}";
+    let gone = changes(desk.ask(deploy, json!({ "source": less })).await);
+    assert!(gone.contains(&"DELETE calendar office".to_owned()), "{gone:?}");
+    let list = desk.ask("{ calendars { nodes { name } } }", json!({})).await;
+    assert_eq!(list["calendars"]["nodes"], json!([]));
+}
+
+#[tokio::test]
+async fn each_bad_calendar_is_refused_with_its_field() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    for (field, change) in [
+        ("name", json!({ "name": "no spaces" })),
+        ("dates[0]", json!({ "dates": ["24.12.2026"] })),
+        ("yearly[1]", json!({ "yearly": ["12-25", "02-30"] })),
+        ("ranges[0].to", json!({ "ranges": [{ "from": "2026-07-02", "to": "2026-07-01" }] })),
+        ("windows[0].from", json!({ "windows": [{ "from": "8:00", "to": "18:00" }] })),
+        ("windows[0].to", json!({ "windows": [{ "from": "08:00", "to": "08:00" }] })),
+        ("dates", json!({ "dates": vec!["2026-01-01"; 2_001] })),
+        ("windows", json!({ "windows": vec![json!({ "from": "08:00", "to": "09:00" }); 101] })),
+        ("dates", json!({ "mode": "ONLY" })),
+    ] {
+        let mut input = json!({ "name": "x", "mode": "EXCLUDE" });
+        for (key, value) in change.as_object().unwrap() {
+            input[key] = value.clone();
+        }
+        let error = desk.refused(MAKE, json!({ "input": input })).await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], field, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn each_bad_use_of_calendars_is_refused_with_its_field() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    make(&desk, weekends()).await;
+    make(&desk, json!({ "name": "saturdays", "mode": "ONLY", "weekdays": ["SAT"] })).await;
+    let many: Vec<String> = (0..9).map(|index| format!("c{index}")).collect();
+    for name in &many {
+        make(&desk, json!({ "name": name, "mode": "EXCLUDE" })).await;
+    }
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (field, change) in [
+        ("calendars[1]", nine_oclock(&["weekends", "missing"])),
+        ("calendars[1]", nine_oclock(&["weekends", "weekends"])),
+        ("calendars", nine_oclock(&many)),
+        // Together they let nothing through.
+        ("calendars", nine_oclock(&["saturdays", "weekends"])),
+        ("maxFires", {
+            let mut input = nine_oclock(&[]);
+            input["maxFires"] = json!(0);
+            input
+        }),
+    ] {
+        let error = desk.refused(CREATE, json!({ "input": change })).await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], field, "{error}");
+    }
+    let list = desk.ask("{ schedules { totalCount } workflows { nodes { id } } }", json!({})).await;
+    assert_eq!(list, json!({ "schedules": { "totalCount": 0 }, "workflows": { "nodes": [] } }));
+    // One whose fires are all past anyway is not the calendar's fault.
+    let mut past = nine_oclock(&["saturdays"]);
+    past["timing"] = json!({ "expressions": ["@at 0"] });
+    desk.ask(CREATE, json!({ "input": past })).await;
+}

@@ -1,0 +1,128 @@
+use serde_json::{Value, json};
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_rollback_is_a_new_version_with_the_old_definition,
+    a_rollback_brings_back_the_task_of_the_schedule,
+    a_rollback_that_cannot_be_is_refused_and_changes_nothing,
+);
+
+const UPDATE: &str = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
+    schedule { version } } }";
+const ROLLBACK: &str = "mutation($id: UUID!, $to: Int!, $expected: Int!) {
+    rollbackSchedule(id: $id, toVersion: $to, expectedVersion: $expected) {
+        schedule { version name note nextFireAt maxFires calendars { name } timing { expressions zone }
+            misfire { catchUp } workflow { version tasks { timeoutSeconds } }
+            versions { nodes { version by change snapshot } } } } }";
+
+fn order(id: &str, to: i32, expected: i32) -> Value {
+    json!({ "id": id, "to": to, "expected": expected })
+}
+
+async fn rolled_back(desk: &Desk, id: &str, to: i32, expected: i32) -> Value {
+    let mut answer = desk.ask(ROLLBACK, order(id, to, expected)).await;
+    answer["rollbackSchedule"]["schedule"].take()
+}
+
+async fn a_rollback_is_a_new_version_with_the_old_definition(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let make = "mutation { createCalendar(input: { name: \"weekends\", mode: EXCLUDE,
+        weekdays: [SAT, SUN] }) { calendar { id } } }";
+    desk.ask(make, json!({})).await;
+    let input = json!({
+        "name": "nightly", "note": "first", "tags": ["a"],
+        "timing": { "expressions": ["0 2 * * *"], "zone": "Europe/Berlin", "startAt": "2026-01-01T00:00:00Z" },
+        "calendars": ["weekends"], "maxFires": 9, "misfire": { "catchUp": "ALL", "max": 7 },
+        "startDeadlineSeconds": 60, "context": { "region": "eu" },
+        "task": { "target": { "noop": {} } },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned();
+    let change = json!({
+        "id": id, "expectedVersion": 1, "name": "hourly", "note": "", "tags": [], "calendars": [],
+        "timing": { "expressions": ["0 * * * *"] }, "maxFires": null,
+        "misfire": { "catchUp": "SKIP" }, "startDeadlineSeconds": null, "context": {},
+    });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    desk.clock.set("2026-03-01T13:30:00Z".parse().unwrap());
+    let schedule = rolled_back(&desk, &id, 1, 2).await;
+    assert_eq!(schedule["version"], 3);
+    assert_eq!((&schedule["name"], &schedule["note"]), (&json!("nightly"), &json!("first")));
+    assert_eq!(schedule["timing"]["expressions"], json!(["0 2 * * *"]));
+    assert_eq!(schedule["calendars"], json!([{ "name": "weekends" }]));
+    assert_eq!(schedule["maxFires"], 9);
+    // From now on, and not from where it was then.
+    assert_eq!(schedule["nextFireAt"], "2026-03-02T01:00:00Z");
+    let versions = &schedule["versions"]["nodes"];
+    assert_eq!(versions[0]["by"], "ada");
+    let told = versions[0]["change"].as_str().unwrap();
+    assert!(
+        told.starts_with("rolled back to version 1: timing: `0 * * * *` -> `0 2 * * *`"),
+        "{told}"
+    );
+    assert_eq!(versions[0]["snapshot"], versions[2]["snapshot"]);
+    // What the hourly timing named and nobody claimed is accounted for.
+    let query = "query($id: UUID!) { fires(scheduleId: $id) { nodes {
+        scheduledAt scheduleVersion verdict } } }";
+    let fires = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(
+        fires["fires"]["nodes"],
+        json!([{ "scheduledAt": "2026-03-01T13:00:00Z", "scheduleVersion": 2, "verdict": "MISSED" }])
+    );
+}
+
+async fn a_rollback_brings_back_the_task_of_the_schedule(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let task = |seconds: i32| json!({ "target": { "noop": {} }, "timeoutSeconds": seconds });
+    let change = json!({ "id": id, "expectedVersion": 1, "task": task(9) });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let schedule = rolled_back(&desk, &id, 1, 2).await;
+    assert_eq!(
+        schedule["workflow"],
+        json!({ "version": 3, "tasks": [{ "timeoutSeconds": 300.0 }] })
+    );
+    // A workflow that others run stays as it is now.
+    let change = json!({ "id": id, "expectedVersion": 3, "task": task(9) });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let shared =
+        json!({ "name": "other", "timing": { "expressions": ["@daily"] }, "workflow": "nightly" });
+    desk.ask(CREATE, json!({ "input": shared })).await;
+    let change = json!({ "id": id, "expectedVersion": 4, "note": "shared" });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    let schedule = rolled_back(&desk, &id, 1, 5).await;
+    assert_eq!(schedule["note"], "");
+    assert_eq!(schedule["workflow"], json!({ "version": 4, "tasks": [{ "timeoutSeconds": 9.0 }] }));
+}
+
+async fn a_rollback_that_cannot_be_is_refused_and_changes_nothing(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let make = "mutation { createCalendar(input: { name: \"weekends\", mode: EXCLUDE,
+        weekdays: [SAT, SUN] }) { calendar { id } } }";
+    let calendar = desk.ask(make, json!({})).await["createCalendar"]["calendar"]["id"].take();
+    let input = json!({
+        "name": "nightly", "timing": { "expressions": ["0 2 * * *"] }, "calendars": ["weekends"],
+        "task": { "target": { "noop": {} } },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned();
+    let change = json!({ "id": id, "expectedVersion": 1, "calendars": [] });
+    desk.ask(UPDATE, json!({ "input": change })).await;
+    for (to, expected, code) in [
+        (1, 1, "CONFLICT"),
+        (2, 2, "BAD_USER_INPUT"),
+        (7, 2, "BAD_USER_INPUT"),
+        (0, 2, "BAD_USER_INPUT"),
+    ] {
+        let error = desk.refused(ROLLBACK, order(&id, to, expected)).await;
+        assert_eq!(error["extensions"]["code"], code, "{error}");
+    }
+    let delete = "mutation($id: UUID!) { deleteCalendar(id: $id, expectedVersion: 1) { id } }";
+    desk.ask(delete, json!({ "id": calendar })).await;
+    let error = desk.refused(ROLLBACK, order(&id, 1, 2)).await;
+    assert_eq!(error["extensions"]["field"], "calendars[0]", "{error}");
+    let query = "query($id: UUID!) { schedule(id: $id) { version } }";
+    assert_eq!(desk.ask(query, json!({ "id": id })).await["schedule"]["version"], 2);
+}
