@@ -36,6 +36,14 @@ pub enum Reason {
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
+    /// A run of the same schedule was alive: it waits, or waited, until that had settled.
+    Buffered,
+    /// A run of the same schedule was alive, and as many fires waited as may.
+    BufferFull,
+    /// It waited, and somebody took it out of the buffer.
+    Purged,
+    /// A later fire of the same schedule took its place.
+    Replaced,
     /// The schedule was paused.
     Paused,
     /// Its start deadline had passed.
@@ -115,6 +123,9 @@ pub struct Model {
     pub decided_at: Option<Timestamp>,
     /// The run, from the hand-off on.
     pub run_id: Option<Uuid>,
+    /// Its place among the fires of the schedule that wait for a run to settle, the lowest first;
+    /// null if it does not wait for that.
+    pub queue_position: Option<i64>,
     /// How often recovery has tried to hand it over.
     pub recovery_attempts: i32,
     /// When recovery last tried.

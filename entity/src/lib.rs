@@ -13,6 +13,7 @@
 pub mod api_token;
 pub mod audit_event;
 pub mod calendar;
+pub mod concurrency_group;
 pub mod fire;
 pub mod idempotency;
 pub mod lease;

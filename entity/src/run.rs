@@ -109,6 +109,10 @@ pub struct Model {
     pub idempotency_key: String,
     /// The run that this one does again.
     pub retry_of: Option<Uuid>,
+    /// The group whose limit it counts in, as its schedule had it.
+    pub group_id: Option<Uuid>,
+    /// While it waits: runs of a higher priority are taken first.
+    pub priority: i16,
     /// The change feed's position of the last write; see the server's `store::changes`.
     pub changed: i64,
 }

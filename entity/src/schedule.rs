@@ -29,6 +29,15 @@ pub enum CatchUp {
 pub enum Overlap {
     /// The fire is skipped.
     Skip,
+    /// The fire waits; while one waits, later ones are skipped.
+    BufferOne,
+    /// The fire waits behind those that wait already, up to a limit.
+    BufferAll,
+    /// The run is asked to stop, and the fire waits until it has; one that waits already gives
+    /// way.
+    CancelOther,
+    /// The run is ended at once, and the fire starts.
+    TerminateOther,
     /// Both run.
     Allow,
 }
@@ -120,6 +129,12 @@ pub struct Model {
     pub catch_up_window_ms: i64,
     /// See [`Overlap`].
     pub overlap: Overlap,
+    /// For `buffer_all`: how many fires wait at the most; 100 if it does not say.
+    pub buffer_limit: Option<i32>,
+    /// The group that its runs share a limit with.
+    pub group_id: Option<Uuid>,
+    /// Of its runs that wait: those of a higher priority are taken first.
+    pub priority: i16,
     /// A fire that has not started so long after its due time is skipped.
     pub start_deadline_ms: Option<i64>,
     /// JSON object that travels with each run.

@@ -11,6 +11,7 @@ mod m0002_schedules;
 mod m0003_ledger;
 mod m0004_nodes;
 mod m0005_control_plane;
+mod m0006_groups;
 mod m0007_calendars;
 
 /// Applies and rolls back what follows, in order.
@@ -24,6 +25,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0003_ledger::Migration),
             Box::new(m0004_nodes::Migration),
             Box::new(m0005_control_plane::Migration),
+            Box::new(m0006_groups::Migration),
             Box::new(m0007_calendars::Migration),
         ]
     }

@@ -31,6 +31,7 @@ impl MigrationTrait for Migration {
                     .col(big_integer("claimed_at"))
                     .col(big_integer_null("decided_at"))
                     .col(uuid_null("run_id"))
+                    .col(big_integer_null("queue_position"))
                     .col(integer("recovery_attempts"))
                     .col(big_integer_null("recovery_at"))
                     .to_owned(),
@@ -75,10 +76,13 @@ impl MigrationTrait for Migration {
             "CREATE UNIQUE INDEX fire_slot ON fire (schedule_id, scheduled_at)",
             // Intents without a run: what a hand-off left behind.
             "CREATE INDEX fire_pending ON fire (schedule_id, claimed_at) \
-             WHERE verdict = 'pending'",
-            // Intents that wait for their time.
-            "CREATE INDEX fire_waiting ON fire (due_at) \
-             WHERE verdict = 'pending' AND claimed_by IS NULL",
+             WHERE verdict = 'pending' AND claimed_by IS NOT NULL",
+            // Intents that nobody owns: they wait for their time ...
+            "CREATE INDEX fire_waiting ON fire (due_at, scheduled_at) \
+             WHERE verdict = 'pending' AND claimed_by IS NULL AND queue_position IS NULL",
+            // ... or for a run in their way.
+            "CREATE INDEX fire_buffer ON fire (schedule_id, queue_position) \
+             WHERE verdict = 'pending' AND queue_position IS NOT NULL",
             // What health asks for.
             "CREATE INDEX fire_missed ON fire (decided_at) \
              WHERE verdict IN ('missed', 'abandoned')",
@@ -86,9 +90,15 @@ impl MigrationTrait for Migration {
             // Runs in the way of the next fire.
             "CREATE INDEX run_live ON run (schedule_id) \
              WHERE state IN ('queued', 'running', 'retrying')",
-            // Runs that wait for a node.
-            "CREATE INDEX run_queue ON run (available_at, id) \
+            // Runs that wait for a node, in the order in which they are taken ...
+            "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
              WHERE state IN ('queued', 'retrying')",
+            // ... and by when the first of them may start.
+            "CREATE INDEX run_available ON run (available_at) \
+             WHERE state IN ('queued', 'retrying') AND group_id IS NULL",
+            // Runs that share a limit: those at work are counted, those that wait are ranked.
+            "CREATE INDEX run_group ON run (group_id, state, priority DESC, available_at, id) \
+             WHERE group_id IS NOT NULL AND state IN ('queued', 'running', 'retrying')",
             // The change feed.
             "CREATE INDEX run_changed ON run (changed, id)",
         ] {
@@ -136,6 +146,8 @@ fn run() -> TableCreateStatement {
         .col(boolean("is_recovery"))
         .col(text("idempotency_key"))
         .col(uuid_null("retry_of"))
+        .col(uuid_null("group_id"))
+        .col(small_integer("priority").default(0))
         .col(big_integer("changed"))
         .to_owned()
 }

@@ -1,4 +1,8 @@
-//! What a due fire does while a run of the same schedule is alive.
+//! What due fires do while runs of the same schedule are alive.
+//!
+//! Pure: from the policy and what stands there (live runs, waiting fires) to what becomes of the
+//! fires that want to start, and of the runs in their way. A fire that waits is started as soon as
+//! nothing is alive any more; those that wait are started in their order, before any later one.
 
 /// What to do about a fire while a run of the same schedule is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,18 +10,142 @@ pub enum Policy {
     /// The fire is skipped.
     #[default]
     Skip,
+    /// The fire waits; while one waits, later ones are skipped.
+    BufferOne,
+    /// The fire waits, behind those that wait already.
+    BufferAll {
+        /// So many wait at the most; later ones are skipped.
+        limit: usize,
+    },
+    /// The live runs are asked to stop, and the fire waits until they have. One that waits already
+    /// gives way.
+    CancelOther,
+    /// The live runs are ended at once, and the fire starts.
+    TerminateOther,
     /// Both run.
     Allow,
 }
 
+/// How a schedule stands when fires of it are due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Runs that have not settled, and fires on their way to one.
+    pub live: usize,
+    /// Fires that wait for these.
+    pub waiting: usize,
+}
+
+/// What becomes of a fire that wants to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It starts.
+    Start,
+    /// It waits, behind those that wait already.
+    Wait,
+    /// It is skipped: a run is alive.
+    Overlap,
+    /// It is skipped: as many wait as may.
+    BufferFull,
+    /// It is skipped: the last of those that want to start takes its place.
+    Replaced,
+}
+
+/// What becomes of the runs that are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Nothing.
+    Leave,
+    /// They are asked to stop.
+    Cancel,
+    /// They are ended.
+    Terminate,
+}
+
+/// What is decided about the fires that want to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// One for each of them, the earliest first.
+    pub fates: Vec<Fate>,
+    /// What becomes of what is in their way.
+    pub others: Others,
+    /// Whether those that waited before are skipped: the last of the new ones takes their place.
+    pub replaces_waiting: bool,
+}
+
 impl Policy {
-    /// How many of `wanting` due fires, the earliest first, may start beside `live` runs.
-    pub fn admit(self, live: usize, wanting: usize) -> usize {
+    /// Decides about `wanting` fires that are due, the earliest first.
+    pub fn plan(self, standing: Standing, wanting: usize) -> Plan {
+        let Standing { live, waiting } = standing;
+        let free = live == 0;
+        let mut plan = Plan {
+            fates: Vec::with_capacity(wanting),
+            others: Others::Leave,
+            replaces_waiting: false,
+        };
         match self {
-            Self::Allow => wanting,
-            Self::Skip if live == 0 => wanting.min(1),
-            Self::Skip => 0,
+            Self::Allow => plan.fates.resize(wanting, Fate::Start),
+            Self::Skip => plan.fates(wanting, usize::from(free), 0, Fate::Overlap),
+            Self::BufferOne => plan.wait(standing, wanting, 1),
+            Self::BufferAll { limit } => plan.wait(standing, wanting, limit),
+            // Each would replace the one before it: only the last is left.
+            Self::CancelOther if wanting > 0 => {
+                plan.fates.resize(wanting - 1, Fate::Replaced);
+                plan.fates.push(if free { Fate::Start } else { Fate::Wait });
+                plan.replaces_waiting = waiting > 0;
+                plan.others = if free { Others::Leave } else { Others::Cancel };
+            }
+            Self::TerminateOther if wanting > 0 => {
+                plan.fates.resize(wanting - 1, Fate::Replaced);
+                plan.fates.push(Fate::Start);
+                plan.replaces_waiting = waiting > 0;
+                plan.others = if free { Others::Leave } else { Others::Terminate };
+            }
+            Self::CancelOther | Self::TerminateOther => {}
         }
+        plan
+    }
+
+    /// Whether what is alive is to be stopped because fires wait for it.
+    pub fn presses(self, standing: Standing) -> bool {
+        self == Self::CancelOther && standing.live > 0 && standing.waiting > 0
+    }
+
+    /// How many of the waiting fires may start now, from the head of their queue.
+    pub fn release(self, standing: Standing) -> usize {
+        match self {
+            Self::Allow => standing.waiting,
+            Self::Skip
+            | Self::BufferOne
+            | Self::BufferAll { .. }
+            | Self::CancelOther
+            | Self::TerminateOther => {
+                if standing.live == 0 {
+                    standing.waiting.min(1)
+                } else {
+                    0
+                }
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// The first `start`, the next `wait`, the rest do not run.
+    fn fates(&mut self, wanting: usize, start: usize, wait: usize, rest: Fate) {
+        let start = start.min(wanting);
+        let wait = wait.min(wanting - start);
+        self.fates.resize(start, Fate::Start);
+        self.fates.resize(start + wait, Fate::Wait);
+        self.fates.resize(wanting, rest);
+    }
+
+    fn wait(&mut self, standing: Standing, wanting: usize, limit: usize) {
+        // Where nothing is alive, one starts: the head of the queue, if there is one, so that no
+        // later fire overtakes it; its place in the queue is free again.
+        let start = usize::from(standing.live == 0);
+        let leaves = start.min(standing.waiting);
+        let room = limit.saturating_sub(standing.waiting - leaves);
+        self.fates(wanting, start - leaves, room, Fate::BufferFull);
     }
 }
 
@@ -25,15 +153,112 @@ impl Policy {
 mod tests {
     use super::*;
 
+    const BUFFER_TWO: Policy = Policy::BufferAll { limit: 2 };
+
+    fn plan(policy: Policy, live: usize, waiting: usize, wanting: usize) -> Plan {
+        policy.plan(Standing { live, waiting }, wanting)
+    }
+
+    fn fates(policy: Policy, live: usize, waiting: usize, wanting: usize) -> Vec<Fate> {
+        plan(policy, live, waiting, wanting).fates
+    }
+
     #[test]
     fn skip_lets_one_start_and_only_when_nothing_is_alive() {
-        assert_eq!(Policy::Skip.admit(0, 3), 1);
-        assert_eq!(Policy::Skip.admit(1, 3), 0);
-        assert_eq!(Policy::Skip.admit(0, 0), 0);
+        assert_eq!(fates(Policy::Skip, 0, 0, 2), [Fate::Start, Fate::Overlap]);
+        assert_eq!(fates(Policy::Skip, 1, 0, 2), [Fate::Overlap; 2]);
+        assert_eq!(fates(Policy::Skip, 0, 0, 0), []);
     }
 
     #[test]
     fn allow_lets_all_start() {
-        assert_eq!(Policy::Allow.admit(5, 3), 3);
+        assert_eq!(fates(Policy::Allow, 5, 0, 3), [Fate::Start; 3]);
+    }
+
+    #[test]
+    fn buffer_one_keeps_the_first_that_waits() {
+        assert_eq!(fates(Policy::BufferOne, 0, 0, 3), [Fate::Start, Fate::Wait, Fate::BufferFull]);
+        assert_eq!(fates(Policy::BufferOne, 1, 0, 2), [Fate::Wait, Fate::BufferFull]);
+        assert_eq!(fates(Policy::BufferOne, 1, 1, 1), [Fate::BufferFull]);
+    }
+
+    #[test]
+    fn buffer_all_keeps_as_many_as_its_limit() {
+        assert_eq!(fates(BUFFER_TWO, 1, 0, 3), [Fate::Wait, Fate::Wait, Fate::BufferFull]);
+        assert_eq!(fates(BUFFER_TWO, 1, 1, 2), [Fate::Wait, Fate::BufferFull]);
+        assert_eq!(fates(BUFFER_TWO, 3, 2, 1), [Fate::BufferFull]);
+    }
+
+    #[test]
+    fn a_new_fire_does_not_overtake_one_that_waits() {
+        // The run in the way has just settled: the head starts, which frees its place.
+        assert_eq!(fates(Policy::BufferOne, 0, 1, 2), [Fate::Wait, Fate::BufferFull]);
+        assert_eq!(fates(BUFFER_TWO, 0, 2, 2), [Fate::Wait, Fate::BufferFull]);
+        assert_eq!(BUFFER_TWO.release(Standing { live: 0, waiting: 2 }), 1);
+        assert_eq!(BUFFER_TWO.release(Standing { live: 1, waiting: 2 }), 0);
+    }
+
+    #[test]
+    fn cancel_other_waits_for_the_runs_that_it_stops() {
+        let decided = plan(Policy::CancelOther, 2, 0, 1);
+        assert_eq!((decided.fates, decided.others), (vec![Fate::Wait], Others::Cancel));
+        let free = plan(Policy::CancelOther, 0, 0, 2);
+        assert_eq!(free.fates, [Fate::Replaced, Fate::Start]);
+        assert_eq!(free.others, Others::Leave);
+    }
+
+    #[test]
+    fn under_cancel_other_a_later_fire_replaces_the_one_that_waits() {
+        let decided = plan(Policy::CancelOther, 1, 1, 1);
+        assert!(decided.replaces_waiting);
+        assert_eq!(decided.fates, [Fate::Wait]);
+        assert!(!plan(Policy::CancelOther, 1, 1, 0).replaces_waiting, "nothing wants to start");
+    }
+
+    #[test]
+    fn terminate_other_starts_at_once() {
+        let decided = plan(Policy::TerminateOther, 2, 0, 2);
+        assert_eq!(decided.fates, [Fate::Replaced, Fate::Start]);
+        assert_eq!(decided.others, Others::Terminate);
+        assert_eq!(plan(Policy::TerminateOther, 2, 0, 0).others, Others::Leave);
+    }
+
+    /// Whatever stands there: each fire has a fate, one at the most starts beside nothing, and no
+    /// more wait than the limit allows.
+    #[test]
+    fn no_policy_but_allow_lets_two_run_and_no_buffer_grows_over_its_limit() {
+        let policies = [
+            (Policy::Skip, 0),
+            (Policy::BufferOne, 1),
+            (BUFFER_TWO, 2),
+            (Policy::CancelOther, 1),
+            (Policy::TerminateOther, 0),
+        ];
+        for (policy, limit) in policies {
+            for (live, waiting, wanting) in all(3, limit, 5) {
+                let standing = Standing { live, waiting };
+                let decided = policy.plan(standing, wanting);
+                assert_eq!(decided.fates.len(), wanting);
+                let count = |fate| decided.fates.iter().filter(|other| **other == fate).count();
+                let ended = decided.others == Others::Terminate;
+                let replaced = decided.replaces_waiting;
+                let released = if replaced { 0 } else { policy.release(standing) };
+                let running = if ended { 0 } else { live } + released + count(Fate::Start);
+                assert!(running <= live.max(1), "{policy:?} {standing:?} {wanting}");
+                let kept = if replaced { 0 } else { waiting - released };
+                assert!(kept + count(Fate::Wait) <= limit, "{policy:?} {standing:?} {wanting}");
+            }
+        }
+    }
+
+    fn all(
+        live: usize,
+        waiting: usize,
+        wanting: usize,
+    ) -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..=live).flat_map(move |live| {
+            (0..=waiting)
+                .flat_map(move |waiting| (0..=wanting).map(move |wanting| (live, waiting, wanting)))
+        })
     }
 }

@@ -40,6 +40,7 @@ impl Mark {
             Self::Schedule(ScheduleState::Active) => ("active", "Active"),
             Self::Schedule(ScheduleState::Paused) => ("paused", "Paused"),
             Self::Schedule(ScheduleState::Finished) => ("finished", "Finished"),
+            Self::Schedule(ScheduleState::Exhausted) => ("finished", "Exhausted"),
             Self::Verdict(Verdict::Pending) => ("pending", "Pending"),
             Self::Verdict(Verdict::Started) => ("started", "Started"),
             Self::Verdict(Verdict::Skipped) => ("skipped", "Skipped"),

@@ -94,6 +94,10 @@ pub(crate) struct ScheduleMore {
     pub(crate) work: Work,
     pub(crate) misfire: Misfire,
     pub(crate) on_overlap: OverlapPolicy,
+    /// Only where fires wait in a buffer.
+    pub(crate) buffer_limit: Option<i64>,
+    pub(crate) group: Option<String>,
+    pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
     pub(crate) context: Value,
     /// The module file that declares it, if one does.

@@ -15,14 +15,14 @@ states! {
     RunState { Queued, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled }
     RunTrigger { Schedule, Manual, Retry }
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost }
-    ScheduleState { Active, Paused, Finished }
+    ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
     NodeState { Alive, Left, Dead }
     LogStream { Stdout, Stderr, System }
     GapPolicy { Shift, Skip }
     OverlapHourPolicy { First, Last, Both }
-    OverlapPolicy { Skip, Allow }
+    OverlapPolicy { Skip, BufferOne, BufferAll, CancelOther, TerminateOther, Allow }
     CatchUp { Skip, Latest, All }
     Backoff { Fixed, Exponential }
 }

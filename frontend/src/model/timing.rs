@@ -12,6 +12,9 @@ pub(crate) struct PreviewFire {
     pub(crate) local: String,
     pub(crate) offset: String,
     pub(crate) kind: FireKind,
+    /// The calendar that suppresses it.
+    #[serde(rename = "suppressedBy")]
+    pub(crate) suppressed_by: Option<String>,
 }
 
 /// The linter's word on a timing that is valid.

@@ -15,7 +15,7 @@ pub(crate) struct DeployPayload {
 #[derive(SimpleObject)]
 pub(crate) struct DeployChange {
     action: ChangeAction,
-    /// `workflow` or `schedule`.
+    /// `group`, `workflow` or `schedule`.
     kind: String,
     name: String,
     /// What changed, in words.

@@ -148,6 +148,14 @@ pub(crate) enum ReasonCode {
     Recovered,
     /// A run of the same schedule was alive.
     Overlap,
+    /// A run of the same schedule was alive: it waits, or waited, until that had settled.
+    Buffered,
+    /// A run of the same schedule was alive, and as many fires waited as may.
+    BufferFull,
+    /// It waited, and somebody took it out of the buffer.
+    Purged,
+    /// A later fire of the same schedule took its place.
+    Replaced,
     /// The schedule was paused.
     Paused,
     /// Its start deadline had passed.

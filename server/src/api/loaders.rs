@@ -13,13 +13,15 @@ use std::{
 
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
-use entity::{Timestamp, calendar, fire, node, run, schedule, task_run, workflow};
+use entity::{
+    Timestamp, calendar, concurrency_group, fire, node, run, schedule, task_run, workflow,
+};
 use uuid::Uuid;
 
 use crate::{
     clock::Clock,
     store::{
-        Store, StoreError, calendars, namespaces,
+        Store, StoreError, buffers, calendars, groups, namespaces,
         reads::{batches, tally},
         schedules, workflows,
     },
@@ -74,6 +76,20 @@ loaders! {
     ScheduleRow -> schedule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = schedules::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// A concurrency group.
+    GroupRow -> concurrency_group::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = groups::by_ids(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// What a concurrency group has to do.
+    GroupLoad -> groups::Load, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = groups::loads(&rows.store, &ids).await?;
+        Found::Ok(found.into_iter().map(|load| (load.id, load)).collect())
+    };
+    /// How many fires wait in a schedule's buffer.
+    BufferSize -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
+        Found::Ok(buffers::sizes(&rows.store, &ids).await?.into_iter().collect())
     };
     /// A workflow, deleted or not.
     WorkflowRow -> workflow::Model, async |rows: &Rows, ids: Vec<Uuid>| {

@@ -12,7 +12,7 @@
 //! - `query`, `mutation`, `subscription`: the roots
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
-//! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`: the nouns
+//! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`, `group`: the nouns
 //! - `calendar`: what suppresses fires; `resume`: what a resume would do
 //! - `overview`, `health`, `viewer`, `deploy`: the rest
 //! - `schedule_input`, `task_input`, `filters`: what comes in
@@ -27,6 +27,7 @@ mod error;
 mod filters;
 mod fire;
 mod follow;
+mod group;
 mod health;
 mod loaders;
 mod log;

@@ -7,6 +7,7 @@ use super::{
     context::Ask,
     deploy::DeployPayload,
     error::Result,
+    group::{ConcurrencyGroup, CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
     run::Run,
     scalar::Instant,
     schedule::{CatchUp, Schedule},
@@ -14,8 +15,11 @@ use super::{
     timing::TimingWarning,
 };
 use crate::{
-    engine::commands::{ByHand, Call, CommandError, Ordered, Rollback, Saved, SavedCalendar},
-    store::{calendars, reads, schedules},
+    engine::commands::{
+        ByHand, Call, CommandError, GroupEdit, Grouped, Ordered, Rearranged, Rollback, Saved,
+        SavedCalendar,
+    },
+    store::{calendars, groups, reads, schedules},
 };
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
@@ -225,6 +229,79 @@ impl Mutation {
         RunPayload::of(cx, ordered).await
     }
 
+    /// Takes fires out of a schedule's buffer, all or those that are named: each is skipped, and
+    /// says who did it.
+    async fn purge_buffer(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        fire_ids: Option<Vec<Uuid>>,
+        idempotency_key: Option<String>,
+    ) -> Result<BufferPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([schedule_id, fire_ids]).to_string();
+        let call = Call::new("purgeBuffer", &arguments, idempotency_key)?;
+        let fires = fire_ids.as_deref();
+        let done = cx.commands().purge_buffer(&right, schedule_id, fires, &call).await?;
+        BufferPayload::of(cx, done).await
+    }
+
+    /// Puts the named fires at the head of a schedule's buffer, in that order; the others follow
+    /// as they are.
+    async fn reorder_buffer(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        fire_ids: Vec<Uuid>,
+        idempotency_key: Option<String>,
+    ) -> Result<BufferPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([schedule_id, fire_ids]).to_string();
+        let call = Call::new("reorderBuffer", &arguments, idempotency_key)?;
+        let done = cx.commands().reorder_buffer(&right, schedule_id, &fire_ids, &call).await?;
+        BufferPayload::of(cx, done).await
+    }
+
+    async fn create_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        input: CreateConcurrencyGroupInput,
+        idempotency_key: Option<String>,
+    ) -> Result<ConcurrencyGroupPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("createConcurrencyGroup", &text(&input), idempotency_key)?;
+        let group = (&*input.name, input.max_runs);
+        let made = cx.commands().create_group(&right, &input.namespace, group, &call).await?;
+        ConcurrencyGroupPayload::of(cx, made).await
+    }
+
+    /// Runs over a lowered limit go on; no other of the group starts until there is room.
+    async fn update_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateConcurrencyGroupInput,
+        idempotency_key: Option<String>,
+    ) -> Result<ConcurrencyGroupPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("updateConcurrencyGroup", &text(&input), idempotency_key)?;
+        let edit = GroupEdit { name: input.name, max_runs: input.max_runs };
+        let changed = cx.commands().update_group(&right, input.id, &edit, &call).await?;
+        ConcurrencyGroupPayload::of(cx, changed).await
+    }
+
+    /// Only one that no schedule names.
+    async fn delete_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("deleteConcurrencyGroup", &json!([id]).to_string(), idempotency_key)?;
+        let deleted = cx.commands().delete_group(&right, id, &call).await?;
+        Ok(DeletePayload { id: deleted.id })
+    }
+
     /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What
     /// the module declared before and no longer does is deleted, unless `prune` is false.
     async fn deploy_module(
@@ -289,6 +366,36 @@ impl CalendarPayload {
         let row = calendars::by_ids(cx.store().read(), &[saved.id]).await?.pop();
         let row = row.ok_or_else(|| CommandError::not_found("calendar", saved.id))?;
         Ok(Self { calendar: Calendar(row), silenced_schedules: saved.silenced })
+    }
+}
+
+/// A buffer as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct BufferPayload {
+    schedule: Schedule,
+    /// The fires that were taken out of it.
+    purged: Vec<Uuid>,
+}
+
+impl BufferPayload {
+    async fn of(cx: &Context<'_>, done: Rearranged) -> Result<Self> {
+        let row = schedules::by_id(cx.store().read(), done.schedule_id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", done.schedule_id))?;
+        Ok(Self { schedule: Schedule(row), purged: done.purged })
+    }
+}
+
+/// A concurrency group as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct ConcurrencyGroupPayload {
+    group: ConcurrencyGroup,
+}
+
+impl ConcurrencyGroupPayload {
+    async fn of(cx: &Context<'_>, grouped: Grouped) -> Result<Self> {
+        let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;
+        Ok(Self { group: ConcurrencyGroup(row) })
     }
 }
 

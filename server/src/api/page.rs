@@ -62,11 +62,16 @@ impl Paging {
 
 /// A number of rows within the limit.
 pub(crate) fn bounded(field: &str, count: i32) -> Result<u64> {
+    bounded_by(field, count, MOST)
+}
+
+/// A number of rows within a list's own limit.
+pub(crate) fn bounded_by(field: &str, count: i32, most: i32) -> Result<u64> {
     match u64::try_from(count) {
-        Ok(limit) if (1..=MOST).contains(&count) => Ok(limit),
+        Ok(limit) if (1..=most).contains(&count) => Ok(limit),
         _ => {
-            let problem = if count > MOST { "is too large" } else { "is too small" };
-            Err(BadInput::new(field, count, problem, format!("give 1 to {MOST}")).into())
+            let problem = if count > most { "is too large" } else { "is too small" };
+            Err(BadInput::new(field, count, problem, format!("give 1 to {most}")).into())
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{
     error::Result,
     filters::{FireFilter, RunFilter, ScheduleFilter},
     fire::Fire,
+    group::ConcurrencyGroup,
     health::Health,
     log::LogLine,
     overview::Overview,
@@ -21,8 +22,8 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    engine::commands::{BadInput, CommandError},
-    store::{calendars, reads, schedules, workflows},
+    engine::commands::{BadInput, CommandError, groups::MOST_GROUPS},
+    store::{calendars, groups, reads, schedules, workflows},
 };
 
 /// What can be read.
@@ -257,6 +258,19 @@ impl Query {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = reads::logs::page(cx.store(), run_id, &window).await?;
         Ok(connection(page, |row| row.seq.to_string(), Into::into))
+    }
+
+    /// The concurrency groups of a namespace, by name without regard to case; at most 500.
+    #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
+    async fn concurrency_groups(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<ConcurrencyGroup>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let rows = groups::list(cx.store().read(), namespace, MOST_GROUPS).await?;
+        Ok(rows.into_iter().map(ConcurrencyGroup).collect())
     }
 
     /// The IANA zones that a schedule may name.

@@ -6,6 +6,7 @@ use super::{
     context::Ask,
     error::Result,
     fire::Fire,
+    group::group_name,
     loaders::{FireRow, NamespaceName, NodeRow, ScheduleRow, TaskRuns},
     scalar::Instant,
     schedule::Schedule,
@@ -127,6 +128,16 @@ impl Run {
     /// The run that this one does again.
     async fn retry_of(&self) -> Option<Uuid> {
         self.0.retry_of
+    }
+
+    /// The concurrency group whose limit it counts in.
+    async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        group_name(cx, self.0.group_id).await
+    }
+
+    /// Of the runs that wait, those of a higher priority are taken first.
+    async fn priority(&self) -> i32 {
+        self.0.priority.into()
     }
 
     /// Its attempts, in order.

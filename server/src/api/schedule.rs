@@ -7,14 +7,17 @@ use super::{
     calendar::Calendar,
     context::Ask,
     error::Result,
-    loaders::{CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
-    page::{Connection, Paging, connection, cost},
+    fire::Fire,
+    group::group_name,
+    loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
+    page::{Connection, Paging, bounded_by, connection, cost},
     run::Run,
     scalar::Instant,
     timing::{self, PreviewFire, Timing},
     workflow::Workflow,
 };
 use crate::store::{
+    buffers,
     reads::{schedules::Standing, tally},
     schedules,
 };
@@ -89,6 +92,39 @@ impl Schedule {
 
     async fn overlap(&self) -> OverlapPolicy {
         self.0.overlap.into()
+    }
+
+    /// Only under BUFFER_ALL: how many fires wait at the most.
+    async fn buffer_limit(&self) -> Option<i32> {
+        self.0.buffer_limit
+    }
+
+    /// The fires that wait for runs in their way to settle, in the order in which they will start;
+    /// at most 500 of them.
+    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    async fn buffer(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 50)] first: i32,
+    ) -> Result<Vec<Fire>> {
+        let limit = bounded_by("first", first, 500)?;
+        let rows = buffers::queue(cx.store().read(), self.0.id, limit).await?;
+        Ok(rows.into_iter().map(Fire).collect())
+    }
+
+    /// How many fires wait in the buffer.
+    async fn buffer_size(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
+    }
+
+    /// The concurrency group that its runs share a limit with.
+    async fn group(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        group_name(cx, self.0.group_id).await
+    }
+
+    /// From -100 to 100. Of the runs that wait, those of a higher priority are taken first.
+    async fn priority(&self) -> i32 {
+        self.0.priority.into()
     }
 
     async fn start_deadline_seconds(&self) -> Option<i64> {
@@ -251,6 +287,16 @@ pub(crate) enum CatchUp {
 pub(crate) enum OverlapPolicy {
     /// The fire is skipped.
     Skip,
+    /// The fire waits until the run has settled; while one waits, later ones are skipped.
+    BufferOne,
+    /// The fire waits until the run has settled, behind those that wait already, up to
+    /// `bufferLimit`.
+    BufferAll,
+    /// The run is cancelled, and the fire waits until it has settled. One that waits already is
+    /// skipped: the later fire takes its place.
+    CancelOther,
+    /// The run is ended at once, and the fire starts.
+    TerminateOther,
     /// Both run.
     Allow,
 }

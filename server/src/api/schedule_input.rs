@@ -1,6 +1,7 @@
 //! Schedules as a form sends them.
 
 use async_graphql::{InputObject, MaybeUndefined};
+use entity::schedule::Overlap;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::engine::{
     Task,
-    commands::{self, BadInput, Edit, NewSchedule, Spec, Work},
+    commands::{self, BadInput, Edit, NewSchedule, Spec, Work, spec::buffer_limit},
 };
 
 /// A schedule to be made.
@@ -36,6 +37,13 @@ pub(crate) struct CreateScheduleInput {
     misfire: Option<MisfireInput>,
     #[graphql(default_with = "OverlapPolicy::Skip")]
     overlap: OverlapPolicy,
+    /// Only with BUFFER_ALL: how many fires wait at the most, 1 to 1000; 100 without it.
+    buffer_limit: Option<i64>,
+    /// A concurrency group's name.
+    group: Option<String>,
+    /// -100 to 100: of the runs that wait, those of a higher priority are taken first.
+    #[graphql(default = 0)]
+    priority: i64,
     start_deadline_seconds: Option<i64>,
     context: Option<serde_json::Value>,
     #[graphql(default)]
@@ -60,6 +68,11 @@ pub(crate) struct UpdateScheduleInput {
     task: Option<TaskInput>,
     misfire: Option<MisfireInput>,
     overlap: Option<OverlapPolicy>,
+    /// Null makes it the usual 100; another overlap policy takes it away.
+    buffer_limit: MaybeUndefined<i64>,
+    /// Null takes it away.
+    group: MaybeUndefined<String>,
+    priority: Option<i64>,
     /// Null takes it away.
     start_deadline_seconds: MaybeUndefined<i64>,
     context: Option<serde_json::Value>,
@@ -109,6 +122,9 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
             max_fires: input.max_fires,
             misfire: input.misfire.map(Into::into).unwrap_or_default(),
             overlap: input.overlap.into(),
+            buffer_limit: buffer_limit(input.overlap.into(), input.buffer_limit),
+            group: input.group,
+            priority: input.priority,
             start_deadline_seconds: input.start_deadline_seconds,
             context: input.context.unwrap_or_else(|| json!({})),
         };
@@ -139,18 +155,25 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.timing, input.timing);
     set(&mut spec.calendars, input.calendars);
     set(&mut spec.misfire, input.misfire);
+    fn set_or_take<T>(place: &mut Option<T>, value: MaybeUndefined<T>) {
+        match value {
+            MaybeUndefined::Undefined => {}
+            MaybeUndefined::Null => *place = None,
+            MaybeUndefined::Value(value) => *place = Some(value),
+        }
+    }
     set(&mut spec.overlap, input.overlap);
+    if spec.overlap != Overlap::BufferAll {
+        // Another policy has no limit; one that is given beside it is refused.
+        spec.buffer_limit = None;
+    }
+    set_or_take(&mut spec.buffer_limit, input.buffer_limit);
+    spec.buffer_limit = buffer_limit(spec.overlap, spec.buffer_limit);
+    set_or_take(&mut spec.group, input.group);
+    set_or_take(&mut spec.max_fires, input.max_fires);
+    set(&mut spec.priority, input.priority);
     set(&mut spec.context, input.context);
-    match input.max_fires {
-        MaybeUndefined::Undefined => {}
-        MaybeUndefined::Null => spec.max_fires = None,
-        MaybeUndefined::Value(max) => spec.max_fires = Some(max),
-    }
-    match input.start_deadline_seconds {
-        MaybeUndefined::Undefined => {}
-        MaybeUndefined::Null => spec.start_deadline_seconds = None,
-        MaybeUndefined::Value(seconds) => spec.start_deadline_seconds = Some(seconds),
-    }
+    set_or_take(&mut spec.start_deadline_seconds, input.start_deadline_seconds);
 }
 
 fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work>, BadInput> {

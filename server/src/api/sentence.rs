@@ -25,6 +25,31 @@ pub(crate) fn of(fire: &Model) -> String {
             Some(run) => format!("{}: run {run} was still running.", head("Skipped")),
             None => format!("{}: a run was still running.", head("Skipped")),
         },
+        Reason::Buffered => {
+            let run = detail.map_or_else(|| "a run".to_owned(), |run| format!("run {run}"));
+            match fire.verdict {
+                Verdict::Pending => format!("Waits for {run} to settle."),
+                Verdict::Started => format!("Started after it had waited for {run} to settle."),
+                Verdict::Skipped | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => {
+                    format!("Waited for {run} to settle.")
+                }
+            }
+        }
+        Reason::BufferFull => match detail {
+            Some(limit) => format!(
+                "{}: a run was still running, and {limit} waited for it already, as many as may.",
+                head("Skipped")
+            ),
+            None => format!("{}: as many waited already as may.", head("Skipped")),
+        },
+        Reason::Purged => match detail {
+            Some(who) => format!("{}: {who} took it out of the buffer.", head("Skipped")),
+            None => format!("{}: it was taken out of the buffer.", head("Skipped")),
+        },
+        Reason::Replaced => match detail {
+            Some(fire) => format!("{}: the later fire {fire} took its place.", head("Skipped")),
+            None => format!("{}: a later fire took its place.", head("Skipped")),
+        },
         Reason::Paused => match detail {
             Some(why) => format!("{}: the schedule was paused ({why}).", head("Skipped")),
             None => format!("{}: the schedule was paused.", head("Skipped")),
@@ -137,9 +162,19 @@ mod tests {
             claimed_at: Timestamp(3_725_000),
             decided_at: None,
             run_id: None,
+            queue_position: None,
             recovery_attempts: 0,
             recovery_at: None,
         }
+    }
+
+    #[test]
+    fn a_fire_that_waits_says_for_what_and_one_that_waited_says_so() {
+        let mut waits = fire(Verdict::Pending, Reason::Buffered);
+        waits.detail = Some("0192".to_owned());
+        assert_eq!(of(&waits), "Waits for run 0192 to settle.");
+        waits.verdict = Verdict::Started;
+        assert_eq!(of(&waits), "Started after it had waited for run 0192 to settle.");
     }
 
     #[test]

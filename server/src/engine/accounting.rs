@@ -217,6 +217,7 @@ pub(in crate::engine) fn new_fire(
         reason,
         detail: entry.calendar.as_deref().map(str::to_owned),
         claimed_by: None,
+        queue_position: None,
     }
 }
 

@@ -43,6 +43,10 @@ pub(super) struct Core {
     pub(super) slots: Arc<Semaphore>,
     /// Whether runs wait for room: whoever frees some then wakes the dispatcher.
     pub(super) backlog: AtomicBool,
+    /// Whether runs wait for others of their group: whoever settles one then wakes the dispatcher.
+    pub(super) group_backlog: AtomicBool,
+    /// Whether fires wait for runs in their way: whoever settles one then wakes the planner.
+    pub(super) buffering: AtomicBool,
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
     pub(super) settlements: mpsc::Sender<Settlement>,
@@ -87,6 +91,8 @@ impl Core {
             calendars: Calendars::default(),
             node: RwLock::new(node),
             backlog: AtomicBool::new(false),
+            group_backlog: AtomicBool::new(false),
+            buffering: AtomicBool::new(false),
             attempts: TaskTracker::new(),
             held: Mutex::default(),
             settling: Mutex::default(),
@@ -168,6 +174,21 @@ impl Core {
     /// How many attempts this node works on.
     pub(super) fn held_count(&self) -> usize {
         self.held().len()
+    }
+
+    /// What this node works on, as far as it knows.
+    pub(super) fn holds(&self) -> Vec<Hold> {
+        self.held().values().map(|held| held.hold).collect()
+    }
+
+    /// Runs have settled, and the tables say so: what waited for them has its turn.
+    pub(super) fn run_settled(&self) {
+        if self.buffering.load(Ordering::Relaxed) {
+            self.signals.wake_planner();
+        }
+        if self.group_backlog.load(Ordering::Relaxed) {
+            self.signals.wake_dispatcher();
+        }
     }
 
     /// A place became free.

@@ -1,11 +1,15 @@
 //! The dispatcher: takes runs that wait, as many as this node has room for.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{fire, run};
-use sea_orm::ActiveEnum;
+use sea_orm::{ActiveEnum, DatabaseTransaction};
 use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
 
 use super::{
     EngineError,
@@ -53,15 +57,14 @@ impl Dispatcher {
         let tx = core.store.begin().await?;
         let waiting = core.store.lock_waiting_runs(&tx, now.into(), slots.len() as u64).await?;
         let found = waiting.len();
+        let (late, waiting): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|run| is_too_late(run, now));
+        let late: Vec<Uuid> = late.into_iter().map(|run| run.id).collect();
+        let waiting = self.within_limits(&tx, waiting).await?;
         let mut takes = Vec::with_capacity(found);
         let mut taken = Vec::with_capacity(found);
         let mut failed = Vec::new();
-        let mut late = Vec::new();
         for run in waiting {
-            if is_too_late(&run, now) {
-                late.push(run.id);
-                continue;
-            }
             let key = (run.workflow_id, run.workflow_version);
             let task = match core.definitions.task(&core.store, &tx, key).await? {
                 Ok(task) => task,
@@ -88,6 +91,9 @@ impl Dispatcher {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
             core.metrics.fires(skipped.to_value(), deadline.to_value(), late.len() as u64);
         }
+        if !(late.is_empty() && failed.is_empty()) {
+            core.run_settled();
+        }
 
         for ((run, task), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
@@ -98,6 +104,25 @@ impl Dispatcher {
             attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
         }
         Ok(found)
+    }
+
+    /// Leaves out the runs whose group has no room for them any more. The groups are locked, so
+    /// what is left may be taken: nobody else takes one of theirs before this transaction ends.
+    async fn within_limits(
+        &self,
+        tx: &DatabaseTransaction,
+        mut waiting: Vec<Waiting>,
+    ) -> Result<Vec<Waiting>, EngineError> {
+        let groups: HashSet<Uuid> = waiting.iter().filter_map(|run| run.group_id).collect();
+        let mut room = self.core.store.lock_room(tx, &groups).await?;
+        waiting.retain(|run| {
+            let free = run.group_id.and_then(|group| room.get_mut(&group));
+            free.is_none_or(|free| {
+                *free -= 1;
+                *free >= 0
+            })
+        });
+        Ok(waiting)
     }
 }
 
@@ -110,6 +135,7 @@ impl Service for Dispatcher {
         let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
         // Before the look at the tables: a place that is freed from now on wakes us again.
         self.core.backlog.store(true, Ordering::Relaxed);
+        self.core.group_backlog.store(true, Ordering::Relaxed);
         loop {
             let mut slots = self.core.free_slots(batch);
             let room = slots.len();
@@ -125,7 +151,9 @@ impl Service for Dispatcher {
             }
         }
         self.core.backlog.store(false, Ordering::Relaxed);
-        self.next = self.core.store.next_waiting_at().await?.map(|at| at.utc());
+        let backlog = self.core.store.backlog(now.into()).await?;
+        self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
+        self.next = backlog.next.map(|at| at.utc());
         Ok(report)
     }
 

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     store::{
+        buffers::Queue,
         handoffs::{Current, Decided, Intent, NewRun, Start},
         holds::Hold,
     },
@@ -33,6 +34,40 @@ pub(super) struct Limits {
     pub(super) attempts: i32,
     /// Age of its scheduled time.
     pub(super) age: TimeDelta,
+}
+
+/// What must still be so of a schedule for its intents to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    version: i32,
+    enabled: bool,
+    deleted: bool,
+    start_deadline_ms: Option<i64>,
+    jitter_ms: i64,
+}
+
+impl From<&Current> for Standing {
+    fn from(schedule: &Current) -> Self {
+        Self {
+            version: schedule.version,
+            enabled: schedule.enabled,
+            deleted: schedule.deleted_at.is_some(),
+            start_deadline_ms: schedule.start_deadline_ms,
+            jitter_ms: schedule.jitter_ms,
+        }
+    }
+}
+
+impl From<&Queue> for Standing {
+    fn from(queue: &Queue) -> Self {
+        Self {
+            version: queue.version,
+            enabled: queue.enabled,
+            deleted: queue.deleted_at.is_some(),
+            start_deadline_ms: queue.start_deadline_ms,
+            jitter_ms: queue.jitter_ms,
+        }
+    }
 }
 
 /// What became of intents.
@@ -112,6 +147,7 @@ async fn try_hand_over(
     let mut runs = Vec::with_capacity(intents.len());
     let mut tasks = Vec::with_capacity(intents.len());
     let mut refused = Vec::new();
+    let mut started = 0;
     for intent in intents {
         let schedule = current.get(&intent.schedule_id);
         let (schedule, reason) = match (decide(intent, schedule, now, recovery), schedule) {
@@ -131,10 +167,13 @@ async fn try_hand_over(
                 continue;
             }
         };
-        let start = (runs.len() < slots.len()).then(|| Start {
+        // The dispatcher alone starts runs of a group: it keeps their limit and their order.
+        let has_room = started < slots.len() && schedule.group_id.is_none();
+        let start = has_room.then(|| Start {
             task: task.name.clone(),
             hard_limit: attempt::hard_limit(core, &task),
         });
+        started += usize::from(has_room);
         runs.push(new_run(intent, schedule, task.retry.max_attempts, reason, now, start));
         tasks.push((task, schedule));
     }
@@ -188,6 +227,40 @@ async fn try_hand_over(
     Ok(handed)
 }
 
+/// Why an intent is not to run as things are now, if it is not.
+pub(super) fn refusal(
+    intent: &Intent,
+    schedule: Option<Standing>,
+    now: DateTime<Utc>,
+) -> Option<Decided> {
+    outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
+}
+
+/// The refusal of an intent whose schedule is not what it was.
+fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Option<Decided> {
+    let refuse = |reason, detail| Some(Decided { id: intent.id, verdict, reason, detail });
+    let Some(schedule) = schedule.filter(|schedule| !schedule.deleted) else {
+        return refuse(Reason::Deleted, None);
+    };
+    if !schedule.enabled {
+        return refuse(Reason::Disabled, None);
+    }
+    if schedule.version != intent.schedule_version {
+        let detail = format!("version {} is in force", schedule.version);
+        return refuse(Reason::StaleVersion, Some(detail));
+    }
+    None
+}
+
+/// The refusal of an intent that has waited beyond its deadline.
+fn overdue(intent: &Intent, schedule: Standing, now: DateTime<Utc>) -> Option<Decided> {
+    let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
+    let Standing { jitter_ms, start_deadline_ms, .. } = schedule;
+    let late = past_deadline(scheduled_at, due_at, jitter_ms, start_deadline_ms, now);
+    let (verdict, reason) = (Verdict::Skipped, Reason::Deadline);
+    late.then_some(Decided { id: intent.id, verdict, reason, detail: None })
+}
+
 /// Whether an intent may run as things are now, and why it does or does not.
 fn decide(
     intent: &Intent,
@@ -200,16 +273,10 @@ fn decide(
     };
     // What recovery gives up was promised: it is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
-    let Some(schedule) = schedule.filter(|schedule| schedule.deleted_at.is_none()) else {
-        return refuse(gone, Reason::Deleted, None);
-    };
-    if !schedule.enabled {
-        return refuse(gone, Reason::Disabled, None);
+    if let Some(decided) = outdated(intent, schedule.map(Standing::from), gone) {
+        return Err(decided);
     }
-    if schedule.version != intent.schedule_version {
-        let detail = format!("version {} is in force", schedule.version);
-        return refuse(gone, Reason::StaleVersion, Some(detail));
-    }
+    let Some(schedule) = schedule else { return refuse(gone, Reason::Deleted, None) };
     if let Some(limits) = recovery {
         if intent.recovery_attempts >= limits.attempts {
             let detail = format!("{} attempts", intent.recovery_attempts);
@@ -219,14 +286,13 @@ fn decide(
             return refuse(Verdict::Abandoned, Reason::TooOld, None);
         }
     }
-    let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
-    let deadline = schedule.start_deadline_ms;
-    if past_deadline(scheduled_at, due_at, schedule.jitter_ms, deadline, now) {
-        return refuse(Verdict::Skipped, Reason::Deadline, None);
+    if let Some(decided) = overdue(intent, Standing::from(schedule), now) {
+        return Err(decided);
     }
     let grace = TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms));
     Ok(match recovery {
         Some(_) => Reason::Recovered,
+        None if intent.waited => Reason::Buffered,
         None if now - intent.scheduled_at.utc() > grace => Reason::CaughtUp,
         None => Reason::OnTime,
     })
@@ -273,6 +339,8 @@ fn new_run(
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),
         reason,
+        group_id: schedule.group_id,
+        priority: schedule.priority,
         start,
     }
 }
@@ -336,6 +404,8 @@ mod tests {
             due_at: Timestamp(0),
             claimed_at: Timestamp(0),
             recovery_attempts: 0,
+            queue_position: None,
+            waited: false,
         }
     }
 
@@ -353,6 +423,8 @@ mod tests {
             workflow_version: 1,
             namespace: "default".to_owned(),
             context: json!({}),
+            group_id: None,
+            priority: 0,
         }
     }
 
@@ -364,6 +436,13 @@ mod tests {
     fn a_fire_that_is_claimed_in_time_starts_on_time() {
         let decided = decide(&intent(), Some(&schedule()), after(1), None);
         assert_eq!(decided.unwrap(), Reason::OnTime);
+    }
+
+    #[test]
+    fn a_fire_that_waited_for_a_run_in_its_way_says_so() {
+        let waited = Intent { waited: true, ..intent() };
+        let decided = decide(&waited, Some(&schedule()), after(4_000), None);
+        assert_eq!(decided.unwrap(), Reason::Buffered);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The node's life among the nodes: joining, heartbeat, leaving; and stopping what others want
 //! stopped.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
@@ -15,6 +15,7 @@ use crate::{
     clock::Clock,
     store::{
         Store,
+        holds::Hold,
         nodes::{Heartbeat, Joining},
     },
 };
@@ -95,7 +96,8 @@ impl Service for Pulse {
     }
 }
 
-/// Stops the attempts of this node that somebody wants stopped.
+/// Stops the attempts of this node that somebody wants stopped, and those whose run was ended
+/// without it.
 #[derive(Debug)]
 pub(super) struct Canceller {
     pub(super) core: Arc<Core>,
@@ -106,6 +108,8 @@ pub(super) struct Canceller {
 pub struct CancellerReport {
     /// Attempts told to stop.
     pub stopped: usize,
+    /// Attempts stopped because their hold was lost.
+    pub lost: usize,
 }
 
 impl Service for Canceller {
@@ -117,9 +121,15 @@ impl Service for Canceller {
         if core.held_count() == 0 {
             return Ok(CancellerReport::default());
         }
-        let wanted = core.store.cancel_requests(core.node_id().await).await?;
+        let node = core.node_id().await;
+        let wanted = core.store.cancel_requests(node).await?;
         let stopped = core.stop_held(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        Ok(CancellerReport { stopped })
+        // Looked at before the tables: what is held by then is there, unless it was lost.
+        let held = core.holds();
+        let there: HashSet<Hold> = core.store.held_by(node).await?.into_iter().collect();
+        let gone: HashSet<Hold> = held.into_iter().filter(|hold| !there.contains(hold)).collect();
+        let lost = core.stop_held(StopReason::Lost, |hold| gone.contains(hold));
+        Ok(CancellerReport { stopped, lost })
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -127,6 +137,6 @@ impl Service for Canceller {
     }
 
     fn is_notable(report: &CancellerReport) -> bool {
-        report.stopped > 0
+        *report != CancellerReport::default()
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! A fire's life: `planner` claims it (phase 1), `handoff` makes it a run (phase 2),
 //! `attempt` carries it out, `settler` writes how it ended; `dispatcher` takes runs that
-//! wait for room or for their next attempt; `recovery` finds what a dead process left;
+//! wait for room or for their next attempt; `buffer` keeps the fires that wait for runs in their way
+//! and hands on the next when these have settled; `recovery` finds what a dead process left;
 //! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled.
@@ -19,6 +20,7 @@
 pub mod accounting;
 mod allowance;
 mod attempt;
+mod buffer;
 pub mod calendars;
 pub mod commands;
 mod core;

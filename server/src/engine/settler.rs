@@ -49,6 +49,9 @@ pub(super) async fn run(
         if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
             core.signals.wake_dispatcher();
         }
+        if batch.iter().any(|settlement| !settlement.run_state.is_live()) {
+            core.run_settled();
+        }
         for settled in batch.drain(..) {
             core.forget(&settled.hold);
         }

@@ -61,6 +61,8 @@ pub struct DueSchedule {
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub overlap: Overlap,
     #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub buffer_limit: Option<i32>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
     pub start_deadline_ms: Option<i64>,
     /// The cursor.
     pub next_scheduled_at: Timestamp,
@@ -69,7 +71,8 @@ pub struct DueSchedule {
 /// The columns of [`DueSchedule`].
 pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
     dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
-    catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, start_deadline_ms, next_scheduled_at";
+    catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, \
+    buffer_limit, start_deadline_ms, next_scheduled_at";
 
 /// A fire to be written.
 #[derive(Clone, Debug)]
@@ -100,6 +103,8 @@ pub struct NewFire {
     pub detail: Option<String>,
     /// The node that hands it over next; none leaves it to whoever comes when it is due.
     pub claimed_by: Option<Uuid>,
+    /// Its place in the buffer, if it waits there.
+    pub queue_position: Option<i64>,
 }
 
 /// Where a schedule's cursor goes.
@@ -209,15 +214,16 @@ impl Store {
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
             .uuid("claimed_by", fires.iter().map(|fire| fire.claimed_by))
+            .int("queue_position", fires.iter().map(|fire| fire.queue_position))
             .int("decided_at", fires.iter().map(decided))
             .statement(
                 self.dialect(),
                 "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
                    scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, claimed_at, decided_at, recovery_attempts) \
+                   claimed_by, claimed_at, queue_position, decided_at, recovery_attempts) \
                  SELECT id, namespace_id, schedule_id, schedule_version, \
                    scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, {0}, decided_at, 0 FROM v WHERE true \
+                   claimed_by, {0}, queue_position, decided_at, 0 FROM v WHERE true \
                  ON CONFLICT (schedule_id, scheduled_at) DO NOTHING RETURNING id",
                 vec![now.0.into()],
             );
@@ -268,6 +274,7 @@ impl Store {
                WHERE enabled AND next_fire_at IS NOT NULL \
              UNION ALL \
              SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
+               AND queue_position IS NULL \
              UNION ALL \
              SELECT min(paused_until) FROM schedule \
               WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",

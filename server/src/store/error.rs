@@ -80,6 +80,8 @@ pub enum Constraint {
     UserName,
     /// A token has the name.
     TokenName,
+    /// A concurrency group of the namespace has the name.
+    GroupName,
     /// The fire exists already.
     FireSlot,
     /// The caller used this idempotency key before.
@@ -94,6 +96,11 @@ const CONSTRAINTS: [(Constraint, &str, &str); 8] = [
     (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
     (Constraint::UserName, "user_name_key", "user.name"),
     (Constraint::TokenName, "api_token_name_key", "api_token.name"),
+    (
+        Constraint::GroupName,
+        "concurrency_group_name",
+        "concurrency_group.namespace_id, concurrency_group.name",
+    ),
     (Constraint::FireSlot, "fire_slot", "fire.schedule_id, fire.scheduled_at"),
     (Constraint::IdempotencyKey, "idempotency_pkey", "idempotency.actor, idempotency.key"),
 ];

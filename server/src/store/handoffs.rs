@@ -33,11 +33,16 @@ pub struct Intent {
     pub claimed_at: Timestamp,
     /// How often recovery has tried.
     pub recovery_attempts: i32,
+    /// Its place in the buffer, while it waits there.
+    pub queue_position: Option<i64>,
+    /// Whether it waits, or has waited, for a run in its way.
+    pub waited: bool,
 }
 
 /// The columns of [`Intent`].
 pub(super) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, fire.schedule_id, \
-    fire.schedule_version, fire.scheduled_at, fire.due_at, fire.claimed_at, fire.recovery_attempts";
+    fire.schedule_version, fire.scheduled_at, fire.due_at, fire.claimed_at, \
+    fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited";
 
 /// What a hand-off must know of the schedule as it is now.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -66,6 +71,10 @@ pub struct Current {
     pub namespace: String,
     /// What travels with the run, if this node starts it at once.
     pub context: serde_json::Value,
+    /// See `entity::schedule`.
+    pub group_id: Option<Uuid>,
+    /// See `entity::schedule`.
+    pub priority: i16,
 }
 
 /// A run that a fire starts.
@@ -96,6 +105,11 @@ pub struct NewRun {
     pub idempotency_key: String,
     /// Why its fire starts.
     pub reason: Reason,
+    /// The group whose limit it counts in. A run that has one is never started here: the
+    /// dispatcher keeps the limit.
+    pub group_id: Option<Uuid>,
+    /// While it waits.
+    pub priority: i16,
     /// Set when this node starts it in the same transaction.
     pub start: Option<Start>,
 }
@@ -136,7 +150,7 @@ impl Store {
             self.dialect(),
             "SELECT s.id, s.name, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, \
                s.grace_ms, s.jitter_ms, \
-               s.workflow_id, s.context, w.version AS workflow_version, n.name AS namespace \
+               s.workflow_id, s.context, s.group_id, s.priority, w.version AS workflow_version, n.name AS namespace \
              FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
              JOIN namespace n ON n.id = s.namespace_id",
             vec![],
@@ -187,7 +201,7 @@ impl Store {
             .statement(
                 self.dialect(),
                 "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
-                   decided_at = {0} \
+                   decided_at = {0}, queue_position = NULL \
                  FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
                    AND fire.run_id IS NULL",
                 vec![now.0.into()],
@@ -212,13 +226,14 @@ impl Store {
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \
                workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
                started_at, attempt, max_attempts, recovery_attempts, node_id, epoch, \
-               hard_deadline_at, context, is_recovery, idempotency_key, changed) \
+               hard_deadline_at, context, is_recovery, idempotency_key, group_id, priority, \
+               changed) \
              SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
                'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
                due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
                0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, \
                coalesce(context, (SELECT s.context FROM schedule s WHERE s.id = v.schedule_id)), \
-               is_recovery = 1, idempotency_key, {} FROM v WHERE true",
+               is_recovery = 1, idempotency_key, group_id, priority, {} FROM v WHERE true",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -237,6 +252,8 @@ impl Store {
             .json("context", runs.iter().map(|run| run.context.clone()))
             .int("is_recovery", runs.iter().map(|run| i64::from(run.is_recovery)))
             .text("idempotency_key", runs.iter().map(|run| run.idempotency_key.clone()))
+            .uuid("group_id", runs.iter().map(|run| run.group_id))
+            .int("priority", runs.iter().map(|run| i64::from(run.priority)))
             .statement(self.dialect(), &sql, vec![now.0.into(), node.into()]);
         tx.execute_raw(statement).await?;
 
@@ -256,28 +273,5 @@ impl Store {
             );
         tx.execute_raw(statement).await?;
         Ok(())
-    }
-
-    /// Takes the intents that nobody owns and whose time has come: late runs of a catch-up, the
-    /// fires of a resumed schedule.
-    pub async fn adopt_due_intents(
-        &self,
-        tx: &DatabaseTransaction,
-        node: Uuid,
-        now: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<Intent>, StoreError> {
-        let sql = format!(
-            "UPDATE fire SET claimed_by = $1, claimed_at = $2 WHERE id IN ( \
-               SELECT id FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
-                 AND due_at <= $2 ORDER BY due_at, scheduled_at LIMIT $3 {}) \
-             RETURNING {INTENT_COLUMNS}",
-            self.dialect().skip_locked("fire")
-        );
-        let values = [node.into(), now.0.into(), limit.cast_signed().into()];
-        let statement = self.dialect().statement(sql, values);
-        let mut intents = Intent::find_by_statement(statement).all(tx).await?;
-        intents.sort_by_key(|intent| (intent.due_at, intent.scheduled_at));
-        Ok(intents)
     }
 }

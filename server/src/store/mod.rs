@@ -13,13 +13,16 @@
 //! spinning on the file's lock, while readers have connections that never wait for them.
 
 pub mod audit;
+pub mod buffers;
 pub(crate) mod bulk;
 pub mod calendars;
 mod changes;
 pub mod claims;
+pub mod clearing;
 mod definitions;
 mod dialect;
 mod error;
+pub mod groups;
 pub mod handoffs;
 pub mod holds;
 pub mod idempotency;

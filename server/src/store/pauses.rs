@@ -1,14 +1,11 @@
 //! Pauses: how they begin by themselves, and how they end.
 
-use std::collections::HashMap;
-
-use entity::{Timestamp, schedule::Overlap};
+use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
     Store, StoreError,
-    bulk::Bulk,
     claims::{DUE_COLUMNS, DueSchedule},
 };
 
@@ -18,12 +15,6 @@ const NEVER: i64 = 253_402_300_799_000;
 #[derive(FromQueryResult)]
 struct Id {
     id: Uuid,
-}
-
-#[derive(FromQueryResult)]
-struct OverlapRow {
-    id: Uuid,
-    overlap: Overlap,
 }
 
 impl Store {
@@ -123,20 +114,5 @@ impl Store {
         );
         let statement = self.dialect().statement(sql, [schedule.into(), now.0.into()]);
         Ok(Id::find_by_statement(statement).one(tx).await?.is_some())
-    }
-
-    /// The overlap policies of `schedules`.
-    pub async fn overlap_policies(
-        &self,
-        tx: &DatabaseTransaction,
-        schedules: &[Uuid],
-    ) -> Result<HashMap<Uuid, Overlap>, StoreError> {
-        let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
-            self.dialect(),
-            "SELECT DISTINCT s.id, s.overlap FROM v JOIN schedule s ON s.id = v.id",
-            vec![],
-        );
-        let rows = OverlapRow::find_by_statement(statement).all(tx).await?;
-        Ok(rows.into_iter().map(|row| (row.id, row.overlap)).collect())
     }
 }

@@ -7,7 +7,7 @@ use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{Store, StoreError, bulk::Bulk, groups::ROOM};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -46,6 +46,17 @@ pub struct Waiting {
     pub context: serde_json::Value,
     /// For the receiver.
     pub idempotency_key: String,
+    /// The group whose limit it counts in.
+    pub group_id: Option<Uuid>,
+}
+
+/// What waits after a dispatcher has looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// When the next run may start that no group holds back; overdue ones count.
+    pub next: Option<Timestamp>,
+    /// Whether a run of some group could start by its time: it waits for one of its group.
+    pub grouped: bool,
 }
 
 /// A run that a node takes: the next attempt begins.
@@ -64,7 +75,9 @@ pub struct Take {
 }
 
 impl Store {
-    /// The runs that wait and may start, the longest waiting first, locked.
+    /// The runs that wait and may start, the highest priority and then the longest waiting first,
+    /// locked. Of a group there are no more than it has room for, so those that it holds back are
+    /// in nobody's way; [`Store::lock_room`] says whether that is still so.
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -72,14 +85,23 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Waiting>, StoreError> {
         let sql = format!(
-            "SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
+            "WITH {ROOM}, next AS (SELECT w.id FROM (SELECT r.id, r.group_id, \
+                 row_number() OVER (PARTITION BY r.group_id \
+                   ORDER BY r.priority DESC, r.available_at, r.id) AS place \
+               FROM run r WHERE r.group_id IS NOT NULL \
+                 AND r.state IN ('queued', 'running', 'retrying') \
+                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1) w \
+               LEFT JOIN room ON room.id = w.group_id \
+               WHERE room.id IS NULL OR w.place <= room.free) \
+             SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
                run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, run.due_at, \
                run.started_at, run.attempt, run.max_attempts, run.epoch, run.context, \
-               run.idempotency_key, s.start_deadline_ms, s.jitter_ms \
+               run.idempotency_key, run.group_id, s.start_deadline_ms, s.jitter_ms \
              FROM run JOIN namespace n ON n.id = run.namespace_id \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1 \
-             ORDER BY run.available_at, run.id LIMIT $2 {}",
+               AND (run.group_id IS NULL OR run.id IN (SELECT id FROM next)) \
+             ORDER BY run.priority DESC, run.available_at, run.id LIMIT $2 {}",
             self.dialect().skip_locked("run")
         );
         let values = [now.0.into(), limit.cast_signed().into()];
@@ -87,18 +109,32 @@ impl Store {
         Ok(Waiting::find_by_statement(statement).all(tx).await?)
     }
 
-    /// When the next waiting run may start; overdue ones count.
-    pub async fn next_waiting_at(&self) -> Result<Option<Timestamp>, StoreError> {
+    /// What still waits at `now`.
+    pub async fn backlog(&self, now: Timestamp) -> Result<Backlog, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
-            at: Option<i64>,
+            free: Option<i64>,
+            grouped: Option<i64>,
+            held: bool,
         }
-        let statement = self.dialect().statement(
-            "SELECT min(available_at) AS at FROM run WHERE state IN ('queued', 'retrying')",
-            [],
+        let of_groups = "run.group_id IS NOT NULL \
+            AND run.state IN ('queued', 'running', 'retrying') \
+            AND run.state IN ('queued', 'retrying')";
+        let sql = format!(
+            "WITH {ROOM} SELECT \
+               (SELECT min(run.available_at) FROM run \
+                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL) AS free, \
+               (SELECT min(run.available_at) FROM run WHERE {of_groups} \
+                 AND (run.available_at > $1 \
+                   OR run.group_id NOT IN (SELECT id FROM room WHERE free <= 0))) AS grouped, \
+               EXISTS (SELECT 1 FROM run WHERE {of_groups} AND run.available_at <= $1) AS held"
         );
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
-        Ok(row.and_then(|row| row.at).map(Timestamp))
+        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let Some(row) = Row::find_by_statement(statement).one(self.read()).await? else {
+            return Ok(Backlog::default());
+        };
+        let next = [row.free, row.grouped].into_iter().flatten().min();
+        Ok(Backlog { next: next.map(Timestamp), grouped: row.held })
     }
 
     /// Begins an attempt of each of the runs that this transaction has locked.

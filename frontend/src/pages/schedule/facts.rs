@@ -88,6 +88,10 @@ pub(super) fn policies(schedule: &ScheduleDetail) -> AnyView {
             "Overlap",
             match more.on_overlap {
                 OverlapPolicy::Skip => "skip while a run is alive",
+                OverlapPolicy::BufferOne => "one fire waits while a run is alive",
+                OverlapPolicy::BufferAll => "fires wait while a run is alive",
+                OverlapPolicy::CancelOther => "a later fire cancels the run and waits for its end",
+                OverlapPolicy::TerminateOther => "a later fire ends the run",
                 OverlapPolicy::Allow => "runs may overlap",
             },
         ),
@@ -107,6 +111,11 @@ pub(super) fn policies(schedule: &ScheduleDetail) -> AnyView {
             },
         ),
     ];
+    facts.extend(more.buffer_limit.map(|limit| fact("Buffer", format!("at most {limit} fires"))));
+    facts.extend(more.group.clone().map(|group| fact("Group", group)));
+    if more.priority != 0 {
+        facts.push(fact("Priority", more.priority.to_string()));
+    }
     if more.policy.jitter_seconds > 0 {
         facts.push(fact("Jitter", format!("up to {}", seconds(more.policy.jitter_seconds))));
     }

@@ -64,7 +64,7 @@ fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView
             ScheduleState::Paused => {
                 button(Look::Primary, Some(Glyph::Resume), "Resume", deeds.ask(Deed::Resume, row))
             }
-            ScheduleState::Finished => ().into_any(),
+            ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
         };
         view! {
             {button(Look::Plain, Some(Glyph::Play), "Run now", deeds.run(row))}

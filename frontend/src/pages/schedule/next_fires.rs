@@ -17,6 +17,7 @@ pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
             ("Paused: nothing fires until it is resumed.", Some("Paused: these would fire."))
         }
         ScheduleState::Finished => ("No fire is left.", None),
+        ScheduleState::Exhausted => ("No fire is left: it has fired as often as it may.", None),
         ScheduleState::Active => ("No fire is left within its bounds.", None),
     };
     if fires.is_empty() {
@@ -52,11 +53,16 @@ fn row(fire: &PreviewFire, others: &[(&str, String)]) -> AnyView {
     let day = fire.local.get(..10).unwrap_or_default();
     let others: Vec<_> = others.iter().map(|(_, zone)| clock(at, zone, day)).collect();
     let far = move || distance(at.since(now.get()));
+    let suppressed = fire.suppressed_by.as_ref().map(|calendar| {
+        let text = format!("not run: calendar {calendar}");
+        view! { <span class="when-offset">{text}</span> }.into_any()
+    });
     view! {
         <tr data-kind=(fire.kind != FireKind::Normal).then_some("changed")>
             <th scope="row" class="time-cell">
                 {local.replace('T', " ")}<span class="when-offset">{fire.offset.clone()}</span>
                 {fire_mark(fire.kind)}
+                {suppressed}
             </th>
             {others}
             <td class="number muted">{move || far()}</td>

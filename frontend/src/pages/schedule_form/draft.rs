@@ -33,6 +33,9 @@ pub(super) struct Draft {
     pub(super) spacing: Text,
     pub(super) window: Text,
     pub(super) overlap: Text,
+    pub(super) buffer_limit: Text,
+    pub(super) group: Text,
+    pub(super) priority: Text,
     pub(super) deadline: Text,
     pub(super) context: Text,
     /// `command`, `http`, `noop` or `workflow`.
@@ -88,6 +91,9 @@ impl Draft {
             spacing: text("0"),
             window: text("86400"),
             overlap: text("skip"),
+            buffer_limit: text("100"),
+            group: text(""),
+            priority: text("0"),
             deadline: text(""),
             context: text("{}"),
             kind: text("command"),
@@ -139,6 +145,11 @@ impl Draft {
         draft.spacing.set(schedule.misfire.spacing_seconds.to_string());
         draft.window.set(schedule.misfire.window_seconds.to_string());
         draft.overlap.set(overlap_name(schedule.on_overlap).to_owned());
+        if let Some(limit) = schedule.buffer_limit {
+            draft.buffer_limit.set(limit.to_string());
+        }
+        draft.group.set(schedule.group.clone().unwrap_or_default());
+        draft.priority.set(schedule.priority.to_string());
         draft
             .deadline
             .set(schedule.start_deadline_seconds.map(|s| s.to_string()).unwrap_or_default());
@@ -232,6 +243,10 @@ fn catch_up_name(catch_up: CatchUp) -> &'static str {
 fn overlap_name(overlap: OverlapPolicy) -> &'static str {
     match overlap {
         OverlapPolicy::Skip => "skip",
+        OverlapPolicy::BufferOne => "buffer_one",
+        OverlapPolicy::BufferAll => "buffer_all",
+        OverlapPolicy::CancelOther => "cancel_other",
+        OverlapPolicy::TerminateOther => "terminate_other",
         OverlapPolicy::Allow => "allow",
     }
 }

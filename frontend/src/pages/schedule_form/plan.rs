@@ -20,6 +20,9 @@ pub(super) struct Plan {
     pub(super) timing: TimingPlan,
     pub(super) misfire: Misfire,
     pub(super) overlap: OverlapPolicy,
+    pub(super) buffer_limit: Option<i64>,
+    pub(super) group: Option<String>,
+    pub(super) priority: i64,
     pub(super) start_deadline_seconds: Option<i64>,
     pub(super) context: serde_json::Value,
     pub(super) work: Work,
@@ -147,8 +150,19 @@ impl Draft {
             misfire: self.misfire()?,
             overlap: match text(self.overlap).as_str() {
                 "allow" => OverlapPolicy::Allow,
+                "buffer_one" => OverlapPolicy::BufferOne,
+                "buffer_all" => OverlapPolicy::BufferAll,
+                "cancel_other" => OverlapPolicy::CancelOther,
+                "terminate_other" => OverlapPolicy::TerminateOther,
                 _ => OverlapPolicy::Skip,
             },
+            // The other policies have no limit.
+            buffer_limit: given(self.buffer_limit)
+                .filter(|_| text(self.overlap) == "buffer_all")
+                .map(|text| whole("bufferLimit", &text))
+                .transpose()?,
+            group: given(self.group).map(|group| group.trim().to_owned()),
+            priority: whole("priority", &text(self.priority))?,
             start_deadline_seconds: deadline
                 .map(|text| whole("startDeadlineSeconds", &text))
                 .transpose()?,

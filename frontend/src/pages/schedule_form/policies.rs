@@ -20,6 +20,12 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
         }
         .into_any()
     };
+    let buffer = move || {
+        if draft.overlap.with(|overlap| overlap != "buffer_all") {
+            return ().into_any();
+        }
+        number("buffer-limit", "At most so many wait", draft.buffer_limit, "bufferLimit").text()
+    };
     view! {
         <fieldset class="panel form-section">
             <legend>"What if"</legend>
@@ -33,16 +39,29 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                     ])}
                 {Field::new("overlap", "The previous run is alive", draft.overlap)
                     .error(errors.of(&["overlapPolicy"]))
-                    .choice(&[("skip", "Skip the fire"), ("allow", "Start beside it")])}
+                    .choice(&[
+                        ("skip", "Skip the fire"),
+                        ("buffer_one", "Let one fire wait"),
+                        ("buffer_all", "Let the fires wait"),
+                        ("cancel_other", "Cancel the run, then start"),
+                        ("terminate_other", "End the run, and start"),
+                        ("allow", "Start beside it"),
+                    ])}
+                {live(buffer)}
             </div>
             <details class="more">
-                <summary>"Grace, catch-up limits and deadline"</summary>
+                <summary>"Grace, catch-up limits, deadline, group and priority"</summary>
                 <div class="field-grid">
                     {number("grace", "Missed after (seconds)", draft.grace, "misfire.graceSeconds").text()}
                     {number("window", "Caught up within (seconds)", draft.window, "misfire.windowSeconds").text()}
                     {live(limits)}
                     {number("deadline", "Start deadline (seconds)", draft.deadline, "startDeadlineSeconds")
                         .hint("A fire not started by then is skipped. Empty: none.").text()}
+                    {Field::new("group", "Concurrency group", draft.group)
+                        .error(errors.of(&["group"]))
+                        .hint("Its runs share the group's limit. Empty: none.").text()}
+                    {number("priority", "Priority (-100 to 100)", draft.priority, "priority")
+                        .hint("Of the runs that wait, the higher ones start first.").text()}
                 </div>
             </details>
             {Field::new("context", "Context (JSON)", draft.context).code().error(errors.of(&["context"]))

@@ -13,8 +13,13 @@ use crate::{
 
 const PAUSE: Duration = Duration::from_millis(250);
 
-const STATES: [Choice; 4] =
-    [("", "Any"), ("active", "Active"), ("paused", "Paused"), ("finished", "Finished")];
+const STATES: [Choice; 5] = [
+    ("", "Any"),
+    ("active", "Active"),
+    ("paused", "Paused"),
+    ("finished", "Finished"),
+    ("exhausted", "Exhausted"),
+];
 
 /// Text, state, and the tag if one is set.
 #[component]

@@ -67,7 +67,7 @@ fn actions(schedule: &ScheduleRow, session: Session, deeds: Deeds) -> AnyView {
             let ask = deeds.ask(Deed::Resume, schedule);
             icon_button(Glyph::Resume, "Resume", format!("Resume {name}"), ask)
         }
-        ScheduleState::Finished => ().into_any(),
+        ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
     };
     view! { <div class="row-actions">{run}{other}</div> }.into_any()
 }

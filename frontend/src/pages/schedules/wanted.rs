@@ -43,6 +43,7 @@ impl Wanted {
             "active" => Some(ScheduleState::Active),
             "paused" => Some(ScheduleState::Paused),
             "finished" => Some(ScheduleState::Finished),
+            "exhausted" => Some(ScheduleState::Exhausted),
             _ => None,
         }
     }

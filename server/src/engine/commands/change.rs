@@ -27,7 +27,7 @@ pub(super) fn between(before: &Spec, after: &Spec) -> Vec<String> {
 }
 
 /// The fields in the order in which people read them, apart from the expressions.
-fn fields(spec: &Spec) -> [(&'static str, Value); 19] {
+fn fields(spec: &Spec) -> [(&'static str, Value); 22] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [
         ("name", spec.name.clone().into()),
@@ -45,6 +45,9 @@ fn fields(spec: &Spec) -> [(&'static str, Value); 19] {
         ("catch-up spacing seconds", misfire.spacing_seconds.into()),
         ("catch-up window seconds", misfire.window_seconds.into()),
         ("overlap", serde_json::json!(spec.overlap)),
+        ("buffer limit", spec.buffer_limit.into()),
+        ("group", spec.group.clone().into()),
+        ("priority", spec.priority.into()),
         ("start deadline seconds", spec.start_deadline_seconds.into()),
         ("tags", spec.tags.join(", ").into()),
         ("note", spec.note.clone().into()),
@@ -99,6 +102,9 @@ mod tests {
             max_fires: None,
             misfire: Misfire::default(),
             overlap: Overlap::Skip,
+            buffer_limit: None,
+            group: None,
+            priority: 0,
             start_deadline_seconds: None,
             context: serde_json::json!({}),
         }
@@ -111,6 +117,10 @@ mod tests {
         after.timing.zone = "Europe/Berlin".to_owned();
         after.calendars = vec!["holidays".to_owned(), "office".to_owned()];
         after.max_fires = Some(3);
+        after.overlap = Overlap::BufferAll;
+        after.buffer_limit = Some(5);
+        after.group = Some("reports".to_owned());
+        after.priority = -10;
         after.start_deadline_seconds = Some(60);
         after.context = serde_json::json!({"a": 1});
         assert_eq!(
@@ -120,6 +130,10 @@ mod tests {
                 "zone: `UTC` -> `Europe/Berlin`",
                 "calendars: none -> `holidays, office`",
                 "maximum of fires: none -> `3`",
+                "overlap: `skip` -> `buffer_all`",
+                "buffer limit: none -> `5`",
+                "group: none -> `reports`",
+                "priority: `0` -> `-10`",
                 "start deadline seconds: none -> `60`",
                 "context changed",
             ]

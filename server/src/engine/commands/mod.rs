@@ -18,6 +18,8 @@
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
 //!   names of them
+//! - `buffer`: fires that wait, reordered and purged
+//! - `groups`: limits that schedules share
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
 //! - `runs`: trigger, retry, cancel
@@ -28,11 +30,13 @@
 //! - `idempotency`: a repeated call is answered
 
 mod audit;
+mod buffer;
 mod calendars;
 mod change;
 pub(crate) mod check;
 mod cursor;
 mod error;
+pub(crate) mod groups;
 mod idempotency;
 mod modules;
 mod pause;
@@ -42,15 +46,17 @@ mod runs;
 mod schedules;
 pub(crate) mod secrets;
 mod skip;
-mod spec;
+pub(crate) mod spec;
 pub(crate) mod suppression;
 mod workflows;
 mod writing;
 
 use std::sync::Arc;
 
+pub use buffer::Rearranged;
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::{BadInput, CommandError};
+pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{Action, Change, Deployment};
 pub use pause::{ResumeChoice, ResumePreview};

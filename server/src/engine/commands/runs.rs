@@ -72,6 +72,8 @@ impl Commands {
             context,
             idempotency_key: run_id.to_string(),
             retry_of: None,
+            group_id: schedule.group_id,
+            priority: schedule.priority,
             ..queued(now)
         };
         let what = ("schedule.trigger", order.reason.as_deref(), &*schedule.name);
@@ -97,7 +99,8 @@ impl Commands {
         }
         let now = self.clock.now();
         let (workflow_version, max_attempts) = self.current(&tx, old.workflow_id).await?;
-        let name = self.subject(&tx, &old).await?;
+        let schedule = self.schedule_of(&tx, &old).await?;
+        let name = subject(&old, schedule.as_ref());
         let mut context = old.context;
         if old.is_recovery {
             unmark_recovery(&mut context);
@@ -115,6 +118,8 @@ impl Commands {
             context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
+            group_id: schedule.as_ref().and_then(|schedule| schedule.group_id),
+            priority: schedule.as_ref().map_or(old.priority, |schedule| schedule.priority),
             ..queued(now)
         };
         self.queue(tx, right.who(), run, ("run.retry", None, &name), call).await
@@ -145,7 +150,7 @@ impl Commands {
                 "only a run that is alive can be cancelled",
             ));
         }
-        let name = self.subject(&tx, &run).await?;
+        let name = subject(&run, self.schedule_of(&tx, &run).await?.as_ref());
         let entry = Entry {
             action: "run.cancel",
             namespace: Some(run.namespace_id),
@@ -160,6 +165,9 @@ impl Commands {
         self.remember(&tx, who, call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_canceller();
+        // One that waited has settled: what waits for it has its turn.
+        self.signals.wake_planner();
+        self.signals.wake_dispatcher();
         Ok(ordered)
     }
 
@@ -218,18 +226,22 @@ impl Commands {
         self.store.run(tx, id).await?.ok_or_else(|| CommandError::not_found("run", id))
     }
 
-    /// What the audit log calls a run: by its schedule, if it has one.
-    async fn subject(
+    /// The schedule of a run, if it has one, deleted or not.
+    async fn schedule_of(
         &self,
         tx: &DatabaseTransaction,
         run: &run::Model,
-    ) -> Result<String, CommandError> {
-        let schedule: Option<schedule::Model> = match run.schedule_id {
+    ) -> Result<Option<schedule::Model>, CommandError> {
+        Ok(match run.schedule_id {
             Some(id) => schedules::by_id(tx, id).await?,
             None => None,
-        };
-        Ok(schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name))
+        })
     }
+}
+
+/// What the audit log calls a run: by its schedule, if it has one.
+fn subject(run: &run::Model, schedule: Option<&schedule::Model>) -> String {
+    schedule.map_or_else(|| run.id.to_string(), |schedule| schedule.name.clone())
 }
 
 /// A run that waits from `now` on; who and what it is for is left to the caller.
@@ -264,6 +276,8 @@ fn queued(now: DateTime<Utc>) -> run::Model {
         is_recovery: false,
         idempotency_key: String::new(),
         retry_of: None,
+        group_id: None,
+        priority: 0,
         changed: 0,
     }
 }

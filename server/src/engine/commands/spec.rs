@@ -15,6 +15,7 @@ use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 
 use super::{BadInput, check};
+use crate::engine::buffer::USUAL_LIMIT;
 
 /// What a schedule is, apart from what it runs and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,12 @@ pub struct Spec {
     pub misfire: Misfire,
     /// What to do about a fire while a run is alive.
     pub overlap: Overlap,
+    /// For `buffer_all`: how many fires wait at the most.
+    pub buffer_limit: Option<i64>,
+    /// The concurrency group that its runs share a limit with, by name.
+    pub group: Option<String>,
+    /// Of its runs that wait: those of a higher priority are taken first.
+    pub priority: i64,
     /// A fire that has not started so long after it was due is skipped.
     pub start_deadline_seconds: Option<i64>,
     /// JSON object that travels with each run.
@@ -89,6 +96,11 @@ impl Default for Misfire {
     }
 }
 
+/// The limit of a buffer that has one: what is given, or 100 where nothing is.
+pub(crate) fn buffer_limit(overlap: Overlap, given: Option<i64>) -> Option<i64> {
+    given.or((overlap == Overlap::BufferAll).then_some(USUAL_LIMIT.into()))
+}
+
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
@@ -109,6 +121,18 @@ impl Spec {
         check::number("misfire.max", misfire.max, 1..=10_000, "")?;
         check::number("misfire.spacingSeconds", misfire.spacing_seconds, 0..=HOUR, "seconds")?;
         check::number("misfire.windowSeconds", misfire.window_seconds, 0..=30 * DAY, "seconds")?;
+        if let Some(limit) = self.buffer_limit {
+            if self.overlap != Overlap::BufferAll {
+                let problem = "is given, but only the overlap policy buffer_all has a limit";
+                let help = "choose buffer_all, or leave the limit out";
+                return Err(BadInput::new("bufferLimit", limit, problem, help));
+            }
+            check::number("bufferLimit", limit, 1..=1_000, "")?;
+        }
+        if let Some(group) = &self.group {
+            check::name("group", group)?;
+        }
+        check::number("priority", self.priority, -100..=100, "")?;
         if let Some(deadline) = self.start_deadline_seconds {
             check::number("startDeadlineSeconds", deadline, 1..=30 * DAY, "seconds")?;
         }
@@ -119,8 +143,8 @@ impl Spec {
         check::context("context", &self.context)
     }
 
-    /// The definition that a row holds, without the names of its calendars: they stand in a table
-    /// of their own, and `Commands::spec_of` knows them.
+    /// The definition that a row holds, without the names of its calendars and of its group: they
+    /// stand in tables of their own, and `Commands::spec_of` knows them.
     pub fn of(row: &Model) -> Self {
         Self {
             name: row.name.clone(),
@@ -145,12 +169,15 @@ impl Spec {
                 window_seconds: row.catch_up_window_ms / 1_000,
             },
             overlap: row.overlap,
+            buffer_limit: row.buffer_limit.map(Into::into),
+            group: None,
+            priority: row.priority.into(),
             start_deadline_seconds: row.start_deadline_ms.map(|ms| ms / 1_000),
             context: row.context.clone(),
         }
     }
 
-    /// The columns that the definition fills, apart from the keys of the calendars.
+    /// The columns that the definition fills, apart from the keys of the calendars and the group.
     pub(super) fn columns(&self) -> ActiveModel {
         let timing = &self.timing;
         ActiveModel {
@@ -172,6 +199,9 @@ impl Spec {
             catch_up_spacing_ms: Set(self.misfire.spacing_seconds * 1_000),
             catch_up_window_ms: Set(self.misfire.window_seconds * 1_000),
             overlap: Set(self.overlap),
+            // Both checked to be small.
+            buffer_limit: Set(self.buffer_limit.and_then(|limit| i32::try_from(limit).ok())),
+            priority: Set(i16::try_from(self.priority).unwrap_or_default()),
             start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
             context: Set(self.context.clone()),
             ..ActiveModel::default()

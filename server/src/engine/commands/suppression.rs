@@ -1,4 +1,5 @@
-//! The calendars that a schedule names: found by name, kept by key.
+//! The calendars that a schedule names, found by name and kept by key; and the whole definition of
+//! a row, with the names of what it refers to.
 
 use chrono::{DateTime, Utc};
 use entity::{Keys, schedule::Model};
@@ -28,6 +29,7 @@ impl Commands {
             };
             spec.calendars = keys.iter().map(name).collect();
         }
+        spec.group = self.group_name(connection, row.group_id).await?;
         Ok(spec)
     }
 

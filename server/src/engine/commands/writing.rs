@@ -44,6 +44,7 @@ impl Commands {
         let mut row = spec.columns();
         row.calendars = Set(keys);
         row.fire_count = Set(0);
+        row.group_id = Set(self.group_key(tx, namespace, spec.group.as_deref()).await?);
         row.id = Set(id);
         row.namespace_id = Set(namespace);
         row.workflow_id = Set(resolved.id);
@@ -134,6 +135,8 @@ impl Commands {
 
         let version = row.version + 1;
         let mut columns = spec.columns();
+        let group = self.group_key(tx, row.namespace_id, spec.group.as_deref()).await?;
+        columns.group_id = Set(group);
         columns.workflow_id = Set(resolved.id);
         columns.version = Set(version);
         columns.updated_at = Set(now.into());
@@ -182,13 +185,14 @@ impl Commands {
         accounting::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, now).await?;
         schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
         let current = self.current_workflow(tx, row).await?;
+        let before = self.spec_of(tx, row).await?;
         let entry = Entry {
             action: "schedule.delete",
             namespace: Some(row.namespace_id),
             subject_id: Some(row.id),
             subject: &row.name,
             reason,
-            before: Some(snapshot(&self.spec_of(tx, row).await?, &current)),
+            before: Some(snapshot(&before, &current)),
             after: None,
         };
         Ok(self.audit(tx, who, entry).await?)

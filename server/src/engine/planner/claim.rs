@@ -1,8 +1,6 @@
 //! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
 //! transaction. Either all of it happened or none.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
 use entity::{
     Timestamp,
@@ -12,19 +10,23 @@ use sea_orm::ActiveEnum;
 use timetable::{
     FireKind,
     misfire::{self, Entry, Fate},
+    overlap::{self, Standing},
 };
 use uuid::Uuid;
 
-use super::timing::{definition, overlap_policy, plan_policy};
+use super::timing::{definition, plan_policy};
 use crate::{
     engine::{
-        EngineError, allowance, calendars,
+        EngineError, allowance,
+        buffer::{self, Clearing, Demand},
+        calendars,
         core::{Core, new_id},
         handoff::past_deadline,
     },
     store::{
+        buffers::Buffered,
         claims::{Advance, DueSchedule, Live, NewFire},
-        handoffs::{Decided, Intent},
+        handoffs::Intent,
     },
 };
 
@@ -59,10 +61,14 @@ pub(super) async fn claim_due(
     let live = core.store.live_by_schedule(&tx, &ids).await?;
     let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
     let current = core.calendars.current(&tx, &named).await?;
+    let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
+    let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
+    let buffers = core.store.buffers_of(&tx, &buffering, now.into()).await?;
 
     let mut claimed = Claimed::default();
     let mut fires = Vec::with_capacity(due.len());
     let mut advances = Vec::with_capacity(due.len());
+    let mut clearing = Clearing::default();
     for schedule in &due {
         if fires.len() as u64 >= core.settings.batch {
             claimed.more_is_due = true;
@@ -89,8 +95,11 @@ pub(super) async fn claim_due(
             now,
             &plan_policy(schedule),
         );
-        let live = live.get(&schedule.id).copied();
-        let mut decided = decide(schedule, plan.entries, live, now, node);
+        let there = There {
+            live: live.get(&schedule.id).copied(),
+            buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
+        };
+        let (mut decided, demand) = decide(schedule, plan.entries, there, now, node);
         let (next_scheduled_at, next_fire_at) = match allowance::cut_off(schedule, &mut decided) {
             Some(fire) => (Some(fire.scheduled_at), Some(fire.due_at)),
             None => (
@@ -107,11 +116,15 @@ pub(super) async fn claim_due(
             fires: allowance::counted(&decided),
         });
         fires.extend(decided);
+        clearing.add(demand);
     }
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     allowance::discount(&mut advances, &fires, &written);
+    clearing.keep(&written);
+    let cleared = clearing.carry_out(core, &tx, now).await?;
     core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
+    cleared.announce(core);
     core.metrics.claimed(claimed.schedules, start.elapsed());
 
     claimed.fires = written.len();
@@ -126,14 +139,22 @@ pub(super) async fn claim_due(
     Ok(claimed)
 }
 
-/// What becomes of a schedule's entries, given what is alive of it: the ledger's rows.
+/// What stands in the way of a schedule's fires.
+#[derive(Clone, Copy, Debug, Default)]
+struct There {
+    live: Option<Live>,
+    buffered: Buffered,
+}
+
+/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, and what
+/// they ask of the runs in their way.
 fn decide(
     schedule: &DueSchedule,
     entries: Vec<Entry>,
-    live: Option<Live>,
+    there: There,
     now: DateTime<Utc>,
     node: Uuid,
-) -> Vec<NewFire> {
+) -> (Vec<NewFire>, Option<Demand>) {
     let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
     let too_late =
         |entry: &Entry| past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now);
@@ -141,14 +162,23 @@ fn decide(
         matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
     };
     let wanting = entries.iter().filter(|entry| wants(entry)).count();
-    let alive = live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
-    let mut room = overlap_policy(schedule.overlap).admit(alive, wanting);
-    let mut in_the_way = live.map(|live| live.latest);
+    let alive = there.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
+    let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
+    let plan = policy.plan(Standing { live: alive, waiting: there.buffered.waiting }, wanting);
+    let mut in_the_way = there.live.map(|live| live.latest);
+    let mut place = there.buffered.last;
+    let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
+    let last = last.map(|at| (new_id(now), Timestamp::from(at)));
+    let demand = last.and_then(|last| Demand::of(&plan, schedule.id, last));
 
+    let mut fates = plan.fates.into_iter();
     let mut fires = Vec::with_capacity(entries.len());
     for entry in entries {
-        let id = new_id(now);
+        let scheduled_at = Timestamp::from(entry.fire.at);
+        let id =
+            last.filter(|(_, at)| *at == scheduled_at).map_or_else(|| new_id(now), |(id, _)| id);
         let mut claimed_by = None;
+        let mut queue_position = None;
         let mut detail = None;
         let (verdict, reason) = match entry.fate {
             Fate::Missed => (Verdict::Missed, Reason::Outage),
@@ -164,23 +194,39 @@ fn decide(
             Fate::Run | Fate::CatchUp if entry.due_at > now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)
             }
-            Fate::Run | Fate::CatchUp if room > 0 => {
-                room -= 1;
-                claimed_by = Some(node);
-                in_the_way = Some(id);
-                (Verdict::Pending, Reason::AwaitingHandoff)
-            }
-            Fate::Run | Fate::CatchUp => {
-                detail = in_the_way.map(|run| run.to_string());
-                (Verdict::Skipped, Reason::Overlap)
-            }
+            Fate::Run | Fate::CatchUp => match fates.next() {
+                Some(overlap::Fate::Start) => {
+                    claimed_by = Some(node);
+                    in_the_way = Some(id);
+                    (Verdict::Pending, Reason::AwaitingHandoff)
+                }
+                Some(overlap::Fate::Wait) => {
+                    place += 1;
+                    queue_position = Some(place);
+                    detail = in_the_way.map(|run| run.to_string());
+                    (Verdict::Pending, Reason::Buffered)
+                }
+                Some(overlap::Fate::BufferFull) => {
+                    detail = buffer::full(policy);
+                    (Verdict::Skipped, Reason::BufferFull)
+                }
+                Some(overlap::Fate::Replaced) => {
+                    detail = last.map(|(fire, _)| fire.to_string());
+                    (Verdict::Skipped, Reason::Replaced)
+                }
+                // There is a fate for each that wants to start.
+                Some(overlap::Fate::Overlap) | None => {
+                    detail = in_the_way.map(|run| run.to_string());
+                    (Verdict::Skipped, Reason::Overlap)
+                }
+            },
         };
         fires.push(NewFire {
             id,
             namespace_id: schedule.namespace_id,
             schedule_id: schedule.id,
             schedule_version: schedule.version,
-            scheduled_at: entry.fire.at.into(),
+            scheduled_at,
             due_at: entry.due_at.into(),
             last_scheduled_at: entry.last.into(),
             count: i64::try_from(entry.count).unwrap_or(i64::MAX),
@@ -189,9 +235,10 @@ fn decide(
             reason,
             detail,
             claimed_by,
+            queue_position,
         });
     }
-    fires
+    (fires, demand)
 }
 
 /// The ledger's word for what the clock did.
@@ -214,60 +261,7 @@ fn intent(fire: &NewFire, now: DateTime<Utc>) -> Intent {
         due_at: fire.due_at,
         claimed_at: now.into(),
         recovery_attempts: 0,
+        queue_position: None,
+        waited: false,
     }
-}
-
-/// Intents that waited for their time, now this node's.
-#[derive(Debug, Default)]
-pub(super) struct Adopted {
-    pub(super) taken: usize,
-    pub(super) intents: Vec<Intent>,
-}
-
-/// Takes the intents that nobody owns and whose time has come. The overlap policy is asked here,
-/// as it is for a claim.
-pub(super) async fn adopt_due(
-    core: &Core,
-    now: DateTime<Utc>,
-    limit: u64,
-) -> Result<Adopted, EngineError> {
-    let node = core.node_id().await;
-    let tx = core.store.begin().await?;
-    let intents = core.store.adopt_due_intents(&tx, node, now.into(), limit).await?;
-    if intents.is_empty() {
-        tx.rollback().await?;
-        return Ok(Adopted::default());
-    }
-    let taken = intents.len();
-    let ids: Vec<Uuid> = intents.iter().map(|intent| intent.schedule_id).collect();
-    let policies = core.store.overlap_policies(&tx, &ids).await?;
-    // The adopted intents are ours by now, so they count as alive: take them off again.
-    let live = core.store.live_by_schedule(&tx, &ids).await?;
-    let mut alive: HashMap<Uuid, (usize, Uuid)> = HashMap::new();
-    for (schedule, live) in live {
-        let own = intents.iter().filter(|intent| intent.schedule_id == schedule).count();
-        let runs = usize::try_from(live.runs).unwrap_or(usize::MAX).saturating_sub(own);
-        alive.insert(schedule, (runs, live.latest));
-    }
-    let mut adopted = Adopted { taken, intents: Vec::with_capacity(taken) };
-    let mut skipped = Vec::new();
-    for intent in intents {
-        let policy = policies.get(&intent.schedule_id).copied().map(overlap_policy);
-        let (runs, latest) = alive.entry(intent.schedule_id).or_default();
-        if policy.unwrap_or_default().admit(*runs, 1) > 0 {
-            *runs += 1;
-            *latest = intent.id;
-            adopted.intents.push(intent);
-        } else {
-            skipped.push(Decided {
-                id: intent.id,
-                verdict: Verdict::Skipped,
-                reason: Reason::Overlap,
-                detail: Some(latest.to_string()),
-            });
-        }
-    }
-    core.store.decide_fires_if_pending(&tx, &skipped, now.into()).await?;
-    core.store.commit(tx).await?;
-    Ok(adopted)
 }

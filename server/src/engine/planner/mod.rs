@@ -12,7 +12,10 @@
 mod claim;
 mod timing;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
@@ -22,12 +25,12 @@ pub(super) use self::{
     timing::{definition, plan_policy},
 };
 use super::{
-    EngineError,
+    EngineError, buffer,
     core::Core,
     handoff::{self, HandedOver},
     service::Service,
 };
-use crate::store::handoffs::Intent;
+use crate::store::{buffers::Outlook, handoffs::Intent};
 
 /// The first claim of a round is small, so that the first fires of a storm do not wait until a
 /// full batch is written.
@@ -48,6 +51,8 @@ pub(super) struct Planner {
     /// Set when something was due before the round and still is, for the round could do nothing
     /// about it: how long to wait before the next look.
     stuck: Option<Duration>,
+    /// What waits in buffers.
+    outlook: Outlook,
 }
 
 /// What a round did.
@@ -71,7 +76,7 @@ pub struct PlannerReport {
 
 impl Planner {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, next: None, stuck: None }
+        Self { core, next: None, stuck: None, outlook: Outlook::default() }
     }
 
     async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
@@ -96,6 +101,8 @@ impl Service for Planner {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
         let batch = core.settings.batch;
+        // Before the look at the tables: a run that settles from now on wakes us again.
+        core.buffering.store(true, Ordering::Relaxed);
         let resumed = super::accounting::resume_due(&core, now).await?;
         let mut report = PlannerReport { resumed, ..PlannerReport::default() };
         // What is claimed is handed over while the next batch is being claimed.
@@ -127,12 +134,14 @@ impl Service for Planner {
             limit = batch;
         }
         loop {
-            let adopted = claim::adopt_due(&core, core.clock.now(), batch).await?;
-            report.add(self.hand_over(&adopted.intents).await?);
-            if adopted.taken < usize::try_from(batch).unwrap_or(usize::MAX) {
+            let released = buffer::release(&core, core.clock.now(), batch).await?;
+            report.add(self.hand_over(&released.intents).await?);
+            if !released.progress {
                 break;
             }
         }
+        self.outlook = core.store.buffer_outlook().await?;
+        core.buffering.store(self.outlook.waits, Ordering::Relaxed);
         self.next = core.store.next_due_at().await?;
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
         let is_stuck = report == idle && self.next.is_some_and(|next| next <= Timestamp::from(now));
@@ -145,7 +154,11 @@ impl Service for Planner {
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
         let horizon = after(self.core.settings.look_ahead);
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
-        self.next.map_or(horizon, |next| next.utc().clamp(earliest, horizon))
+        let next = self.next.map_or(horizon, Timestamp::utc);
+        // What another node settles does not wake this one.
+        let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
+        let deadline = self.outlook.deadline.map_or(horizon, Timestamp::utc);
+        next.min(poll).min(deadline).clamp(earliest, horizon)
     }
 
     fn is_notable(report: &PlannerReport) -> bool {

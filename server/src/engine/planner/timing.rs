@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
-use timetable::{DstPolicy, Gap, misfire, overlap};
+use entity::schedule::{CatchUp, DstGap, DstOverlap};
+use timetable::{DstPolicy, Gap, misfire};
 
 use crate::store::claims::DueSchedule;
 
@@ -42,13 +42,5 @@ pub(in crate::engine) fn plan_policy(schedule: &DueSchedule) -> misfire::Policy 
         max: schedule.catch_up_max.unsigned_abs(),
         spacing: TimeDelta::milliseconds(schedule.catch_up_spacing_ms),
         window: TimeDelta::milliseconds(schedule.catch_up_window_ms),
-    }
-}
-
-/// The schedule's overlap policy.
-pub(super) fn overlap_policy(overlap: Overlap) -> overlap::Policy {
-    match overlap {
-        Overlap::Skip => overlap::Policy::Skip,
-        Overlap::Allow => overlap::Policy::Allow,
     }
 }

@@ -131,6 +131,9 @@ impl Recovery {
         if !recovered.is_empty() {
             core.signals.wake_dispatcher();
         }
+        if recovered.len() < strays.len() {
+            core.run_settled();
+        }
         for node in expired {
             tracing::warn!(%node, "a node's heartbeat expired; its runs are taken over");
         }
@@ -184,6 +187,7 @@ impl Recovery {
         });
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
+            core.run_settled();
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
             claimed_at: Timestamp(at.0 + 61_000),
             decided_at: None,
             run_id: None,
+            queue_position: None,
             recovery_attempts: 0,
             recovery_at: None,
         };

@@ -1,12 +1,14 @@
 //! The control plane, asked directly: no HTTP in between.
 
 mod batching;
+mod buffering;
 mod calendars;
 mod creating;
 mod deploying;
 mod desk;
 mod editing;
 mod following;
+mod grouping;
 mod health;
 mod ledger;
 mod paging;

@@ -26,6 +26,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("run", format!("run(id: {ID}) {{ id }}")),
         ("fires", format!("fires(scheduleId: {ID}) {{ nodes {{ id }} }}")),
         ("taskLog", format!("taskLog(runId: {ID}) {{ nodes {{ text }} }}")),
+        ("concurrencyGroups", "concurrencyGroups { id }".into()),
         ("timezones", "timezones".into()),
         ("health", "health { healthy }".into()),
         ("overview", "overview { schedules }".into()),
@@ -69,6 +70,17 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("triggerSchedule", format!("triggerSchedule(id: {ID}) {{ run {{ id }} }}")),
         ("cancelRun", format!("cancelRun(id: {ID}) {{ run {{ id }} }}")),
         ("retryRun", format!("retryRun(id: {ID}) {{ run {{ id }} }}")),
+        ("purgeBuffer", format!("purgeBuffer(scheduleId: {ID}) {{ purged }}")),
+        ("reorderBuffer", format!("reorderBuffer(scheduleId: {ID}, fireIds: [{ID}]) {{ purged }}")),
+        (
+            "createConcurrencyGroup",
+            "createConcurrencyGroup(input: { name: \"x\", maxRuns: 1 }) { group { id } }".into(),
+        ),
+        (
+            "updateConcurrencyGroup",
+            format!("updateConcurrencyGroup(input: {{ id: {ID} }}) {{ group {{ id }} }}"),
+        ),
+        ("deleteConcurrencyGroup", format!("deleteConcurrencyGroup(id: {ID}) {{ id }}")),
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
     ]
 }
@@ -146,6 +158,9 @@ async fn an_operator_operates_and_does_not_edit() {
         "createCalendar",
         "updateCalendar",
         "deleteCalendar",
+        "createConcurrencyGroup",
+        "updateConcurrencyGroup",
+        "deleteConcurrencyGroup",
         "deployModule",
     ];
     for (name, query) in mutations() {

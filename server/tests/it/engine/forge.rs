@@ -37,6 +37,7 @@ pub(crate) async fn intent(
         claimed_at: at.into(),
         decided_at: None,
         run_id: None,
+        queue_position: None,
         recovery_attempts: 0,
         recovery_at: None,
     };
@@ -90,6 +91,8 @@ pub(crate) async fn orphan(
         is_recovery: false,
         idempotency_key: format!("{}-{}", schedule.id, fire.scheduled_at.0 / 1_000),
         retry_of: None,
+        group_id: None,
+        priority: 0,
         changed: 0,
     };
     change(&mut row);

@@ -7,6 +7,7 @@
 //! - the others: one promise a file
 
 mod broken;
+mod buffer;
 mod calendar;
 mod cancel;
 mod clock;
@@ -15,6 +16,7 @@ mod firing;
 mod forge;
 mod fortnight;
 mod gate;
+mod groups;
 mod handoff;
 mod limits;
 mod logs;

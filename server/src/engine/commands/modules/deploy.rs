@@ -15,7 +15,7 @@ use crate::{
             audit::Entry, check,
         },
     },
-    store::{calendars, schedules, workflows},
+    store::{calendars, groups, schedules, workflows},
 };
 
 /// What a deployment did, or would do.
@@ -34,7 +34,7 @@ pub struct Deployment {
 pub struct Change {
     /// See [`Action`].
     pub action: Action,
-    /// `calendar`, `workflow` or `schedule`.
+    /// `calendar`, `group`, `workflow` or `schedule`.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -111,6 +111,8 @@ impl Commands {
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
+        // A group's limit may have become higher.
+        self.signals.wake_dispatcher();
         Ok(deployment)
     }
 
@@ -131,6 +133,7 @@ impl Commands {
         }
         let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
+        let kept_groups: BTreeSet<String> = file.groups.keys().cloned().collect();
         let mut changes = Vec::new();
         if prune {
             changes.extend(self.prune_schedules(site, &declared).await?);
@@ -139,6 +142,9 @@ impl Commands {
             let declared = self.declare_calendar(site, &name, entry).await;
             let field = format!("calendars.{name}");
             changes.push(declared.map_err(|error| inside(error, &field))?);
+        }
+        for (name, max_runs) in file.groups {
+            changes.push(self.declare_group(site, &name, max_runs).await?);
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
@@ -170,6 +176,7 @@ impl Commands {
         if prune {
             changes.extend(self.prune_workflows(site, &kept).await?);
             changes.extend(self.prune_calendars(site, &dated).await?);
+            changes.extend(self.prune_groups(site, &kept_groups).await?);
         }
         Ok(changes)
     }
@@ -203,6 +210,34 @@ impl Commands {
             names => format!("; it lets no fire through of {}", names.join(", ")),
         };
         Ok(change(Action::Update, format!("changed{silenced}")))
+    }
+
+    async fn declare_group(
+        &self,
+        site: &Site<'_>,
+        name: &str,
+        max_runs: i64,
+    ) -> Result<Change, CommandError> {
+        let field = format!("groups.{name}");
+        let change = |action, detail| Change {
+            action,
+            kind: "group".to_owned(),
+            name: name.to_owned(),
+            detail,
+            warnings: vec![],
+        };
+        let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
+            let (module, group) = (Some(site.module), (name, max_runs));
+            let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
+            added.map_err(|error| inside(error, &field))?;
+            return Ok(change(Action::Create, "made".to_owned()));
+        };
+        owned(site, &field, name, row.module.as_deref())?;
+        let revised = self.revise_group(site.tx, site.who, &row, (name, max_runs)).await;
+        Ok(match revised.map_err(|error| inside(error, &field))? {
+            Some(told) => change(Action::Update, told),
+            None => change(Action::Unchanged, String::new()),
+        })
     }
 
     async fn declare_workflow(
@@ -324,6 +359,21 @@ impl Commands {
             }
             workflows::delete(site.tx, row.id, self.clock.now().into()).await?;
             changes.push(gone("workflow", row.name));
+        }
+        Ok(changes)
+    }
+
+    async fn prune_groups(
+        &self,
+        site: &Site<'_>,
+        kept: &BTreeSet<String>,
+    ) -> Result<Vec<Change>, CommandError> {
+        let mut changes = Vec::new();
+        for row in groups::of_module(site.tx, site.namespace, site.module).await? {
+            if !kept.contains(&row.name) {
+                self.remove_group(site.tx, site.who, &row).await?;
+                changes.push(gone("group", row.name));
+            }
         }
         Ok(changes)
     }

@@ -15,7 +15,7 @@ use crate::{
     config::Span,
     engine::{
         Definition, Task,
-        commands::{BadInput, CalendarSpec, Misfire, Spec, Timing},
+        commands::{BadInput, CalendarSpec, Misfire, Spec, Timing, spec::buffer_limit},
     },
     target::Target,
 };
@@ -30,6 +30,9 @@ pub(super) struct File {
     pub(super) module: String,
     #[serde(default = "default_namespace")]
     pub(super) namespace: String,
+    /// Concurrency groups: how many runs of each may be at work at once.
+    #[serde(default)]
+    pub(super) groups: BTreeMap<String, i64>,
     #[serde(default)]
     pub(super) calendars: BTreeMap<String, CalendarEntry>,
     #[serde(default)]
@@ -106,6 +109,10 @@ pub(super) struct ScheduleEntry {
     #[serde(default)]
     misfire: MisfireEntry,
     overlap: Option<Overlap>,
+    buffer_limit: Option<i64>,
+    group: Option<String>,
+    #[serde(default)]
+    priority: i64,
     start_deadline: Option<Seconds>,
     #[serde(default = "empty")]
     context: serde_json::Value,
@@ -234,6 +241,7 @@ impl ScheduleEntry {
     pub(super) fn spec(self, name: &str) -> Spec {
         let usual = Misfire::default();
         let misfire = self.misfire;
+        let overlap = self.overlap.unwrap_or(Overlap::Skip);
         Spec {
             name: name.to_owned(),
             note: self.note,
@@ -256,7 +264,10 @@ impl ScheduleEntry {
                 spacing_seconds: misfire.spacing.map_or(usual.spacing_seconds, |span| span.0),
                 window_seconds: misfire.window.map_or(usual.window_seconds, |span| span.0),
             },
-            overlap: self.overlap.unwrap_or(Overlap::Skip),
+            overlap,
+            buffer_limit: buffer_limit(overlap, self.buffer_limit),
+            group: self.group,
+            priority: self.priority,
             start_deadline_seconds: self.start_deadline.map(|span| span.0),
             context: self.context,
         }

@@ -1,0 +1,29 @@
+//! A limit on how many runs are at work at once, shared by the schedules that name it.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One group.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "concurrency_group")]
+pub struct Model {
+    /// Key.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// Unique in the namespace.
+    pub name: String,
+    /// So many of its runs are at work at once.
+    pub max_runs: i32,
+    /// The module that declares it; null when a person made it.
+    pub module: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,94 @@
+use async_graphql::{Context, InputObject, Object};
+use entity::concurrency_group;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{GroupLoad, GroupRow, NamespaceName},
+    scalar::Instant,
+};
+use crate::store::groups::Load;
+
+/// A limit on how many runs are at work at once, shared by the schedules that name it.
+pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
+
+/// A limit on how many runs are at work at once, shared by the schedules that name it.
+#[Object]
+impl ConcurrencyGroup {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// So many of its runs are at work at once.
+    async fn max_runs(&self) -> i32 {
+        self.0.max_runs
+    }
+
+    /// The module file that declares it, if one does.
+    async fn module(&self) -> Option<&str> {
+        self.0.module.as_deref()
+    }
+
+    /// Its runs at work.
+    async fn running(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(self.load(cx).await?.running)
+    }
+
+    /// Its runs that wait: for a place in the group, for a node or for their next attempt.
+    async fn waiting(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(self.load(cx).await?.waiting)
+    }
+
+    /// How many schedules name it.
+    async fn schedules(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(self.load(cx).await?.schedules)
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    async fn updated_at(&self) -> Instant {
+        self.0.updated_at.into()
+    }
+}
+
+impl ConcurrencyGroup {
+    async fn load(&self, cx: &Context<'_>) -> Result<Load> {
+        Ok(cx.rows().load_one(GroupLoad(self.0.id)).await?.unwrap_or_default())
+    }
+}
+
+/// The name of the group of that key.
+pub(super) async fn group_name(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<String>> {
+    let Some(id) = id else { return Ok(None) };
+    Ok(cx.rows().load_one(GroupRow(id)).await?.map(|group| group.name))
+}
+
+/// A concurrency group to be made.
+#[derive(InputObject)]
+pub(crate) struct CreateConcurrencyGroupInput {
+    #[graphql(default = "default")]
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// 1 to 10000.
+    pub(super) max_runs: i64,
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateConcurrencyGroupInput {
+    pub(super) id: Uuid,
+    pub(super) name: Option<String>,
+    /// 1 to 10000. Runs over a lowered limit go on.
+    pub(super) max_runs: Option<i64>,
+}

@@ -1,0 +1,195 @@
+use chrono::{DateTime, Utc};
+use entity::fire::{Reason, Verdict};
+use timetable::overlap::{Fate, Others, Standing};
+use uuid::Uuid;
+
+use super::{Clearing, Demand, full, policy};
+use crate::{
+    engine::handoff,
+    store::{
+        buffers::{Buffered, Queue},
+        claims::Live,
+        handoffs::{Decided, Intent},
+    },
+};
+
+/// What is known of the schedule whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    /// None: its row is gone.
+    pub(super) queue: Option<&'a Queue>,
+    pub(super) live: Option<Live>,
+    pub(super) buffered: Buffered,
+    pub(super) now: DateTime<Utc>,
+}
+
+/// What becomes of intents that nobody owned.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// To be handed over.
+    pub(super) start: Vec<Intent>,
+    /// Into the buffer: at which place, behind which run.
+    pub(super) wait: Vec<(Uuid, i64, Option<String>)>,
+    /// Not to run.
+    pub(super) decided: Vec<Decided>,
+    pub(super) clearing: Clearing,
+}
+
+impl Turn {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.start.extend(other.start);
+        self.wait.extend(other.wait);
+        self.decided.extend(other.decided);
+        self.clearing.extend(other.clearing);
+    }
+}
+
+/// Decides about the intents of one schedule that nobody owns: those that wait, the head of the
+/// queue first, and those whose time has come.
+pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
+    let mut turn = Turn::default();
+    let standing = facts.queue.map(handoff::Standing::from);
+    let mut waiting = Vec::new();
+    let mut due = Vec::new();
+    for intent in intents {
+        match handoff::refusal(&intent, standing, facts.now) {
+            Some(decided) => turn.decided.push(decided),
+            None if intent.queue_position.is_some() => waiting.push(intent),
+            None => due.push(intent),
+        }
+    }
+    let Some(queue) = facts.queue else { return turn };
+    let policy = policy(queue.overlap, queue.buffer_limit);
+    let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
+    let standing = Standing { live, waiting: facts.buffered.waiting };
+    let plan = policy.plan(standing, due.len());
+    let mut in_the_way = facts.live.map(|live| live.latest);
+
+    if let Some(last) = due.last() {
+        turn.clearing.add(Demand::of(&plan, queue.id, (last.id, last.scheduled_at)));
+    } else if let Some(head) = waiting.first()
+        && plan.others == Others::Leave
+        && policy.presses(standing)
+    {
+        // Whatever came between since the fire began to wait gives way, too.
+        turn.clearing.add([Demand {
+            schedule_id: queue.id,
+            fire_id: head.id,
+            scheduled_at: head.scheduled_at,
+            others: Others::Cancel,
+            replaces_waiting: false,
+        }]);
+    }
+    if !plan.replaces_waiting {
+        let released = policy.release(standing).min(waiting.len());
+        turn.start.extend(waiting.drain(..released));
+        in_the_way = turn.start.last().map(|intent| intent.id).or(in_the_way);
+    }
+    let replaced_by = due.last().map(|intent| intent.id);
+    let mut place = facts.buffered.last;
+    for (intent, fate) in due.into_iter().zip(plan.fates) {
+        let id = intent.id;
+        let mut skip = |reason, detail| {
+            turn.decided.push(Decided { id, verdict: Verdict::Skipped, reason, detail });
+        };
+        match fate {
+            Fate::Start => {
+                in_the_way = Some(id);
+                turn.start.push(intent);
+            }
+            Fate::Wait => {
+                place += 1;
+                turn.wait.push((id, place, in_the_way.map(|run| run.to_string())));
+            }
+            Fate::Overlap => skip(Reason::Overlap, in_the_way.map(|run| run.to_string())),
+            Fate::BufferFull => skip(Reason::BufferFull, full(policy)),
+            Fate::Replaced => skip(Reason::Replaced, replaced_by.map(|fire| fire.to_string())),
+        }
+    }
+    turn
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::{Timestamp, schedule::Overlap};
+
+    use super::*;
+
+    fn queue(overlap: Overlap) -> Queue {
+        Queue {
+            id: Uuid::from_u128(9),
+            version: 4,
+            enabled: true,
+            deleted_at: None,
+            start_deadline_ms: None,
+            jitter_ms: 0,
+            overlap,
+            buffer_limit: None,
+        }
+    }
+
+    fn intent(number: u8, queue_position: Option<i64>) -> Intent {
+        Intent {
+            id: Uuid::from_u128(number.into()),
+            namespace_id: Uuid::nil(),
+            schedule_id: Uuid::from_u128(9),
+            schedule_version: 4,
+            scheduled_at: Timestamp(i64::from(number) * 1_000),
+            due_at: Timestamp(i64::from(number) * 1_000),
+            claimed_at: Timestamp(0),
+            recovery_attempts: 0,
+            queue_position,
+            waited: queue_position.is_some(),
+        }
+    }
+
+    fn facts(queue: &Queue, live: i64, buffered: (usize, i64)) -> Facts<'_> {
+        let latest = Uuid::from_u128(77);
+        Facts {
+            queue: Some(queue),
+            live: (live > 0).then_some(Live { runs: live, latest }),
+            buffered: Buffered { waiting: buffered.0, last: buffered.1 },
+            now: DateTime::from_timestamp(60, 0).unwrap(),
+        }
+    }
+
+    fn started(turn: &Turn) -> Vec<u128> {
+        turn.start.iter().map(|intent| intent.id.as_u128()).collect()
+    }
+
+    #[test]
+    fn the_head_of_the_queue_starts_once_nothing_is_alive() {
+        let queue = queue(Overlap::BufferAll);
+        let waiting = || vec![intent(1, Some(4)), intent(2, Some(5))];
+        assert_eq!(started(&turn(waiting(), facts(&queue, 0, (2, 5)))), [1]);
+        assert_eq!(started(&turn(waiting(), facts(&queue, 1, (2, 5)))), []);
+    }
+
+    #[test]
+    fn what_becomes_due_waits_behind_what_waits_already() {
+        let queue = queue(Overlap::BufferAll);
+        let turn = turn(vec![intent(1, Some(4)), intent(2, None)], facts(&queue, 0, (1, 4)));
+        assert_eq!(started(&turn), [1]);
+        let behind = Uuid::from_u128(1).to_string();
+        assert_eq!(turn.wait, [(Uuid::from_u128(2), 5, Some(behind))]);
+    }
+
+    #[test]
+    fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
+        let edited = Queue { version: 5, ..queue(Overlap::BufferAll) };
+        let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
+        let turn = turn(waiting, facts(&edited, 1, (0, 5)));
+        let reasons: Vec<_> = turn.decided.iter().map(|fire| fire.reason).collect();
+        assert_eq!(reasons, [Reason::StaleVersion; 2]);
+        assert!(turn.start.is_empty());
+    }
+
+    #[test]
+    fn a_fire_past_its_deadline_makes_way_for_the_next() {
+        let hurried = Queue { start_deadline_ms: Some(58_500), ..queue(Overlap::BufferAll) };
+        let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
+        let turn = turn(waiting, facts(&hurried, 0, (1, 5)));
+        assert_eq!(turn.decided[0].reason, Reason::Deadline);
+        assert_eq!(started(&turn), [2]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs that are to give way to a fire of their schedule: asked to stop, or ended.
+
+use std::collections::HashSet;
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+
+/// A fire, and the schedule whose other runs are in its way.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// The fire.
+    pub fire_id: Uuid,
+    /// Why its runs are stopped: names the fire.
+    pub reason: String,
+}
+
+impl Store {
+    /// Asks the live runs in the `ways` to stop, unless somebody has: those that wait are
+    /// cancelled, those that are at work through their node. Says which those were.
+    pub async fn cancel_live(
+        &self,
+        tx: &DatabaseTransaction,
+        ways: &[Way],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if ways.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sql = format!(
+            "UPDATE run SET cancel_requested_at = {{0}}, cancel_by = 'carillon', \
+               cancel_reason = v.reason, \
+               finished_at = CASE WHEN run.state = 'running' THEN NULL ELSE {{0}} END, \
+               state = CASE WHEN run.state = 'running' THEN run.state ELSE 'cancelled' END, \
+               changed = {} \
+             FROM v WHERE run.schedule_id = v.schedule_id \
+               AND run.state IN ('queued', 'running', 'retrying') \
+               AND run.cancel_requested_at IS NULL RETURNING run.id",
+            self.dialect().stamp("run")
+        );
+        let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
+        returned_ids(tx, statement).await
+    }
+
+    /// Ends the live runs in the `ways` at once, and skips the fires on their way to one. Whoever
+    /// held one of these runs has lost it. Says which those were.
+    pub async fn terminate_live(
+        &self,
+        tx: &DatabaseTransaction,
+        ways: &[Way],
+        now: Timestamp,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if ways.is_empty() {
+            return Ok(HashSet::new());
+        }
+        // The fires first: a hand-off that is under way has them locked, and what it has made of
+        // them by its commit is among the runs that the next statement reads.
+        let intents = ways_of(ways).statement(
+            self.dialect(),
+            "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
+               decided_at = {0} \
+             FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id \
+               AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL \
+               AND fire.run_id IS NULL",
+            vec![now.0.into()],
+        );
+        tx.execute_raw(intents).await?;
+        let sql = format!(
+            "UPDATE run SET cancel_requested_at = coalesce(run.cancel_requested_at, {{0}}), \
+               cancel_by = coalesce(run.cancel_by, 'carillon'), \
+               cancel_reason = coalesce(run.cancel_reason, v.reason), finished_at = {{0}}, \
+               state = 'cancelled', epoch = run.epoch + 1, hard_deadline_at = NULL, changed = {} \
+             FROM v WHERE run.schedule_id = v.schedule_id AND run.id <> v.fire_id \
+               AND run.state IN ('queued', 'running', 'retrying') RETURNING run.id",
+            self.dialect().stamp("run")
+        );
+        let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
+        let ended = returned_ids(tx, statement).await?;
+        if !ended.is_empty() {
+            let statement = Bulk::default().uuid("run_id", ended.iter().copied()).statement(
+                self.dialect(),
+                "UPDATE task_run SET state = 'cancelled', finished_at = {0}, \
+                   error = 'ended for a later fire' \
+                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running'",
+                vec![now.0.into()],
+            );
+            tx.execute_raw(statement).await?;
+        }
+        Ok(ended)
+    }
+}
+
+fn ways_of(ways: &[Way]) -> Bulk {
+    Bulk::default()
+        .uuid("schedule_id", ways.iter().map(|way| way.schedule_id))
+        .uuid("fire_id", ways.iter().map(|way| way.fire_id))
+        .text("reason", ways.iter().map(|way| way.reason.clone()))
+        .text("detail", ways.iter().map(|way| way.fire_id.to_string()))
+}

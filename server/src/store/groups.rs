@@ -1,0 +1,205 @@
+//! Concurrency groups: how many runs of several schedules may be at work at once.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{
+    Timestamp,
+    concurrency_group::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult,
+    PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    sea_query::{Expr, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk};
+
+/// What a group has to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Load {
+    /// The group.
+    pub id: Uuid,
+    /// Runs at work.
+    pub running: i64,
+    /// Runs that wait: for a place in the group, for a node or for their next attempt.
+    pub waiting: i64,
+    /// Living schedules that name it.
+    pub schedules: i64,
+}
+
+/// `room(id, free)`: for each group, how many more runs may be at work.
+pub(super) const ROOM: &str = "room AS MATERIALIZED (SELECT g.id, g.max_runs - (SELECT count(*) FROM run x \
+    WHERE x.group_id = g.id AND x.group_id IS NOT NULL \
+      AND x.state IN ('queued', 'running', 'retrying') AND x.state = 'running') AS free \
+    FROM concurrency_group g)";
+
+impl Store {
+    /// Locks the groups until the transaction ends, and says how many more runs of each may be at
+    /// work. A group that is gone is left out: it limits nothing.
+    pub async fn lock_room(
+        &self,
+        tx: &DatabaseTransaction,
+        groups: &HashSet<Uuid>,
+    ) -> Result<HashMap<Uuid, i64>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+            free: i64,
+        }
+        if groups.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids = || Bulk::default().uuid("id", groups.iter().copied());
+        if self.dialect().is_postgres() {
+            // A statement of its own: the count below must see what the lock's last holder wrote.
+            let lock = ids().statement(
+                self.dialect(),
+                "SELECT g.id FROM concurrency_group g WHERE g.id IN (SELECT id FROM v) \
+                 ORDER BY g.id FOR UPDATE",
+                vec![],
+            );
+            tx.query_all_raw(lock).await?;
+        }
+        let count = ids().statement(
+            self.dialect(),
+            "SELECT g.id, g.max_runs - (SELECT count(*) FROM run x WHERE x.group_id = g.id \
+               AND x.group_id IS NOT NULL AND x.state IN ('queued', 'running', 'retrying') \
+               AND x.state = 'running') AS free \
+             FROM v JOIN concurrency_group g ON g.id = v.id",
+            vec![],
+        );
+        let rows = Row::find_by_statement(count).all(tx).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row.free)).collect())
+    }
+}
+
+/// The groups of a namespace by name without regard to case, as many as `limit`.
+pub async fn list<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let folded: SimpleExpr = Func::lower(Expr::col((Entity, Column::Name))).into();
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(folded)
+        .order_by_asc(Column::Id)
+        .limit(limit);
+    Ok(query.all(connection).await?)
+}
+
+/// How many groups a namespace has.
+pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
+    Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
+}
+
+/// The groups of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The group of that name.
+pub async fn by_name<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(named(namespace, name).one(connection).await?)
+}
+
+/// The group of that name, which nobody deletes until the transaction ends.
+pub async fn keep_by_name<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    name: &str,
+) -> Result<Option<Model>, StoreError> {
+    Ok(named(namespace, name).lock_shared().one(tx).await?)
+}
+
+fn named(namespace: Uuid, name: &str) -> sea_orm::Select<Entity> {
+    Entity::find().filter(Column::NamespaceId.eq(namespace)).filter(Column::Name.eq(name))
+}
+
+/// The groups that the module declared.
+pub async fn of_module<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    module: &str,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Module.eq(module))
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// The group of that key, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// Adds a group.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Gives a group another name and limit.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    name: &str,
+    max_runs: i32,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .col_expr(Column::MaxRuns, Expr::value(max_runs))
+        .col_expr(Column::UpdatedAt, Expr::value(at))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Deletes a group. Runs that still name it are limited no more.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}
+
+/// How many living schedules name the group.
+pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
+    use entity::schedule;
+    let query = schedule::Entity::find()
+        .filter(schedule::Column::GroupId.eq(id))
+        .filter(schedule::Column::DeletedAt.is_null());
+    Ok(query.count(connection).await?)
+}
+
+/// What each of those groups has to do.
+pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError> {
+    if ids.is_empty() {
+        return Ok(vec![]);
+    }
+    let runs = |which: &str| {
+        format!(
+            "(SELECT count(*) FROM run WHERE run.group_id = v.id AND run.group_id IS NOT NULL \
+               AND run.state IN ('queued', 'running', 'retrying') AND run.state {which})"
+        )
+    };
+    let sql = format!(
+        "SELECT v.id AS id, {} AS running, {} AS waiting, (SELECT count(*) FROM schedule s \
+           WHERE s.group_id = v.id AND s.group_id IS NOT NULL AND s.deleted_at IS NULL) \
+           AS schedules FROM v",
+        runs("= 'running'"),
+        runs("<> 'running'"),
+    );
+    let statement =
+        Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);
+    Ok(Load::find_by_statement(statement).all(store.read()).await?)
+}
