@@ -49,9 +49,8 @@ pub(super) async fn run(
         if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
             core.signals.wake_dispatcher();
         }
-        if batch.iter().any(|settlement| !settlement.run_state.is_live()) {
-            core.run_settled();
-        }
+        // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
+        core.run_settled();
         for settled in batch.drain(..) {
             core.forget(&settled.hold);
         }
