@@ -73,10 +73,15 @@ impl Overview {
         let mut heads = std::collections::BinaryHeap::new();
         let mut tables = Vec::with_capacity(rows.len());
         for (index, row) in rows.iter().enumerate() {
-            let table = Timing::of(row).timetable(cx).ok();
-            if let Some(at) = row.next_scheduled_at {
-                heads.push(Reverse((at.utc(), index)));
-            }
+            let table = Timing::of(row).timetable(cx).await?.ok();
+            let next = row.next_scheduled_at.and_then(|cursor| match &table {
+                Some(table) if row.calendars.is_some() => {
+                    let before = cursor.utc() - TimeDelta::milliseconds(1);
+                    table.next_allowed(before).map(|fire| fire.at)
+                }
+                Some(_) | None => Some(cursor.utc()),
+            });
+            heads.extend(next.map(|at| Reverse((at, index))));
             tables.push(table);
         }
         let mut upcoming = Vec::with_capacity(wanted);
@@ -84,7 +89,7 @@ impl Overview {
             let Some(Reverse((at, index))) = heads.pop() else { break };
             let schedule = Schedule(rows[index].clone());
             upcoming.push(Calm(Upcoming { at: at.into(), schedule }));
-            let next = tables[index].as_ref().and_then(|table| table.next(at));
+            let next = tables[index].as_ref().and_then(|table| table.next_allowed(at));
             heads.extend(next.map(|fire| Reverse((fire.at, index))));
         }
         Ok(upcoming)

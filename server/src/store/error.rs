@@ -89,7 +89,7 @@ pub enum Constraint {
 }
 
 /// PostgreSQL names the index, SQLite the table and columns.
-const CONSTRAINTS: [(Constraint, &str, &str); 8] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 9] = [
     (Constraint::ScheduleName, "schedule_name", "schedule.namespace_id, schedule.name"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
