@@ -92,6 +92,7 @@ impl Query {
 
     /// What a timing would do, before it is saved: never an error for a bad timing, see `problem`.
     #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "what a form knows of a schedule")]
     async fn schedule_preview(
         &self,
         cx: &Context<'_>,
