@@ -124,10 +124,11 @@ impl Service for Canceller {
         let node = core.node_id().await;
         let wanted = core.store.cancel_requests(node).await?;
         let stopped = core.stop_held(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
-        // Looked at before the tables: what is held by then is there, unless it was lost.
-        let held = core.holds();
+        // Looked at before the tables: what is held by then is there, unless it was lost. What is
+        // held by another life of this node is not asked about here, and no business of this round.
+        let held = core.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<Hold> = core.store.held_by(node).await?.into_iter().collect();
-        let gone: HashSet<Hold> = held.into_iter().filter(|hold| !there.contains(hold)).collect();
+        let gone: HashSet<Hold> = held.filter(|hold| !there.contains(hold)).collect();
         let lost = core.stop_held(StopReason::Lost, |hold| gone.contains(hold));
         Ok(CancellerReport { stopped, lost })
     }
