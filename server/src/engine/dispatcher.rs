@@ -55,7 +55,7 @@ impl Dispatcher {
         let core = &self.core;
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
-        let waiting = core.store.lock_waiting_runs(&tx, now.into(), slots.len() as u64).await?;
+        let waiting = core.store.lock_waiting_runs(&tx, node, now.into(), slots.len() as u64).await?;
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
@@ -153,7 +153,10 @@ impl Service for Dispatcher {
         self.core.backlog.store(false, Ordering::Relaxed);
         let backlog = self.core.store.backlog(now.into()).await?;
         self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
-        self.next = backlog.next.map(|at| at.utc());
+        // What is due and was not taken is being taken by another, or waits until this node, declared
+        // dead, has a new life: that wakes us.
+        let next = backlog.next.map(|at| at.utc());
+        self.next = next.filter(|next| report.taken > 0 || *next > now);
         Ok(report)
     }
 

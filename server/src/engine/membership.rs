@@ -78,6 +78,8 @@ impl Service for Pulse {
             }
             let mut current = core.node.write().await;
             *current = join(&core.store, &core.clock, &core.settings).await?;
+            // Under the old life nothing could be taken.
+            core.signals.wake_dispatcher();
             *current
         } else {
             node

@@ -81,6 +81,7 @@ impl Store {
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
+        node: Uuid,
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Waiting>, StoreError> {
@@ -101,10 +102,11 @@ impl Store {
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1 \
                AND (run.group_id IS NULL OR run.id IN (SELECT id FROM next)) \
+               AND EXISTS (SELECT 1 FROM node WHERE node.id = $3 AND node.state = 'alive') \
              ORDER BY run.priority DESC, run.available_at, run.id LIMIT $2 {}",
             self.dialect().skip_locked("run")
         );
-        let values = [now.0.into(), limit.cast_signed().into()];
+        let values = [now.0.into(), limit.cast_signed().into(), node.into()];
         let statement = self.dialect().statement(sql, values);
         Ok(Waiting::find_by_statement(statement).all(tx).await?)
     }
