@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use graphql_client::GraphQLQuery;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use web_sys::AbortSignal;

@@ -105,8 +105,13 @@ pub(crate) fn run(id: String) -> Ask<RunDetail> {
     Ask::new::<operations::Run>(operations::run::Variables { id })
 }
 
-pub(crate) fn preview(timing: operations::preview::TimingInput, count: i64) -> Ask<Preview> {
-    Ask::new::<operations::Preview>(operations::preview::Variables { timing, count })
+pub(crate) fn preview(
+    timing: operations::preview::TimingInput,
+    calendars: Vec<String>,
+    count: i64,
+) -> Ask<Preview> {
+    let calendars = Some(calendars);
+    Ask::new::<operations::Preview>(operations::preview::Variables { timing, count, calendars })
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {

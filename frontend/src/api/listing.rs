@@ -38,7 +38,7 @@ pub(crate) fn use_listing<T: Row>(
     make: impl Fn() -> Ask<Page<T>> + 'static,
 ) -> Listing<T> {
     let list = List::new(size);
-    let filler = Filler { list, row: PhantomData::<T> };
+    let filler = Filler::<T> { list, row: PhantomData };
     Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, size }
 }
 

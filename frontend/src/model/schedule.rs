@@ -100,6 +100,9 @@ pub(crate) struct ScheduleMore {
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
     pub(crate) context: Value,
+    /// Calendars that suppress some of its fires.
+    pub(crate) calendars: Vec<Named>,
+    pub(crate) max_fires: Option<i64>,
     /// The module file that declares it, if one does.
     pub(crate) module: Option<String>,
     pub(crate) created_at: Moment,

@@ -22,7 +22,7 @@ fn row(run: &RunRow) -> AnyView {
         <li>
             {badge(Mark::Run(run.state))}
             <a href=Route::Run(run.id.clone()).path()>{run.title().to_owned()}</a>
-            <span class="failure-text" title=error.clone()>{error}</span>
+            <span class="failure-text" title=error.clone()>{error.clone()}</span>
             {when_relative(run.finished_at.unwrap_or(run.scheduled_at), run.zone())}
         </li>
     }

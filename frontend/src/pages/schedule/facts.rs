@@ -122,6 +122,11 @@ pub(super) fn policies(schedule: &ScheduleDetail) -> AnyView {
     facts.extend(
         more.start_deadline_seconds.map(|deadline| fact("Start deadline", seconds(deadline))),
     );
+    if !more.calendars.is_empty() {
+        let names: Vec<&str> = more.calendars.iter().map(|named| named.name.as_str()).collect();
+        facts.push(fact("Calendars", names.join(", ")));
+    }
+    facts.extend(more.max_fires.map(|most| fact("At most", format!("{most} fires"))));
     facts.extend(more.policy.start_at.map(|at| time("From", at)));
     facts.extend(more.policy.end_at.map(|at| time("Until", at)));
     facts.extend(more.module.clone().map(|module| fact("Declared in", module)));

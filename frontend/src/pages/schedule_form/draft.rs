@@ -27,6 +27,9 @@ pub(super) struct Draft {
     pub(super) start: Text,
     pub(super) end: Text,
     pub(super) jitter: Text,
+    /// Commas apart.
+    pub(super) calendars: Text,
+    pub(super) max_fires: Text,
     pub(super) catch_up: Text,
     pub(super) grace: Text,
     pub(super) max: Text,
@@ -85,6 +88,8 @@ impl Draft {
             start: text(""),
             end: text(""),
             jitter: text("0"),
+            calendars: text(""),
+            max_fires: text(""),
             catch_up: text("latest"),
             grace: text("300"),
             max: text("100"),
@@ -139,6 +144,10 @@ impl Draft {
         draft.start.set(local(schedule.policy.start_at));
         draft.end.set(local(schedule.policy.end_at));
         draft.jitter.set(schedule.policy.jitter_seconds.to_string());
+        let calendars: Vec<&str> =
+            schedule.calendars.iter().map(|calendar| calendar.name.as_str()).collect();
+        draft.calendars.set(calendars.join(", "));
+        draft.max_fires.set(schedule.max_fires.map(|most| most.to_string()).unwrap_or_default());
         draft.catch_up.set(catch_up_name(schedule.misfire.catch_up).to_owned());
         draft.grace.set(schedule.misfire.grace_seconds.to_string());
         draft.max.set(schedule.misfire.max.to_string());

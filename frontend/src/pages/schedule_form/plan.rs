@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub(super) note: String,
     pub(super) tags: Vec<String>,
     pub(super) timing: TimingPlan,
+    pub(super) calendars: Vec<String>,
+    pub(super) max_fires: Option<i64>,
     pub(super) misfire: Misfire,
     pub(super) overlap: OverlapPolicy,
     pub(super) buffer_limit: Option<i64>,
@@ -132,6 +134,11 @@ impl Draft {
         }
     }
 
+    /// The names of the calendars. Tracked.
+    pub(super) fn calendars(&self) -> Vec<String> {
+        split(&self.calendars.get(), ',')
+    }
+
     /// Everything that applies.
     ///
     /// # Errors
@@ -147,6 +154,8 @@ impl Draft {
             note: text(self.note).trim().to_owned(),
             tags: split(&text(self.tags), ','),
             timing: untrack(|| self.timing()),
+            calendars: untrack(|| self.calendars()),
+            max_fires: given(self.max_fires).map(|text| whole("maxFires", &text)).transpose()?,
             misfire: self.misfire()?,
             overlap: match text(self.overlap).as_str() {
                 "allow" => OverlapPolicy::Allow,

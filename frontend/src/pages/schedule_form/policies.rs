@@ -7,7 +7,7 @@ use crate::components::{Field, live};
 
 /// The section.
 pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
-    let number = |id: &'static str, label: &'static str, value, name| {
+    let number = move |id: &'static str, label: &'static str, value, name| {
         Field::new(id, label, value).kind("number").error(errors.of(&[name]))
     };
     let limits = move || {

@@ -17,7 +17,7 @@ const SHOWN: i64 = 8;
 
 /// Asks the server a moment after the last key; an answer that is overtaken is dropped.
 pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
-    let settled = RwSignal::new(None::<TimingPlan>);
+    let settled = RwSignal::new(None::<(TimingPlan, Vec<String>)>);
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let stop = move || {
         if let Some(Some(timer)) = timer.try_update_value(Option::take) {
@@ -25,7 +25,7 @@ pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
         }
     };
     Effect::new(move |_| {
-        let timing = draft.timing();
+        let timing = (draft.timing(), draft.calendars());
         stop();
         // The first answer need not wait for anybody to stop typing.
         if settled.with_untracked(Option::is_none) {
@@ -34,7 +34,10 @@ pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
         timer.set_value(set_timeout_with_handle(move || settled.set(Some(timing)), PAUSE).ok());
     });
     on_cleanup(stop);
-    use_load(move || settled.get().map(|timing| api::preview(timing.into(), SHOWN)))
+    use_load(move || {
+        let (timing, calendars) = settled.get()?;
+        Some(api::preview(timing.into(), calendars, SHOWN))
+    })
 }
 
 /// Words, warnings and the next fires.

@@ -22,7 +22,7 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
             {expression_list(draft, errors)}
             {zone(draft, errors)}
             <details class="more">
-                <summary>"Clock changes, bounds and jitter"</summary>
+                <summary>"Clock changes, bounds, jitter and calendars"</summary>
                 <div class="field-grid">
                     {Field::new("gap", "When the clock skips the time", draft.gap).error(errors.of(&["gap"]))
                         .choice(&[("shift", "Fire right after the gap"), ("skip", "Leave it out")])}
@@ -38,6 +38,10 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
                     {Field::new("jitter", "Jitter (seconds)", draft.jitter).kind("number")
                         .error(errors.of(&["jitterSeconds", "jitter"]))
                         .hint("Spreads starts; each fire keeps its own offset.").text()}
+                    {Field::new("max-fires", "At most so many fires", draft.max_fires).kind("number")
+                        .error(errors.of(&["maxFires"])).hint("Empty: without end.").text()}
+                    {Field::new("calendars", "Calendars", draft.calendars).error(errors.of(&["calendars"]))
+                        .hint("Names, commas apart. They suppress fires.").text()}
                 </div>
             </details>
         </fieldset>
