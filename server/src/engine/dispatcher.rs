@@ -55,7 +55,8 @@ impl Dispatcher {
         let core = &self.core;
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
-        let waiting = core.store.lock_waiting_runs(&tx, node, now.into(), slots.len() as u64).await?;
+        let waiting =
+            core.store.lock_waiting_runs(&tx, node, now.into(), slots.len() as u64).await?;
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
