@@ -31,7 +31,7 @@ impl Executor {
     /// Whether `target` may be carried out here, as far as its definition tells. The error names
     /// the field. Asked when a target is saved; `execute` asks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
-        match target {
+        match &target.with_templates_checked()? {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),
             Target::Noop(_) => Ok(()),

@@ -20,6 +20,8 @@
 //! - `command`: programs
 //! - `executor`: carries targets out
 //! - `invocation`: what an attempt is told, and how it ends
+//! - `template`: texts of a definition that are filled in before each attempt
+//! - `result`: what a task gives back to its run
 //! - `policy`: what this node allows
 //! - `log`: where an attempt writes its lines
 //! - `text`: bytes from outside as text
@@ -35,15 +37,20 @@ mod http;
 mod invocation;
 mod log;
 mod policy;
+mod result;
 mod secret;
 mod signature;
+mod template;
 mod text;
 
 pub use command::Command;
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
-pub use http::{Http, Method, StatusSet};
+pub use http::{Answers, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use policy::Policy;
+pub(crate) use result::MOST_RESULT_BYTES;
+pub use result::result_of;
 pub use secret::Secret;
+pub use template::{Names, TemplateUse};

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use chrono::SecondsFormat;
 
 use super::definition::Command;
@@ -13,6 +15,7 @@ pub(super) fn variables(
     definition: &Command,
     invocation: &Invocation,
     context: &str,
+    output: &Path,
 ) -> Vec<(String, String)> {
     let mut all = vec![("PATH".to_owned(), PATH.to_owned())];
     for (name, value) in &definition.env {
@@ -30,6 +33,7 @@ pub(super) fn variables(
         ("CARILLON_SCHEDULE_ID", invocation.schedule_id.map(|id| id.to_string())),
         ("CARILLON_SCHEDULED_AT", scheduled_at),
         ("CARILLON_IDEMPOTENCY_KEY", Some(invocation.idempotency_key.clone())),
+        ("CARILLON_OUTPUT", output.to_str().map(str::to_owned)),
         ("CARILLON_CONTEXT", (context.len() <= MOST_CONTEXT_BYTES).then(|| context.to_owned())),
     ];
     all.extend(ours.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));

@@ -1,7 +1,10 @@
 use std::{
+    fs::File,
     io,
+    os::unix::fs::fchown,
     path::{Path, PathBuf},
     process::Stdio,
+    sync::Arc,
 };
 
 use nix::unistd::{Uid, User};
@@ -16,6 +19,8 @@ pub(super) struct Launch {
     pub(super) variables: Vec<(String, String)>,
     pub(super) directory: Option<PathBuf>,
     pub(super) user: Option<String>,
+    /// The file that the program may write into.
+    pub(super) output: Arc<File>,
 }
 
 impl Launch {
@@ -44,7 +49,10 @@ impl Launch {
                 .env("LOGNAME", &account.name);
             if self.user.is_some() {
                 // The standard library drops the supplementary groups with them.
-                command.uid(account.uid.as_raw()).gid(account.gid.as_raw());
+                let (user, group) = (account.uid.as_raw(), account.gid.as_raw());
+                command.uid(user).gid(group);
+                fchown(&*self.output, Some(user), Some(group))
+                    .map_err(|error| failed(format!("its output file: {error}")))?;
             }
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -21,6 +21,7 @@
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within bounds
 //! - `lines`: cuts bytes into lines; pure
+//! - `offer`: the file into which a program writes what it gives back
 //! - `runner`: runs a program to its end
 //! - `ending`: what that end was, in words
 
@@ -31,6 +32,7 @@ mod environment;
 mod group;
 mod launch;
 mod lines;
+mod offer;
 mod prepare;
 mod runner;
 mod spawner;

@@ -16,12 +16,13 @@ use super::{
     environment::variables,
     group::Group,
     launch::Launch,
+    offer::Offer,
     prepare::prepare,
     spawner::Spawner,
 };
 use crate::{
     clock::Clock,
-    target::{Invocation, Outcome, TargetError, log::Log, text::Seconds},
+    target::{Invocation, Outcome, TargetError, log::Log, result, text::Seconds},
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
@@ -60,12 +61,17 @@ impl Runner {
             Ok(invoked) => invoked,
             Err(error) => return failed(error.to_string()),
         };
+        let offer = match Offer::new(invocation.run_id) {
+            Ok(offer) => offer,
+            Err(error) => return failed(format!("could not make its output file: {error}")),
+        };
         let context = invocation.context.to_string();
         let launch = Launch {
             invoked,
-            variables: variables(definition, invocation, &context),
+            variables: variables(definition, invocation, &context, offer.path()),
             directory: definition.directory.as_ref().map(Into::into),
             user: definition.user.clone(),
+            output: offer.file(),
         };
         let child = match self.spawner.start(launch).await {
             Ok(child) => child,
@@ -75,7 +81,7 @@ impl Runner {
         match self.accompany(child, context, &mut capture, invocation, log, stop).await {
             Ok(ending) => {
                 let took = self.clock.instant().saturating_duration_since(started);
-                ending.outcome(took, &capture, invocation)
+                taken(ending.outcome(took, &capture, invocation), &offer)
             }
             Err(error) => failed(format!("the program was lost sight of: {error}")),
         }
@@ -172,6 +178,20 @@ impl Runner {
             log.system(format!("{reason}: SIGTERM sent to the process group")),
         );
         ending
+    }
+}
+
+/// A success with what the program gave back; a failure, if that cannot be taken.
+fn taken(outcome: Outcome, offer: &Offer) -> Outcome {
+    let Outcome::Succeeded { mut output } = outcome else { return outcome };
+    let kept = match offer.read() {
+        Ok(None) => Ok(()),
+        Ok(Some(result)) => result::keep(&mut output, result),
+        Err(problem) => Err(problem),
+    };
+    match kept {
+        Ok(()) => Outcome::Succeeded { output },
+        Err(message) => Outcome::Failed { message, output },
     }
 }
 

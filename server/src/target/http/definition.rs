@@ -31,9 +31,29 @@ pub struct Http {
     /// How many redirects are followed: at most 5, which is also the default.
     #[serde(default = "most_redirects")]
     pub max_redirects: u8,
+    /// What becomes of the answer.
+    #[serde(default, skip_serializing_if = "Answers::is_keep")]
+    pub output: Answers,
     /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<Secret>,
+}
+
+/// What becomes of an answer.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Answers {
+    /// It is kept with the attempt.
+    #[default]
+    Keep,
+    /// It must be a JSON object, which goes into the context of the tasks behind.
+    Merge,
+}
+
+impl Answers {
+    fn is_keep(&self) -> bool {
+        *self == Self::Keep
+    }
 }
 
 /// The most redirects that a target may ask to follow.
@@ -69,6 +89,7 @@ impl Http {
             expected_status: StatusSet::default(),
             expected_body: None,
             max_redirects: MAX_REDIRECTS,
+            output: Answers::Keep,
             signing_secret: None,
         }
     }
@@ -85,6 +106,7 @@ impl fmt::Debug for Http {
             .field("expected_status", &self.expected_status)
             .field("expected_body", &self.expected_body)
             .field("max_redirects", &self.max_redirects)
+            .field("output", &self.output)
             .field("signing_secret", &self.signing_secret)
             .finish()
     }

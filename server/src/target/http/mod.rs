@@ -29,6 +29,6 @@ mod prepare;
 mod redirect;
 mod sender;
 
-pub use definition::{Http, Method};
+pub use definition::{Answers, Http, Method};
 pub use expected::StatusSet;
 pub(super) use sender::Sender;

@@ -10,7 +10,7 @@ use url::Url;
 use super::{
     answer::Answer,
     client,
-    definition::Http,
+    definition::{Answers, Http},
     failure::{Failure, explain},
     message::{Message, compose},
     place::{authority, origin},
@@ -23,6 +23,7 @@ use crate::{
         Invocation, Outcome, Policy, TargetError,
         egress::Egress,
         log::Log,
+        result,
         text::{Seconds, millis},
     },
 };
@@ -57,9 +58,13 @@ impl Sender {
     ) -> Outcome {
         let limit =
             Limit { clock: &self.clock, started: self.clock.instant(), limit: invocation.timeout };
-        let (ended, output) = match self.exchange(definition, invocation, log, &limit).await {
+        let (ended, mut output) = match self.exchange(definition, invocation, log, &limit).await {
             Ok((answer, judged)) => (judged.map_err(Failure::Step), answer.output(limit.elapsed())),
             Err(failure) => (Err(failure), limit.output()),
+        };
+        let ended = match (ended, definition.output) {
+            (Ok(()), Answers::Merge) => give_back(&mut output).map_err(Failure::Step),
+            (ended, Answers::Keep | Answers::Merge) => ended,
         };
         match ended {
             Ok(()) => Outcome::Succeeded { output },
@@ -151,6 +156,20 @@ impl Sender {
             })?
             .map_err(|error| Failure::Step(explain(&error, url)))
     }
+}
+
+/// Makes the answer's body the result of the attempt.
+fn give_back(output: &mut Value) -> Result<(), String> {
+    let truncated = output["body_truncated"] == Value::Bool(true);
+    let body = output["body"].take();
+    if truncated || !body.is_object() {
+        output["body"] = body;
+        let more = if truncated { " within the limit of what is kept of an answer" } else { "" };
+        return Err(format!(
+            "its answer is not a JSON object{more}, which `output: merge` asks for"
+        ));
+    }
+    result::keep(output, body)
 }
 
 /// The time limit of one attempt over all of its steps.

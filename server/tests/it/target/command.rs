@@ -42,6 +42,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
         "CARILLON_CONTEXT",
         "CARILLON_IDEMPOTENCY_KEY",
         "CARILLON_NAMESPACE",
+        "CARILLON_OUTPUT",
         "CARILLON_RUN_ID",
         "CARILLON_SCHEDULE",
         "CARILLON_SCHEDULED_AT",

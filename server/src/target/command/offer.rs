@@ -1,0 +1,99 @@
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::target::result::{MOST_RESULT_BYTES, too_large};
+
+/// The file into which a program may write what it gives back. It goes away with this value.
+///
+/// What is read is the file that was made, whatever the program puts in its place: a link to
+/// something else is not followed.
+#[derive(Debug)]
+pub(super) struct Offer {
+    path: PathBuf,
+    file: Arc<File>,
+}
+
+impl Offer {
+    /// Makes the file, empty and for the server's own user.
+    pub(super) fn new(run: Uuid) -> io::Result<Self> {
+        let name = format!("carillon-{}-{:016x}", run.simple(), rand::random::<u64>());
+        let path = std::env::temp_dir().join(name);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok(Self { path, file: Arc::new(file) })
+    }
+
+    /// Where it is, for the program.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself, to be given to the program's user.
+    pub(super) fn file(&self) -> Arc<File> {
+        self.file.clone()
+    }
+
+    /// What the program wrote: nothing, or JSON.
+    pub(super) fn read(&self) -> Result<Option<Value>, String> {
+        let unreadable = |error: io::Error| format!("its output file could not be read: {error}");
+        let size = self.file.metadata().map_err(unreadable)?.len();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > MOST_RESULT_BYTES {
+            return Err(too_large(size));
+        }
+        let mut text = vec![0; size];
+        self.file.read_exact_at(&mut text, 0).map_err(unreadable)?;
+        if text.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let not_json = |error| format!("what it wrote to CARILLON_OUTPUT is not JSON: {error}");
+        serde_json::from_slice(&text).map(Some).map_err(not_json)
+    }
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        // The program may have taken it away already.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix};
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_the_file_goes_away() {
+        let offer = Offer::new(Uuid::nil()).unwrap();
+        assert_eq!(offer.read(), Ok(None));
+        fs::write(offer.path(), " {\"rows\": 7}\n").unwrap();
+        assert_eq!(offer.read(), Ok(Some(json!({ "rows": 7 }))));
+        fs::write(offer.path(), "rows=7").unwrap();
+        assert!(offer.read().unwrap_err().contains("not JSON"));
+        fs::write(offer.path(), "x".repeat(262_145)).unwrap();
+        assert!(offer.read().unwrap_err().contains("262144"));
+        let path = offer.path().to_owned();
+        drop(offer);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let offer = Offer::new(Uuid::nil()).unwrap();
+        fs::remove_file(offer.path()).unwrap();
+        unix::fs::symlink("/etc/hostname", offer.path()).unwrap();
+        assert_eq!(offer.read(), Ok(None));
+    }
+}

@@ -1,0 +1,74 @@
+//! What a task gives back to its run: a JSON object that the tasks behind it find in their context.
+//!
+//! It stands in the attempt's output under the key `result`, beside what was seen of the attempt.
+
+use serde_json::{Map, Value};
+
+/// A result's size as JSON, and that of the context with all results merged into it.
+pub(crate) const MOST_RESULT_BYTES: usize = 256 * 1024;
+
+const KEY: &str = "result";
+
+/// What the attempt with that output gave back, if it gave back anything.
+pub fn result_of(output: &Value) -> Option<&Map<String, Value>> {
+    output.get(KEY)?.as_object()
+}
+
+/// Puts what was given back into an attempt's output, or says why it cannot be taken.
+pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
+    if !result.is_object() {
+        return Err("what it gave back is not a JSON object".to_owned());
+    }
+    let size = result.to_string().len();
+    if size > MOST_RESULT_BYTES {
+        return Err(too_large(size));
+    }
+    if has_nul(&result) {
+        return Err("what it gave back has a NUL character, which cannot be stored".to_owned());
+    }
+    if let Some(output) = output.as_object_mut() {
+        output.insert(KEY.to_owned(), result);
+    }
+    Ok(())
+}
+
+pub(super) fn too_large(size: usize) -> String {
+    format!(
+        "what it gave back has {size} bytes as JSON; the limit is {MOST_RESULT_BYTES} (256 KiB)"
+    )
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => {
+            members.iter().any(|(key, member)| key.contains('\0') || has_nul(member))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_an_object_within_its_limit() {
+        let mut output = json!({ "exit_code": 0 });
+        keep(&mut output, json!({ "rows": 7 })).unwrap();
+        assert_eq!(output, json!({ "exit_code": 0, "result": { "rows": 7 } }));
+        assert_eq!(result_of(&output).unwrap()["rows"], 7);
+        for (result, said) in [
+            (json!([1]), "not a JSON object"),
+            (json!({ "text": "x".repeat(262_144) }), "the limit is 262144 (256 KiB)"),
+            (json!({ "a": ["\0"] }), "NUL"),
+            (json!({ "\0": 1 }), "NUL"),
+        ] {
+            let told = keep(&mut output, result).unwrap_err();
+            assert!(told.contains(said), "{told}");
+        }
+    }
+}
