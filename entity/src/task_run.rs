@@ -20,6 +20,8 @@ pub enum State {
     Cancelled,
     /// The node that worked on it died or let go of it.
     Lost,
+    /// Its turn never came: the tasks that it needs did not end as it asks for.
+    Skipped,
 }
 
 /// One attempt.

@@ -7,7 +7,6 @@ use carillon::{
 use chrono::{DateTime, Timelike, Utc};
 use entity::{Strings, Timestamp, namespace, schedule, workflow, workflow_version};
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
-use timetable::retry;
 use uuid::Uuid;
 
 /// So many rows go into one statement.
@@ -55,13 +54,8 @@ pub(super) async fn schedules(
 
 /// One task that does nothing.
 fn definition() -> Definition {
-    Definition::single(Task {
-        name: "noop".to_owned(),
-        target: Target::Noop(Noop::default()),
-        timeout_ms: 60_000,
-        kill_grace_ms: 1_000,
-        retry: retry::Policy::default(),
-    })
+    let task = Task::new("noop", Target::Noop(Noop::default()));
+    Definition::single(Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..task })
 }
 
 fn workflow(id: Uuid, namespace_id: Uuid, now: Timestamp) -> workflow::Model {

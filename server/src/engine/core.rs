@@ -14,7 +14,9 @@ use tokio::sync::{OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{Settings, Signals, calendars::Calendars, definition::Definitions, logs::LogMessage};
+use super::{
+    Settings, Signals, calendars::Calendars, definition::Definitions, flow, logs::LogMessage,
+};
 use crate::{
     clock::Clock,
     store::{
@@ -50,7 +52,10 @@ pub(super) struct Core {
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
     pub(super) settlements: mpsc::Sender<Settlement>,
+    pub(super) steps: mpsc::Sender<flow::Asked>,
     pub(super) logs: mpsc::Sender<LogMessage>,
+    /// Whether the node shuts down: runs of several tasks begin no more of them.
+    closing: AtomicBool,
     held: Mutex<HashMap<Uuid, Held>>,
     /// Attempts that have ended and are not settled yet.
     settling: Mutex<HashMap<Uuid, Hold>>,
@@ -78,13 +83,9 @@ pub(super) enum StopReason {
 }
 
 impl Core {
-    pub(super) fn new(
-        parts: Parts,
-        node: Uuid,
-        settlements: mpsc::Sender<Settlement>,
-        logs: mpsc::Sender<LogMessage>,
-    ) -> Self {
+    pub(super) fn new(parts: Parts, node: Uuid, writers: Writers) -> Self {
         let Parts { store, clock, executor, timings, signals, settings, metrics } = parts;
+        let Writers { settlements, steps, logs } = writers;
         Self {
             slots: Arc::new(Semaphore::new(settings.capacity)),
             definitions: Definitions::default(),
@@ -104,7 +105,9 @@ impl Core {
             settings,
             metrics,
             settlements,
+            steps,
             logs,
+            closing: AtomicBool::new(false),
         }
     }
 
@@ -137,6 +140,26 @@ impl Core {
             return entry.and_then(|entry| entry.why);
         }
         Some(StopReason::Lost)
+    }
+
+    /// Why an attempt that this node works on is to stop, if it is; `Lost` for one that it does
+    /// not work on.
+    pub(super) fn why(&self, hold: &Hold) -> Option<StopReason> {
+        let held = self.held();
+        match held.get(&hold.run_id).filter(|now| now.hold == *hold) {
+            Some(entry) => entry.why,
+            None => Some(StopReason::Lost),
+        }
+    }
+
+    /// From now on only what is at work is brought to its end.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the node shuts down.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
     }
 
     /// Forgets an attempt that is settled, or never will be.
@@ -221,6 +244,14 @@ pub(super) struct Parts {
     pub(super) signals: Signals,
     pub(super) settings: Settings,
     pub(super) metrics: Metrics,
+}
+
+/// Where to send what is to be written.
+#[derive(Debug)]
+pub(super) struct Writers {
+    pub(super) settlements: mpsc::Sender<Settlement>,
+    pub(super) steps: mpsc::Sender<flow::Asked>,
+    pub(super) logs: mpsc::Sender<LogMessage>,
 }
 
 /// A key whose time is the application's: the order of keys is the order of creation on any clock.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError,
-    attempt::{self, Attempt},
+    attempt::{self, Attempt, Times},
     core::Core,
     definition::Task,
     handoff::past_deadline,
@@ -67,22 +67,23 @@ impl Dispatcher {
         let mut failed = Vec::new();
         for run in waiting {
             let key = (run.workflow_id, run.workflow_version);
-            let task = match core.definitions.task(&core.store, &tx, key).await? {
-                Ok(task) => task,
+            let known = match core.definitions.known(&core.store, &tx, key).await? {
+                Ok(known) => known,
                 Err(error) => {
                     tracing::error!(run = %run.id, "failed to {error}");
                     failed.push((run.id, format!("failed to {error}")));
                     continue;
                 }
             };
+            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             takes.push(Take {
                 run_id: run.id,
-                task: task.name.clone(),
+                task,
                 attempt: run.attempt + 1,
                 epoch: run.epoch + 1,
-                hard_limit: attempt::hard_limit(core, &task),
+                hard_limit,
             });
-            taken.push((run, task));
+            taken.push((run, known));
         }
         core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
         core.store.skip_locked_runs(&tx, &late, now.into()).await?;
@@ -96,13 +97,18 @@ impl Dispatcher {
             core.run_settled();
         }
 
-        for ((run, task), take) in taken.into_iter().zip(takes) {
+        for ((run, known), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
             let hold =
                 Hold { run_id: run.id, attempt: take.attempt, node_id: node, epoch: take.epoch };
             let max_attempts = run.max_attempts;
-            let invocation = invocation(run, &task, &hold);
-            attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
+            let times = Times {
+                stands_for: run.scheduled_at.utc(),
+                started_at: run.started_at.map_or(now, |at| at.utc()),
+            };
+            let invocation = invocation(run, known.task(0), &hold);
+            let run = times;
+            attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
         }
         Ok(found)
     }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     EngineError,
-    attempt::{self, Attempt},
+    attempt::{self, Attempt, Times},
     core::Core,
 };
 use crate::{
@@ -145,7 +145,7 @@ async fn try_hand_over(
     let now = core.clock.now();
 
     let mut runs = Vec::with_capacity(intents.len());
-    let mut tasks = Vec::with_capacity(intents.len());
+    let mut works = Vec::with_capacity(intents.len());
     let mut refused = Vec::new();
     let mut started = 0;
     for intent in intents {
@@ -159,8 +159,8 @@ async fn try_hand_over(
             }
         };
         let key = (schedule.workflow_id, schedule.workflow_version);
-        let task = match core.definitions.task(&core.store, &tx, key).await? {
-            Ok(task) => task,
+        let known = match core.definitions.known(&core.store, &tx, key).await? {
+            Ok(known) => known,
             Err(error) => {
                 // It stays an intent: recovery tries again, and gives up in the end.
                 tracing::error!(fire = %intent.id, "failed to {error}");
@@ -169,18 +169,19 @@ async fn try_hand_over(
         };
         // The dispatcher alone starts runs of a group: it keeps their limit and their order.
         let has_room = started < slots.len() && schedule.group_id.is_none();
-        let start = has_room.then(|| Start {
-            task: task.name.clone(),
-            hard_limit: attempt::hard_limit(core, &task),
+        let start = has_room.then(|| {
+            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+            Start { task, hard_limit }
         });
         started += usize::from(has_room);
-        runs.push(new_run(intent, schedule, task.retry.max_attempts, reason, now, start));
-        tasks.push((task, schedule));
+        let max_attempts = known.definition.max_attempts();
+        runs.push(new_run(intent, schedule, max_attempts, reason, now, start));
+        works.push((known, schedule));
     }
 
     let linked = core.store.start_fires_if_pending(&tx, &runs, now.into()).await?;
-    let (runs, tasks): (Vec<_>, Vec<_>) =
-        runs.into_iter().zip(tasks).filter(|(run, _)| linked.contains(&run.id)).unzip();
+    let (runs, works): (Vec<_>, Vec<_>) =
+        runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
     core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     core.store.commit(tx).await?;
@@ -195,7 +196,7 @@ async fn try_hand_over(
     }
 
     let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
-    for (run, (task, schedule)) in runs.into_iter().zip(tasks) {
+    for (run, (known, schedule)) in runs.into_iter().zip(works) {
         let slot = if run.start.is_some() { slots.pop() } else { None };
         let Some(slot) = slot else {
             handed.queued += 1;
@@ -203,6 +204,7 @@ async fn try_hand_over(
         };
         handed.started += 1;
         let hold = Hold { run_id: run.id, attempt: 1, node_id: node, epoch: 1 };
+        let task = known.task(0);
         let invocation = Invocation {
             run_id: run.id,
             attempt: 1,
@@ -218,7 +220,8 @@ async fn try_hand_over(
             kill_grace: task.kill_grace(),
         };
         let max_attempts = run.max_attempts;
-        attempt::spawn(core, Attempt { hold, max_attempts, task, invocation, slot });
+        let run = Times { stands_for: run.scheduled_at.utc(), started_at: now };
+        attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
     }
     if handed.queued > 0 {
         core.backlog.store(true, Ordering::Relaxed);

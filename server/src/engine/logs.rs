@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use entity::task_log;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
-    store::{Store, holds::Hold, logs::NewLine},
-    target::{Line, Stream},
+    store::{Store, logs::NewLine},
+    target::{Invocation, Line, Stream},
 };
 
 /// To the writer.
@@ -25,22 +25,37 @@ pub(super) enum LogMessage {
 /// So many lines go into one statement.
 const BATCH: usize = 500;
 
+/// The numbers of a run's lines while one node holds it. All tasks of the run draw from one row:
+/// no two lines have the same number, and who follows the log by number misses none.
+#[derive(Debug)]
+pub(super) struct Numbers(Mutex<i64>);
+
+impl Numbers {
+    /// Those of the hold that is the run's `attempt`-th: later holds have higher numbers.
+    pub(super) fn new(attempt: i32) -> Self {
+        Self(Mutex::new(i64::from(attempt) << 32))
+    }
+}
+
 /// Passes an attempt's lines on to the writer, numbered, and returns when the last is written:
 /// a run that has settled has all its lines.
 pub(super) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
-    hold: &Hold,
-    task: &str,
+    numbers: &Numbers,
+    invocation: &Invocation,
     mut lines: mpsc::Receiver<Line>,
 ) {
-    let mut seq = i64::from(hold.attempt) << 32;
+    let mut any = false;
     while let Some(line) = lines.recv().await {
-        seq += 1;
+        any = true;
+        // Until the line is on its way: the lines of two tasks reach the writer in their order.
+        let mut seq = numbers.0.lock().await;
+        *seq += 1;
         let line = NewLine {
-            run_id: hold.run_id,
-            seq,
-            task: task.to_owned(),
-            attempt: hold.attempt,
+            run_id: invocation.run_id,
+            seq: *seq,
+            task: invocation.task.clone(),
+            attempt: invocation.attempt,
             at: line.at.into(),
             stream: match line.stream {
                 Stream::Stdout => task_log::Stream::Stdout,
@@ -53,7 +68,7 @@ pub(super) async fn copy(
             return;
         }
     }
-    if seq & 0xffff_ffff > 0 {
+    if any {
         let (done, written) = oneshot::channel();
         if writer.send(LogMessage::Flush(done)).await.is_ok() {
             let _ = written.await;

@@ -10,8 +10,9 @@
 //!
 //! A fire's life: `planner` claims it (phase 1), `handoff` makes it a run (phase 2),
 //! `attempt` carries it out, `settler` writes how it ended; `dispatcher` takes runs that
-//! wait for room or for their next attempt; `buffer` keeps the fires that wait for runs in their way
-//! and hands on the next when these have settled; `recovery` finds what a dead process left;
+//! wait for room or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps
+//! the fires that wait for runs in their way and hands on the next when these have settled;
+//! `recovery` finds what a dead process left;
 //! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled.
@@ -27,6 +28,7 @@ mod core;
 mod definition;
 mod dispatcher;
 mod error;
+mod flow;
 mod handoff;
 pub mod health;
 mod logs;
@@ -41,9 +43,11 @@ mod settle;
 mod settler;
 mod signals;
 
-pub use definition::{Definition, Problem, Task};
+pub use definition::{Condition, Definition, Problem, Task, When};
 pub use dispatcher::DispatcherReport;
 pub use error::EngineError;
+use flow::kept_tasks;
+pub(crate) use flow::{Shown, merged_results, shown};
 pub use membership::{CancellerReport, PulseReport};
 pub use planner::PlannerReport;
 pub use recovery::RecoveryReport;

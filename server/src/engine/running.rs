@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{
     DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport, Settings, Signals,
-    core::{Core, Parts, StopReason},
+    core::{Core, Parts, StopReason, Writers},
     dispatcher::Dispatcher,
-    logs,
+    flow, logs,
     membership::{self, Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
@@ -81,9 +81,10 @@ impl Engine {
         let node = membership::join(&store, &clock, &settings).await?;
         tracing::info!(%node, name = settings.node_name, "the node has joined");
         let (settlements, to_settle) = mpsc::channel(QUEUE);
-        let (lines, to_write) = mpsc::channel(QUEUE);
+        let (steps, to_step) = mpsc::channel(QUEUE);
+        let (logs, to_write) = mpsc::channel(QUEUE);
         let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
-        let core = Arc::new(Core::new(parts, node, settlements, lines));
+        let core = Arc::new(Core::new(parts, node, Writers { settlements, steps, logs }));
 
         let stop = CancellationToken::new();
         let stop_pulse = CancellationToken::new();
@@ -93,6 +94,8 @@ impl Engine {
         let give_up = CancellationToken::new();
         let settler = settler::run(core.clone(), to_settle, stop_writers.clone());
         writers.spawn(give_up.clone().run_until_cancelled_owned(settler));
+        let steps = flow::write(core.clone(), to_step, stop_writers.clone());
+        writers.spawn(give_up.clone().run_until_cancelled_owned(steps));
         let (store, clock) = (core.store.clone(), core.clock.clone());
         writers.spawn(logs::write(store, clock, to_write, stop_writers.clone()));
 
@@ -157,6 +160,7 @@ impl Engine {
         self.services.wait().await;
 
         let core = &self.core;
+        core.close();
         core.attempts.close();
         if core.clock.timeout(grace, core.attempts.wait()).await.is_err() {
             let released = core.stop_held(StopReason::Released, |_| true);

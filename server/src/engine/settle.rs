@@ -3,9 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{run, task_run};
 use serde_json::Value;
-use timetable::retry;
 
-use super::core::StopReason;
+use super::{core::StopReason, definition::Task, flow};
 use crate::target::Outcome;
 
 /// What is decided about an attempt and its run.
@@ -24,7 +23,7 @@ pub(super) struct Decision {
 pub(super) struct Standing<'a> {
     pub(super) attempt: i32,
     pub(super) max_attempts: i32,
-    pub(super) retry: &'a retry::Policy,
+    pub(super) task: &'a Task,
     pub(super) now: DateTime<Utc>,
     /// Uniform in `[0, 1)`.
     pub(super) random: f64,
@@ -100,8 +99,10 @@ fn failed(
     standing: Standing<'_>,
 ) -> Decision {
     let cancelled = why == Some(StopReason::Cancelled);
-    let again = !cancelled && standing.attempt < standing.max_attempts;
-    let delay = standing.retry.delay(standing.attempt, standing.random);
+    let again = !cancelled
+        && standing.attempt < standing.max_attempts
+        && flow::retries(standing.task, task_state, output.as_ref());
+    let delay = standing.task.retry.delay(standing.attempt, standing.random);
     let available_at = standing.now + TimeDelta::from_std(delay).unwrap_or_default();
     let run_state = match (cancelled, again) {
         (true, _) => run::State::Cancelled,
@@ -120,11 +121,18 @@ fn failed(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use timetable::retry;
 
-    fn standing(attempt: i32, max_attempts: i32, retry: &retry::Policy) -> Standing<'_> {
+    use super::*;
+    use crate::target::{Noop, Target};
+
+    fn standing(attempt: i32, max_attempts: i32, task: &Task) -> Standing<'_> {
         let now = DateTime::from_timestamp(1_000, 0).unwrap();
-        Standing { attempt, max_attempts, retry, now, random: 0.0 }
+        Standing { attempt, max_attempts, task, now, random: 0.0 }
+    }
+
+    fn task() -> Task {
+        Task::new("main", Target::Noop(Noop::default()))
     }
 
     fn failure() -> Outcome {
@@ -134,34 +142,44 @@ mod tests {
     #[test]
     fn a_failed_attempt_is_followed_by_another_after_its_delay() {
         let policy = retry::Policy { initial_ms: 2_000, ..retry::Policy::default() };
-        let decision = settle(failure(), None, standing(2, 3, &policy)).unwrap();
+        let task = Task { retry: policy, ..task() };
+        let decision = settle(failure(), None, standing(2, 3, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Retrying);
         assert_eq!(decision.available_at, DateTime::from_timestamp(1_004, 0));
         assert_eq!(decision.task_state, task_run::State::Failed);
     }
 
     #[test]
+    fn a_failure_that_no_condition_names_ends_the_run_at_once() {
+        let task = Task { retry_on: vec!["timeout".parse().unwrap()], ..task() };
+        let decision = settle(failure(), None, standing(1, 3, &task)).unwrap();
+        assert_eq!((decision.run_state, decision.available_at), (run::State::Failed, None));
+        let late = Outcome::TimedOut { message: "late".to_owned(), output: Value::Null };
+        let decision = settle(late, None, standing(1, 3, &task)).unwrap();
+        assert_eq!(decision.run_state, run::State::Retrying);
+    }
+
+    #[test]
     fn the_last_failure_ends_the_run() {
-        let policy = retry::Policy::default();
-        let decision = settle(failure(), None, standing(3, 3, &policy)).unwrap();
+        let task = task();
+        let decision = settle(failure(), None, standing(3, 3, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Failed);
         assert_eq!(decision.error.as_deref(), Some("exit code 1"));
     }
 
     #[test]
     fn a_cancelled_run_is_not_tried_again() {
-        let policy = retry::Policy::default();
+        let task = task();
         let why = Some(StopReason::Cancelled);
-        let decision = settle(failure(), why, standing(1, 3, &policy)).unwrap();
+        let decision = settle(failure(), why, standing(1, 3, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Cancelled);
     }
 
     #[test]
     fn a_released_attempt_costs_the_run_nothing() {
-        let policy = retry::Policy::default();
+        let task = task();
         let outcome = Outcome::Cancelled { output: Value::Null };
-        let decision =
-            settle(outcome, Some(StopReason::Released), standing(1, 1, &policy)).unwrap();
+        let decision = settle(outcome, Some(StopReason::Released), standing(1, 1, &task)).unwrap();
         assert_eq!(decision.run_state, run::State::Retrying);
         assert_eq!(decision.task_state, task_run::State::Lost);
         assert_eq!(decision.extra_attempts, 1);
@@ -169,7 +187,7 @@ mod tests {
 
     #[test]
     fn whoever_lost_its_hold_writes_nothing() {
-        let policy = retry::Policy::default();
-        assert_eq!(settle(failure(), Some(StopReason::Lost), standing(1, 1, &policy)), None);
+        let task = task();
+        assert_eq!(settle(failure(), Some(StopReason::Lost), standing(1, 1, &task)), None);
     }
 }

@@ -114,11 +114,11 @@ pub struct NewRun {
     pub start: Option<Start>,
 }
 
-/// A first attempt that starts with the hand-off.
+/// A run that starts with the hand-off.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The task.
-    pub task: String,
+    /// The task whose first attempt starts with it; none of a run that begins its tasks by itself.
+    pub task: Option<String>,
     /// After how long any node may declare it timed out.
     pub hard_limit: Duration,
 }
@@ -257,14 +257,16 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into(), node.into()]);
         tx.execute_raw(statement).await?;
 
-        let started: Vec<(Uuid, &Start)> =
-            runs.iter().filter_map(|run| Some((run.id, run.start.as_ref()?))).collect();
+        let started: Vec<(Uuid, &String)> = runs
+            .iter()
+            .filter_map(|run| Some((run.id, run.start.as_ref()?.task.as_ref()?)))
+            .collect();
         if started.is_empty() {
             return Ok(());
         }
         let statement = Bulk::default()
             .uuid("run_id", started.iter().map(|(id, _)| *id))
-            .text("task", started.iter().map(|(_, start)| start.task.clone()))
+            .text("task", started.iter().map(|(_, task)| (*task).clone()))
             .statement(
                 self.dialect(),
                 "INSERT INTO task_run (run_id, task, attempt, state, node_id, started_at) \

@@ -22,6 +22,7 @@ pub mod clearing;
 mod definitions;
 mod dialect;
 mod error;
+pub mod flows;
 pub mod groups;
 pub mod handoffs;
 pub mod holds;

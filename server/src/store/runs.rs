@@ -64,8 +64,8 @@ pub struct Backlog {
 pub struct Take {
     /// The run.
     pub run_id: Uuid,
-    /// The task.
-    pub task: String,
+    /// The task whose attempt begins with it; none of a run that begins its tasks by itself.
+    pub task: Option<String>,
     /// The new attempt.
     pub attempt: i32,
     /// The new term.
@@ -165,10 +165,14 @@ impl Store {
             .int("hard_limit", takes.iter().map(|take| millis(take.hard_limit)))
             .statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
         tx.execute_raw(statement).await?;
+        let begun = || takes.iter().filter(|take| take.task.is_some());
+        if begun().next().is_none() {
+            return Ok(());
+        }
         let statement = Bulk::default()
-            .uuid("run_id", takes.iter().map(|take| take.run_id))
-            .text("task", takes.iter().map(|take| take.task.clone()))
-            .int("attempt", takes.iter().map(|take| i64::from(take.attempt)))
+            .uuid("run_id", begun().map(|take| take.run_id))
+            .text("task", begun().map(|take| take.task.clone()))
+            .int("attempt", begun().map(|take| i64::from(take.attempt)))
             .statement(
                 self.dialect(),
                 "INSERT INTO task_run (run_id, task, attempt, state, node_id, started_at) \

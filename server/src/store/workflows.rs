@@ -7,7 +7,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect,
+    QuerySelect, QueryTrait,
     sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
@@ -109,6 +109,27 @@ pub async fn page<C: ConnectionTrait>(
 
 fn folded() -> SimpleExpr {
     Func::lower(Expr::col((Entity, Column::Name))).into()
+}
+
+/// A page of a workflow's definitions, newest first. The key is the version.
+pub async fn history<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    window: &Window<i32>,
+) -> Result<Page<workflow_version::Model>, StoreError> {
+    use workflow_version::{Column, Entity};
+    let query = Entity::find()
+        .filter(Column::WorkflowId.eq(id))
+        .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
+        .order_by_desc(Column::Version)
+        .limit(window.reach());
+    Ok(window.page(query.all(connection).await?))
+}
+
+/// The living workflow, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
 }
 
 /// Adds a workflow with its first definition.

@@ -22,6 +22,7 @@
 //! - `groups`: limits that schedules share
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
+//! - `standalone`: workflows made, changed and deleted by themselves
 //! - `runs`: trigger, retry, cancel
 //! - `modules`: what a file declares, deployed
 //! - `cursor`: where a schedule stands after an edit
@@ -47,6 +48,7 @@ mod schedules;
 pub(crate) mod secrets;
 mod skip;
 pub(crate) mod spec;
+mod standalone;
 pub(crate) mod suppression;
 mod workflows;
 mod writing;
@@ -66,6 +68,7 @@ pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
+pub use standalone::{NewWorkflow, Revision};
 pub use workflows::Work;
 
 use super::{Signals, calendars::Calendars};

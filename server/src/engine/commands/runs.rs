@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check};
 use crate::{
-    engine::{Definition, core::new_id, handoff::unmark_recovery},
+    engine::{Definition, core::new_id, handoff::unmark_recovery, kept_tasks},
     store::{schedules, workflows},
 };
 
@@ -125,6 +125,66 @@ impl Commands {
         self.queue(tx, right.who(), run, ("run.retry", None, &name), call).await
     }
 
+    /// Does a settled run again from where it failed: as the workflow was defined when it began,
+    /// with the results of the tasks that need not be done again.
+    pub async fn rerun_from_failed(
+        &self,
+        right: &Operator,
+        id: Uuid,
+        call: &Call,
+    ) -> Result<Ordered, CommandError> {
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let old = self.existing_run(&tx, id).await?;
+        let problem = match old.state {
+            run::State::Queued | run::State::Running | run::State::Retrying => {
+                Some(("is still", "wait until it has settled, or cancel it"))
+            }
+            run::State::Succeeded => Some(("has", "use retryRun to do all of it again")),
+            run::State::Failed | run::State::TimedOut | run::State::Cancelled => None,
+        };
+        if let Some((is, help)) = problem {
+            let problem = format!("run {id} {is} {}", old.state.to_value());
+            return Err(CommandError::conflict(problem, help));
+        }
+        let version = old.workflow_version;
+        let definition = self.definition_at(&tx, old.workflow_id, version).await?;
+        let tasks = self.store.attempts_in(&tx, id).await?;
+        let last = |name: &str| {
+            let attempts = tasks.iter().filter(|attempt| attempt.task == name);
+            attempts.max_by_key(|attempt| attempt.attempt).map(|attempt| attempt.state)
+        };
+        let kept = kept_tasks(&definition, last);
+        let now = self.clock.now();
+        let schedule = self.schedule_of(&tx, &old).await?;
+        let name = subject(&old, schedule.as_ref());
+        let mut context = old.context;
+        if old.is_recovery {
+            unmark_recovery(&mut context);
+        }
+        let run = run::Model {
+            id: new_id(now),
+            namespace_id: old.namespace_id,
+            schedule_id: old.schedule_id,
+            fire_id: old.fire_id,
+            workflow_id: old.workflow_id,
+            workflow_version: version,
+            trigger: run::Trigger::Retry,
+            scheduled_at: old.scheduled_at,
+            max_attempts: definition.max_attempts(),
+            context,
+            idempotency_key: old.idempotency_key,
+            retry_of: Some(old.id),
+            group_id: schedule.as_ref().and_then(|schedule| schedule.group_id),
+            priority: schedule.as_ref().map_or(old.priority, |schedule| schedule.priority),
+            ..queued(now)
+        };
+        self.store.keep_successes(&tx, run.id, id, &kept).await?;
+        self.queue(tx, right.who(), run, ("run.rerun", None, &name), call).await
+    }
+
     /// Stops a run: one that waits at once, one that is at work through its node.
     pub async fn cancel(
         &self,
@@ -211,11 +271,20 @@ impl Commands {
             .filter(|workflow| workflow.deleted_at.is_none())
             .ok_or_else(missing)?;
         let version = workflow.version;
-        let json = self.store.definition(tx, workflow_id, version).await?.ok_or_else(missing)?;
-        let definition: Definition = serde_json::from_value(json).map_err(|source| {
-            CommandError::Unreadable { what: format!("workflow {}", workflow.name), source }
-        })?;
-        Ok((version, definition.first_task().map_or(1, |task| task.retry.max_attempts)))
+        let definition = self.definition_at(tx, workflow_id, version).await?;
+        Ok((version, definition.max_attempts()))
+    }
+
+    async fn definition_at(
+        &self,
+        tx: &DatabaseTransaction,
+        workflow_id: Uuid,
+        version: i32,
+    ) -> Result<Definition, CommandError> {
+        let json = self.store.definition(tx, workflow_id, version).await?;
+        let json = json.ok_or_else(|| CommandError::not_found("workflow", workflow_id))?;
+        let what = format!("workflow {workflow_id} version {version}");
+        serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
     }
 
     async fn existing_run(

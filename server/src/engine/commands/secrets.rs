@@ -1,6 +1,8 @@
 //! Secrets inside targets: masked wherever a definition is shown, kept where an edit gives the
 //! mask back.
 
+use serde_json::Value;
+
 use crate::target::{Http, Secret, Target};
 
 use super::BadInput;
@@ -41,6 +43,52 @@ pub(crate) fn masked(target: &Target) -> Target {
         Target::Noop(_) => {}
     }
     target
+}
+
+/// Whether the target carries a secret.
+pub(crate) fn holds_any(target: &Target) -> bool {
+    match target {
+        Target::Http(http) => {
+            http.signing_secret.is_some() || !http.headers.keys().all(|name| is_harmless(name))
+        }
+        Target::Command(command) => !command.env.is_empty(),
+        Target::Noop(_) => false,
+    }
+}
+
+/// Parts of names in a context whose texts are secrets.
+const TELLING: [&str; 9] = [
+    "authorization",
+    "cookie",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "signature",
+    "api_key",
+];
+
+/// Whether a member of a context of that name holds a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    TELLING.iter().any(|part| name.contains(part))
+}
+
+/// A JSON value as it may be shown: texts under names that say so are masked.
+pub(crate) fn masked_json(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let shown = members.iter().map(|(name, member)| {
+                let hidden = member.is_string() && is_secret(name);
+                let shown = if hidden { Value::from(MASK) } else { masked_json(member) };
+                (name.clone(), shown)
+            });
+            Value::Object(shown.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(masked_json).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
 }
 
 fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
@@ -210,6 +258,21 @@ mod tests {
         assert_eq!(same, command("a", "1"));
         let mut other = command("echo $SMTP_PASS", MASK);
         assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
+    }
+
+    #[test]
+    fn texts_under_secret_names_are_masked_wherever_they_stand() {
+        let given = serde_json::json!({
+            "region": "eu", "api_token": "hush", "rows": [{ "password": "hush", "key": 7 }],
+            "secrets": { "a": "shown, as its own name says nothing" },
+        });
+        assert_eq!(
+            masked_json(&given),
+            serde_json::json!({
+                "region": "eu", "api_token": "***", "rows": [{ "password": "***", "key": 7 }],
+                "secrets": { "a": "shown, as its own name says nothing" },
+            })
+        );
     }
 
     #[test]

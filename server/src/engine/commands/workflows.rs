@@ -67,9 +67,9 @@ impl Commands {
             Work::Task(task) => task,
         };
         let existing = workflows::by_name(tx, namespace, schedule).await?;
-        let mut definition = Definition { tasks: vec![*task] };
+        let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
-            self.check_definition("task", &mut definition, None)?;
+            self.check_definition(At::Task("task"), &mut definition, None)?;
             return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
         };
         let except = current.map(|row| row.id);
@@ -82,7 +82,7 @@ impl Commands {
         // by another schedule of that name.
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
-        self.check_definition("task", &mut definition, own.then_some(&old))?;
+        self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
         self.revise_workflow(tx, who, &existing, &old, &definition).await
     }
 
@@ -112,21 +112,37 @@ impl Commands {
     /// Fills in kept secrets, and checks that the definition can be run here.
     pub(super) fn check_definition(
         &self,
-        field: &str,
+        at: At<'_>,
         definition: &mut Definition,
         old: Option<&Definition>,
     ) -> Result<(), CommandError> {
-        for task in &mut definition.tasks {
+        // Its shape first: how many tasks are looked at is limited there.
+        definition.validate().map_err(|problem| bad_definition(at, problem))?;
+        let alone = definition.tasks.len() == 1;
+        for (index, task) in definition.tasks.iter_mut().enumerate() {
+            let field = at.task(index);
             let same = |other: &&Task| other.name == task.name;
-            let kept = old.and_then(|old| old.tasks.iter().find(same).or(old.tasks.first()));
-            secrets::retain(&mut task.target, kept.map(|task| &task.target))?;
+            // A lone task may have been given another name.
+            let only = old.filter(|old| alone && old.tasks.len() == 1);
+            let kept = old.and_then(|old| old.tasks.iter().find(same));
+            let kept = kept.or_else(|| only.and_then(|old| old.tasks.first()));
+            let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
+            retained
+                .map_err(|bad| BadInput { field: bad.field.replacen("task", &field, 1), ..bad })?;
+            if task.target.has_open_origin() && secrets::holds_any(&task.target) {
+                let problem = "lets a template choose the server while the request carries secrets";
+                let help =
+                    "write scheme and host out, or take the secret headers and signature away";
+                return Err(
+                    BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
+                );
+            }
             let checked = self.executor.check(&task.target);
-            checked.map_err(|error| BadInput::target(field, error))?;
+            checked.map_err(|error| BadInput::target(&field, error))?;
         }
-        definition.validate().map_err(|problem| bad_definition(field, problem))?;
         if check::has_nul(&json_of(definition)?) {
             let problem = "has a text with a NUL character (\\u0000)";
-            return Err(BadInput::new(field, "", problem, "remove it").into());
+            return Err(BadInput::new(at.field(), "", problem, "remove it").into());
         }
         Ok(())
     }
@@ -176,6 +192,28 @@ impl Commands {
         Ok(Resolved { id, name: name.to_owned(), version: 1, change })
     }
 
+    /// Deletes a workflow that nobody runs any more.
+    pub(super) async fn delete_workflow_in(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &workflow::Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        let old = self.definition_of(tx, row).await?;
+        workflows::delete(tx, row.id, self.clock.now().into()).await?;
+        let entry = super::audit::Entry {
+            action: "workflow.delete",
+            namespace: Some(row.namespace_id),
+            subject_id: Some(row.id),
+            subject: &row.name,
+            reason,
+            before: Some(shown(&old)?),
+            after: None,
+        };
+        Ok(self.audit(tx, who, entry).await?)
+    }
+
     /// Gives a workflow a new definition, unless it is the one it has.
     pub(super) async fn revise_workflow(
         &self,
@@ -194,7 +232,10 @@ impl Commands {
         workflows::supersede(tx, id, version, now, self.version(who, id, version, new)?).await?;
         let subject = (row.namespace_id, id, &*name);
         self.audit_workflow(tx, who, "workflow.update", subject, Some(old), new).await?;
-        let change = Some(format!("task of workflow {name} changed (version {version})"));
+        let change = Some(format!(
+            "{} of workflow {name} changed (version {version})",
+            what_changed(old, new)
+        ));
         Ok(Resolved { id, name, version, change })
     }
 
@@ -250,9 +291,53 @@ fn json_of(definition: &Definition) -> Result<Value, CommandError> {
         .map_err(|source| CommandError::Unreadable { what: "a new workflow".to_owned(), source })
 }
 
-fn bad_definition(field: &str, problem: Problem) -> BadInput {
-    let place = problem.field.strip_prefix("tasks[0].").unwrap_or(&problem.field);
-    BadInput::new(place, problem.value, problem.problem, problem.help).inside(field)
+/// Where in an input a definition stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At<'a> {
+    /// A schedule's own task, in that field.
+    Task(&'a str),
+    /// A workflow: in that field, or the input itself.
+    Workflow(&'a str),
+}
+
+impl<'a> At<'a> {
+    fn field(self) -> &'a str {
+        match self {
+            Self::Workflow("") => "tasks",
+            Self::Task(field) | Self::Workflow(field) => field,
+        }
+    }
+
+    fn task(self, index: usize) -> String {
+        match self {
+            Self::Task(field) => field.to_owned(),
+            Self::Workflow("") => format!("tasks[{index}]"),
+            Self::Workflow(field) => format!("{field}.tasks[{index}]"),
+        }
+    }
+}
+
+fn bad_definition(at: At<'_>, problem: Problem) -> BadInput {
+    let bad = BadInput::new(&problem.field, problem.value, problem.problem, problem.help);
+    match at {
+        At::Task(field) => {
+            let place = problem.field.strip_prefix("tasks[0].").unwrap_or(&problem.field);
+            BadInput { field: place.to_owned(), ..bad }.inside(field)
+        }
+        At::Workflow("") => bad,
+        At::Workflow(field) => bad.inside(field),
+    }
+}
+
+/// What is different, in a word.
+fn what_changed(old: &Definition, new: &Definition) -> &'static str {
+    if old.tasks == new.tasks {
+        "limits"
+    } else if old.tasks.len() == 1 && new.tasks.len() == 1 {
+        "task"
+    } else {
+        "tasks"
+    }
 }
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {

@@ -56,6 +56,19 @@ pub(super) fn orphaned(fate: Fate, now: DateTime<Utc>) -> Decision {
     }
 }
 
+/// Of a run of several tasks whose node does not bring them to an end: what was at work has timed
+/// out, and whoever takes the run next decides what follows from that.
+pub(super) fn stuck(now: DateTime<Utc>) -> Decision {
+    Decision {
+        task_state: task_run::State::TimedOut,
+        run_state: run::State::Retrying,
+        available_at: Some(now),
+        error: Some("it outlived its timeout and the time to be killed in".to_owned()),
+        output: None,
+        extra_attempts: 1,
+    }
+}
+
 pub(super) fn hold(stray: &Stray) -> Hold {
     Hold { run_id: stray.id, attempt: stray.attempt, node_id: stray.node_id, epoch: stray.epoch }
 }

@@ -15,22 +15,31 @@
 
 mod fate;
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use timetable::retry;
+use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
-use self::fate::{Fate, hold, judge, orphaned, settlement};
+use self::fate::{Fate, hold, judge, orphaned, settlement, stuck};
 use super::{
-    EngineError, attempt,
+    EngineError, Task,
     core::Core,
     handoff::{self, Limits},
     service::Service,
     settle::{self, Standing},
 };
 use crate::{
-    store::{holds::Hold, leases::Term},
+    store::{
+        StoreError,
+        holds::{Hold, Settlement},
+        leases::Term,
+    },
+    target::{Noop, Target},
     telemetry::Recovery as What,
 };
 
@@ -124,7 +133,7 @@ impl Recovery {
                 Fate::Cancel => {}
             }
         }
-        core.store.settle_if_held(&tx, &settlements).await?;
+        self.settle(&tx, &settlements, now).await?;
         core.store.mark_recovered(&tx, &recovered).await?;
         core.store.abandon_started_fires(&tx, &abandoned, now.into()).await?;
         core.store.commit(tx).await?;
@@ -156,29 +165,29 @@ impl Recovery {
                 continue;
             }
             let key = (stray.workflow_id, stray.workflow_version);
-            let task = core.definitions.task(&core.store, &tx, key).await?;
+            let known = core.definitions.known(&core.store, &tx, key).await?;
             // A node knows better of its own: its clock may have been stepped, but how long it has
             // worked on an attempt is a duration.
-            if let (Ok(task), Some(held)) = (&task, held)
-                && held < attempt::hard_limit(core, task)
+            if let (Ok(known), Some(held)) = (&known, held)
+                && (known.is_flow() || held < known.start(core.settings.heartbeat_expiry).1)
             {
                 continue;
             }
             // Without its definition nobody could carry out another attempt.
-            let (retry, max_attempts) = match task {
-                Ok(task) => (task.retry, stray.max_attempts),
-                Err(_) => (retry::Policy::default(), stray.attempt),
+            let nothing = Task::new("main", Target::Noop(Noop::default()));
+            let (task, max_attempts) = match &known {
+                Ok(known) if known.is_flow() => {
+                    settlements.push(settlement(stray, stuck(now), now));
+                    continue;
+                }
+                Ok(known) => (known.task(0), stray.max_attempts),
+                Err(_) => (&nothing, stray.attempt),
             };
-            let standing = Standing {
-                attempt: stray.attempt,
-                max_attempts,
-                retry: &retry,
-                now,
-                random: rand::random(),
-            };
+            let attempt = stray.attempt;
+            let standing = Standing { attempt, max_attempts, task, now, random: rand::random() };
             settlements.push(settlement(stray, settle::overrun(standing), now));
         }
-        let ended = core.store.settle_if_held(&tx, &settlements).await?;
+        let ended = self.settle(&tx, &settlements, now).await?;
         core.store.commit(tx).await?;
         report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
@@ -190,6 +199,24 @@ impl Recovery {
             core.run_settled();
         }
         Ok(())
+    }
+
+    /// Settles strays whose hold is still theirs, and ends whatever was at work for them: of a run
+    /// of several tasks that may be several attempts.
+    async fn settle(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[Settlement],
+        now: DateTime<Utc>,
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        let store = &self.core.store;
+        let held = store.settle_if_held(tx, settlements).await?;
+        let ended = settlements.iter().filter(|settled| held.contains(&settled.hold.run_id));
+        let ended: Vec<_> = ended
+            .map(|settled| (settled.hold.run_id, settled.task_state, settled.error.clone()))
+            .collect();
+        store.end_running_attempts(tx, &ended, now.into()).await?;
+        Ok(held)
     }
 
     async fn hand_over_lost(

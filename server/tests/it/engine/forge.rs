@@ -117,10 +117,10 @@ pub(crate) async fn orphan(
 /// A schedule without a cursor: whatever happens to it is forged.
 pub(crate) async fn idle(
     world: &World,
-    task: carillon::engine::Task,
+    work: impl Into<carillon::engine::Definition>,
     change: impl FnOnce(&mut schedule::Model),
 ) -> schedule::Model {
-    let row = world.due_now(task, change).await;
+    let row = world.due_now(work, change).await;
     let sql = "UPDATE schedule SET next_scheduled_at = NULL, next_fire_at = NULL WHERE id = $1";
     world.write(sql, [row.id.into()]).await;
     row

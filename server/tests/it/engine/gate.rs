@@ -10,7 +10,7 @@ use axum::{
 };
 use carillon::{
     engine::Task,
-    target::{Http, Target},
+    target::{Answers, Http, Target},
 };
 use serde_json::Value;
 use tokio::{
@@ -32,7 +32,7 @@ pub(crate) struct Arrival {
     pub(crate) key: String,
     /// What the request says: `run_id`, `attempt`, `context`.
     pub(crate) body: Value,
-    answer: oneshot::Sender<StatusCode>,
+    answer: oneshot::Sender<(StatusCode, Value)>,
 }
 
 type Arrivals = mpsc::UnboundedSender<Arrival>;
@@ -54,6 +54,18 @@ impl Gate {
         Task { timeout_ms: 7 * 86_400_000, ..task(target) }
     }
 
+    /// A step of a workflow that sends its request here and gives back what is answered.
+    pub(crate) fn step(&self, name: &str, needs: &[&str]) -> Task {
+        let mut http = Http::post(self.url.clone());
+        http.output = Answers::Merge;
+        Task {
+            name: name.to_owned(),
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            target: Target::Http(http),
+            ..self.task()
+        }
+    }
+
     /// The next request.
     pub(crate) async fn arrival(&mut self) -> Arrival {
         let arrival = tokio::time::timeout(Duration::from_secs(20), self.arrivals.recv());
@@ -69,7 +81,12 @@ impl Gate {
 impl Arrival {
     /// Answers. A caller that hung up meanwhile does not hear it.
     pub(crate) fn answer(self, status: u16) {
-        let _ = self.answer.send(StatusCode::from_u16(status).unwrap());
+        self.answer_with(status, Value::Null);
+    }
+
+    /// Answers with a body.
+    pub(crate) fn answer_with(self, status: u16, body: Value) {
+        let _ = self.answer.send((StatusCode::from_u16(status).unwrap(), body));
     }
 
     /// Which attempt it is.
@@ -82,9 +99,10 @@ async fn receive(
     State(arrivals): State<Arrivals>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> StatusCode {
+) -> (StatusCode, Json<Value>) {
     let key = headers["idempotency-key"].to_str().unwrap().to_owned();
     let (answer, answered) = oneshot::channel();
     let _ = arrivals.send(Arrival { key, body, answer });
-    answered.await.unwrap_or(StatusCode::GONE)
+    let (status, body) = answered.await.unwrap_or((StatusCode::GONE, Value::Null));
+    (status, Json(body))
 }

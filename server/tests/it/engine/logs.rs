@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use carillon::{
-    engine::Task,
+    engine::{Definition, Task},
     target::{Command, Target},
 };
 use entity::{run, task_log::Stream};
@@ -13,7 +13,11 @@ use uuid::Uuid;
 use super::world::{World, task};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(lines_arrive_while_the_task_still_runs, a_settled_run_has_all_its_lines,);
+on_both!(
+    lines_arrive_while_the_task_still_runs,
+    a_settled_run_has_all_its_lines,
+    lines_of_two_tasks_side_by_side_do_not_collide,
+);
 
 async fn lines_arrive_while_the_task_still_runs(database: TestDatabase) {
     let world = World::new(database).await;
@@ -48,6 +52,23 @@ async fn a_settled_run_has_all_its_lines(database: TestDatabase) {
     let lines = said(&world, run.id).await;
     let expected = (1..=5000).map(|number| (Stream::Stdout, number.to_string()));
     assert_eq!(lines, expected.collect::<Vec<_>>());
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn lines_of_two_tasks_side_by_side_do_not_collide(database: TestDatabase) {
+    let world = World::new(database).await;
+    let mut left = shell("seq 1 2000");
+    left.name = "left".to_owned();
+    let right = Task { name: "right".to_owned(), ..left.clone() };
+    let schedule = world.due_now(Definition::of(vec![left, right]), |_| {}).await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    let lines = world.database.store.lines_after(run.id, 0, 10_000).await.unwrap();
+    assert_eq!(lines.len(), 4_000);
+    for task in ["left", "right"] {
+        let own = lines.iter().filter(|line| line.task == task).map(|line| line.text.clone());
+        assert!(own.eq((1..=2_000).map(|number| number.to_string())), "{task}");
+    }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -16,10 +16,10 @@ impl World {
     pub(crate) async fn schedule(
         &self,
         expression: &str,
-        task: Task,
+        work: impl Into<Definition>,
         change: impl FnOnce(&mut schedule::Model),
     ) -> schedule::Model {
-        let workflow_id = self.workflow(task).await;
+        let workflow_id = self.workflow(work.into()).await;
         let mut row = self.row(expression, workflow_id);
         change(&mut row);
         if row.next_scheduled_at.is_none() {
@@ -36,7 +36,7 @@ impl World {
 
     /// Adds `count` schedules of one workflow that are not due.
     pub(crate) async fn schedules(&self, count: usize, expression: &str, task: Task) -> Vec<Uuid> {
-        let workflow_id = self.workflow(task).await;
+        let workflow_id = self.workflow(task.into()).await;
         let rows: Vec<_> = (0..count).map(|_| self.row(expression, workflow_id)).collect();
         let ids = rows.iter().map(|row| row.id).collect();
         let tx = self.database.store.begin().await.unwrap();
@@ -101,11 +101,11 @@ impl World {
     /// Adds a schedule that fires once: now.
     pub(crate) async fn due_now(
         &self,
-        task: Task,
+        work: impl Into<Definition>,
         change: impl FnOnce(&mut schedule::Model),
     ) -> schedule::Model {
         let now = self.clock.now();
-        self.schedule("@every 1d", task, |row| {
+        self.schedule("@every 1d", work, |row| {
             row.anchor_at = (now - TimeDelta::days(1)).into();
             row.end_at = Some((now + TimeDelta::hours(1)).into());
             row.next_scheduled_at = Some(now.into());
@@ -140,10 +140,10 @@ impl World {
         row.id
     }
 
-    async fn workflow(&self, task: Task) -> Uuid {
+    async fn workflow(&self, definition: Definition) -> Uuid {
         let id = Uuid::now_v7();
         let now = self.clock.now().into();
-        let definition = serde_json::to_value(Definition::single(task)).unwrap();
+        let definition = serde_json::to_value(definition).unwrap();
         let tx = self.database.store.begin().await.unwrap();
         workflow::Model {
             id,

@@ -14,7 +14,6 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter,
     QueryOrder, Value,
 };
-use timetable::retry;
 use uuid::Uuid;
 
 use crate::support::TestDatabase;
@@ -35,13 +34,7 @@ pub(crate) fn at(text: &str) -> DateTime<Utc> {
 
 /// A task that acts by `target`.
 pub(crate) fn task(target: Target) -> Task {
-    Task {
-        name: "main".to_owned(),
-        target,
-        timeout_ms: 60_000,
-        kill_grace_ms: 1_000,
-        retry: retry::Policy::default(),
-    }
+    Task { timeout_ms: 60_000, kill_grace_ms: 1_000, ..Task::new("main", target) }
 }
 
 /// A task that does nothing.

@@ -12,7 +12,7 @@ use crate::{
         Definition,
         commands::{
             BadInput, Call, CommandError, Commands, Editor, NewSchedule, Viewer, Work,
-            audit::Entry, check,
+            audit::Entry, check, workflows::At,
         },
     },
     store::{calendars, groups, schedules, workflows},
@@ -148,7 +148,8 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            changes.push(self.declare_workflow(site, &field, &name, entry.definition()).await?);
+            let at = At::Workflow(&field);
+            changes.push(self.declare_workflow(site, at, &name, entry.definition()).await?);
         }
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
@@ -160,7 +161,8 @@ impl Commands {
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
                     let at = format!("{field}.task");
-                    let own = self.declare_workflow(site, &at, &name, task.definition()).await?;
+                    let at = At::Task(&at);
+                    let own = self.declare_workflow(site, at, &name, task.definition()).await?;
                     (Some(own), Work::Workflow(name.clone()))
                 }
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),
@@ -243,11 +245,12 @@ impl Commands {
     async fn declare_workflow(
         &self,
         site: &Site<'_>,
-        field: &str,
+        at: At<'_>,
         name: &str,
         mut definition: Definition,
     ) -> Result<Change, CommandError> {
-        self.check_definition(field, &mut definition, None)?;
+        let (At::Task(field) | At::Workflow(field)) = at;
+        self.check_definition(at, &mut definition, None)?;
         let change = |action, detail| Change {
             action,
             kind: "workflow".to_owned(),

@@ -14,7 +14,7 @@ use timetable::{CalendarEntries, DateRange, TimeWindow, Weekday, retry};
 use crate::{
     config::Span,
     engine::{
-        Definition, Task,
+        Condition, Definition, Task, When,
         commands::{BadInput, CalendarSpec, Misfire, Spec, Timing, spec::buffer_limit},
     },
     target::Target,
@@ -61,6 +61,8 @@ pub(super) struct CalendarEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkflowEntry {
     tasks: Vec<TaskEntry>,
+    timeout: Option<Span>,
+    max_parallel: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,6 +75,14 @@ pub(super) struct TaskEntry {
     kill_grace: Option<Span>,
     #[serde(default)]
     retry: RetryEntry,
+    #[serde(default)]
+    retry_on: Vec<Condition>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    when: When,
+    #[serde(default)]
+    allow_failure: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -209,13 +219,18 @@ impl CalendarEntry {
 
 impl WorkflowEntry {
     pub(super) fn definition(self) -> Definition {
-        Definition { tasks: self.tasks.into_iter().map(TaskEntry::task).collect() }
+        let tasks = self.tasks.into_iter().map(TaskEntry::task).collect();
+        Definition {
+            timeout_ms: self.timeout.map(ms),
+            max_parallel: self.max_parallel.unwrap_or(Definition::USUAL_PARALLEL),
+            ..Definition::of(tasks)
+        }
     }
 }
 
 impl TaskEntry {
     pub(super) fn definition(self) -> Definition {
-        Definition { tasks: vec![self.task()] }
+        Definition::single(self.task())
     }
 
     fn task(self) -> Task {
@@ -233,6 +248,10 @@ impl TaskEntry {
                 max_ms: retry.max.map_or(usual.max_ms, ms),
                 jitter: retry.jitter.unwrap_or(usual.jitter),
             },
+            retry_on: self.retry_on,
+            needs: self.needs,
+            when: self.when,
+            allow_failure: self.allow_failure,
         }
     }
 }

@@ -1,0 +1,137 @@
+//! Making, changing and deleting workflows by themselves, apart from schedules and modules.
+
+use entity::workflow;
+use uuid::Uuid;
+
+use super::{Call, CommandError, Commands, Editor, check, workflows::At};
+use crate::{engine::Definition, store::workflows};
+
+/// A workflow to be made.
+#[derive(Clone, Debug)]
+pub struct NewWorkflow {
+    /// The tenant, by name.
+    pub namespace: String,
+    /// Unique among the namespace's workflows.
+    pub name: String,
+    /// What it does.
+    pub definition: Definition,
+}
+
+/// A change of a workflow: what it was made from, and how it is to be.
+pub struct Revision {
+    /// The workflow.
+    pub id: Uuid,
+    /// The version that the change was made from.
+    pub expected_version: i32,
+    /// Turns the definition as it is into the one that is wanted.
+    pub apply: Box<dyn FnOnce(&mut Definition) + Send>,
+}
+
+impl Commands {
+    /// Makes a workflow.
+    pub async fn create_workflow(
+        &self,
+        right: &Editor,
+        new: NewWorkflow,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let NewWorkflow { namespace, name, mut definition } = new;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        self.check_definition(At::Workflow(""), &mut definition, None)?;
+        let namespace = self.namespace(&tx, &namespace).await?;
+        let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
+        let id = added.await?.id;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Gives a workflow another definition, if it is still as the caller saw it. Runs that have
+    /// begun keep the one that they began with.
+    pub async fn update_workflow(
+        &self,
+        right: &Editor,
+        revision: Revision,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        let Revision { id, expected_version, apply } = revision;
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.own_workflow(&tx, id).await?;
+        if row.version != expected_version {
+            return Err(CommandError::Conflict {
+                problem: format!(
+                    "version {} is there, the change was made from version {expected_version}",
+                    row.version
+                ),
+                help: "read the workflow again and repeat the change".to_owned(),
+                versions: Some((expected_version, row.version)),
+            });
+        }
+        let old = self.definition_of(&tx, &row).await?;
+        let mut new = old.clone();
+        apply(&mut new);
+        self.check_definition(At::Workflow(""), &mut new, Some(&old))?;
+        self.revise_workflow(&tx, right.who(), &row, &old, &new).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// Deletes a workflow that no schedule runs. Its runs in flight end by themselves, its history
+    /// stays.
+    pub async fn delete_workflow(
+        &self,
+        right: &Editor,
+        id: Uuid,
+        reason: Option<&str>,
+        call: &Call,
+    ) -> Result<Uuid, CommandError> {
+        if let Some(reason) = reason {
+            check::text("reason", reason, 500)?;
+        }
+        let tx = self.store.begin().await?;
+        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            return Ok(earlier);
+        }
+        let row = self.own_workflow(&tx, id).await?;
+        let users = workflows::users(&tx, id, None).await?;
+        if users > 0 {
+            let run = if users == 1 {
+                "1 schedule runs".to_owned()
+            } else {
+                format!("{users} schedules run")
+            };
+            return Err(CommandError::conflict(
+                format!("{run} workflow {:?}", row.name),
+                "delete them, or point them at another workflow first",
+            ));
+        }
+        self.delete_workflow_in(&tx, right.who(), &row, reason).await?;
+        self.remember(&tx, right.who(), call, &id).await?;
+        self.store.commit(tx).await?;
+        Ok(id)
+    }
+
+    /// The living workflow, locked. Code owns what it declares.
+    async fn own_workflow(
+        &self,
+        tx: &sea_orm::DatabaseTransaction,
+        id: Uuid,
+    ) -> Result<workflow::Model, CommandError> {
+        let row = workflows::lock(tx, id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
+        match &row.module {
+            None => Ok(row),
+            Some(module) => Err(CommandError::conflict(
+                format!("workflow {:?} is declared by the module {module:?}", row.name),
+                "change the module's file and deploy it",
+            )),
+        }
+    }
+}
