@@ -43,7 +43,9 @@ impl Mark {
             Self::Schedule(ScheduleState::Exhausted) => ("finished", "Exhausted"),
             Self::Verdict(Verdict::Pending) => ("pending", "Pending"),
             Self::Verdict(Verdict::Started) => ("started", "Started"),
-            Self::Verdict(Verdict::Skipped) => ("skipped", "Skipped"),
+            Self::Attempt(TaskRunState::Skipped) | Self::Verdict(Verdict::Skipped) => {
+                ("skipped", "Skipped")
+            }
             Self::Verdict(Verdict::Missed) => ("missed", "Missed"),
             Self::Verdict(Verdict::Collapsed) => ("collapsed", "Collapsed"),
             Self::Verdict(Verdict::Abandoned) => ("abandoned", "Abandoned"),

@@ -14,7 +14,7 @@ states! {
     Role { Viewer, Operator, Editor, Admin }
     RunState { Queued, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled }
     RunTrigger { Schedule, Manual, Retry }
-    TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost }
+    TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }

@@ -12,10 +12,11 @@
 //! - `query`, `mutation`, `subscription`: the roots
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
-//! - `schedule`, `timing`, `fire`, `run`, `log`, `workflow`, `target`, `group`: the nouns
+//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `log`, `workflow`, `target`, `group`: the
+//!   nouns
 //! - `calendar`: what suppresses fires; `resume`: what a resume would do
 //! - `overview`, `health`, `viewer`, `deploy`: the rest
-//! - `schedule_input`, `task_input`, `filters`: what comes in
+//! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
@@ -37,6 +38,7 @@ mod page;
 mod query;
 mod resume;
 mod run;
+mod run_task;
 mod scalar;
 mod schedule;
 mod schedule_input;
@@ -48,6 +50,7 @@ mod task_input;
 mod timing;
 mod viewer;
 mod workflow;
+mod workflow_input;
 
 pub use mutation::Mutation;
 pub use query::Query;

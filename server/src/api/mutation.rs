@@ -13,6 +13,8 @@ use super::{
     schedule::{CatchUp, Schedule},
     schedule_input::{CreateScheduleInput, UpdateScheduleInput},
     timing::TimingWarning,
+    workflow::Workflow,
+    workflow_input::{CreateWorkflowInput, UpdateWorkflowInput},
 };
 use crate::{
     engine::commands::{
@@ -302,6 +304,60 @@ impl Mutation {
         Ok(DeletePayload { id: deleted.id })
     }
 
+    /// Does a settled run again from where it failed: as its workflow was defined when it began,
+    /// with the results of the tasks that succeeded and have nothing to be done again before them.
+    async fn rerun_from_failed(
+        &self,
+        cx: &Context<'_>,
+        run_id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("rerunFromFailed", &json!([run_id]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().rerun_from_failed(&right, run_id, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    async fn create_workflow(
+        &self,
+        cx: &Context<'_>,
+        input: CreateWorkflowInput,
+        idempotency_key: Option<String>,
+    ) -> Result<WorkflowPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("createWorkflow", &text(&input), idempotency_key)?;
+        let id = cx.commands().create_workflow(&right, input.try_into()?, &call).await?;
+        WorkflowPayload::of(cx, id).await
+    }
+
+    /// Runs that have begun keep the definition that they began with.
+    async fn update_workflow(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateWorkflowInput,
+        idempotency_key: Option<String>,
+    ) -> Result<WorkflowPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("updateWorkflow", &text(&input), idempotency_key)?;
+        let id = cx.commands().update_workflow(&right, input.try_into()?, &call).await?;
+        WorkflowPayload::of(cx, id).await
+    }
+
+    /// Refused while a schedule runs it. Its runs in flight end by themselves, its history stays.
+    async fn delete_workflow(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("deleteWorkflow", &json!([id, reason]).to_string(), idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().delete_workflow(&right, id, reason, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
     /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What
     /// the module declared before and no longer does is deleted, unless `prune` is false.
     async fn deploy_module(
@@ -396,6 +452,18 @@ impl ConcurrencyGroupPayload {
         let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;
         Ok(Self { group: ConcurrencyGroup(row) })
+    }
+}
+
+/// A workflow as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct WorkflowPayload {
+    workflow: Workflow,
+}
+
+impl WorkflowPayload {
+    async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        Ok(Self { workflow: Workflow::load(cx, id, None).await? })
     }
 }
 

@@ -70,21 +70,14 @@ impl Query {
     ) -> Result<Option<Schedule>> {
         cx.viewer()?;
         let connection = cx.store().read();
-        let found = match (id, name) {
-            (Some(id), None) => {
+        let found = match one_of(id, name)? {
+            Named::Id(id) => {
                 let row = schedules::by_id(connection, id).await?;
                 row.filter(|row| row.deleted_at.is_none())
             }
-            (None, Some(name)) => {
+            Named::Name(name) => {
                 let namespace = namespace_id(cx, &namespace).await?;
                 schedules::by_name(connection, namespace, &name).await?
-            }
-            (Some(_), Some(name)) => {
-                let help = "give one of the two";
-                return Err(BadInput::new("name", name, "is given beside 'id'", help).into());
-            }
-            (None, None) => {
-                return Err(BadInput::new("id", "", "is missing", "give an id or a name").into());
             }
         };
         Ok(found.map(Schedule))
@@ -184,16 +177,27 @@ impl Query {
         Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
     }
 
+    /// By key, or by name.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn workflow(
         &self,
         cx: &Context<'_>,
+        id: Option<Uuid>,
         #[graphql(default = "default")] namespace: String,
-        name: String,
+        name: Option<String>,
     ) -> Result<Option<Workflow>> {
         cx.viewer()?;
-        let namespace = namespace_id(cx, &namespace).await?;
-        let row = workflows::by_name(cx.store().read(), namespace, &name).await?;
+        let connection = cx.store().read();
+        let row = match one_of(id, name)? {
+            Named::Id(id) => {
+                let found = workflows::by_ids(connection, &[id]).await?.pop();
+                found.filter(|row| row.deleted_at.is_none())
+            }
+            Named::Name(name) => {
+                let namespace = namespace_id(cx, &namespace).await?;
+                workflows::by_name(connection, namespace, &name).await?
+            }
+        };
         Ok(row.map(Workflow::current))
     }
 
@@ -296,6 +300,24 @@ impl Query {
     ) -> Result<Overview> {
         cx.viewer()?;
         Overview::now(cx, namespace_id(cx, &namespace).await?).await
+    }
+}
+
+/// How one thing is asked for.
+enum Named {
+    Id(Uuid),
+    Name(String),
+}
+
+fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<Named> {
+    match (id, name) {
+        (Some(id), None) => Ok(Named::Id(id)),
+        (None, Some(name)) => Ok(Named::Name(name)),
+        (Some(_), Some(name)) => {
+            let help = "give one of the two";
+            Err(BadInput::new("name", name, "is given beside 'id'", help).into())
+        }
+        (None, None) => Err(BadInput::new("id", "", "is missing", "give an id or a name").into()),
     }
 }
 

@@ -8,10 +8,13 @@ use super::{
     fire::Fire,
     group::group_name,
     loaders::{FireRow, NamespaceName, NodeRow, ScheduleRow, TaskRuns},
+    run_task::{RunTask, run_tasks},
     scalar::Instant,
     schedule::Schedule,
     workflow::Workflow,
 };
+
+use crate::engine::{commands::secrets, merged_results};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);
@@ -85,7 +88,8 @@ impl Run {
         Some(self.0.finished_at?.0 - self.0.started_at?.0)
     }
 
-    /// The current one, from 1; 0 before the first.
+    /// The current one, from 1; 0 before the first. Of a run of several tasks: how often a node
+    /// has taken it; each task counts its own attempts.
     async fn attempt(&self) -> i32 {
         self.0.attempt
     }
@@ -112,8 +116,21 @@ impl Run {
         })
     }
 
-    async fn context(&self) -> &serde_json::Value {
-        &self.0.context
+    /// What it began with; texts under secret names are masked.
+    async fn context(&self) -> serde_json::Value {
+        secrets::masked_json(&self.0.context)
+    }
+
+    /// What its tasks gave back, merged in the order of the definition; null if nothing.
+    async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
+        let tasks = run_tasks(cx, &self.0).await?;
+        let merged = merged_results(tasks.iter().map(RunTask::result));
+        Ok(merged.map(|merged| secrets::masked_json(&merged)))
+    }
+
+    /// The tasks of its workflow, in the order in which they are declared.
+    async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<RunTask>> {
+        run_tasks(cx, &self.0).await
     }
 
     async fn is_recovery(&self) -> bool {
@@ -140,7 +157,7 @@ impl Run {
         self.0.priority.into()
     }
 
-    /// Its attempts, in order.
+    /// The attempts at its tasks, in order.
     async fn task_runs(&self, cx: &Context<'_>) -> Result<Vec<TaskRun>> {
         let rows = cx.rows().load_one(TaskRuns(self.0.id)).await?.unwrap_or_default();
         Ok(rows.into_iter().map(TaskRun).collect())
@@ -193,7 +210,7 @@ pub(crate) struct Cancel {
 }
 
 /// One attempt at one task of a run.
-pub(crate) struct TaskRun(task_run::Model);
+pub(crate) struct TaskRun(pub(crate) task_run::Model);
 
 /// One attempt at one task of a run.
 #[Object]
@@ -236,8 +253,8 @@ impl TaskRun {
     }
 
     /// What the target gave back.
-    async fn output(&self) -> Option<&serde_json::Value> {
-        self.0.output.as_ref()
+    async fn output(&self) -> Option<serde_json::Value> {
+        self.0.output.as_ref().map(secrets::masked_json)
     }
 }
 
@@ -257,4 +274,6 @@ pub(crate) enum TaskRunState {
     Cancelled,
     /// The node that ran it died.
     Lost,
+    /// Its turn never came: the tasks that it needs did not end as it asks for.
+    Skipped,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use async_graphql::{SimpleObject, Union};
+use async_graphql::{Enum, SimpleObject, Union};
 
 use crate::{
     engine::commands::secrets,
@@ -26,7 +26,19 @@ pub(crate) struct HttpTarget {
     headers: Vec<Header>,
     body: Option<String>,
     expected_status: Vec<String>,
+    /// What becomes of the answer.
+    output: HttpAnswer,
     signed: bool,
+}
+
+/// What becomes of an answer.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "target::Answers")]
+pub(crate) enum HttpAnswer {
+    /// It is kept with the attempt.
+    Keep,
+    /// It must be a JSON object, which goes into the context of the tasks behind.
+    Merge,
 }
 
 /// A name and its value.
@@ -70,6 +82,7 @@ impl From<&target::Target> for Target {
                     .split(", ")
                     .map(str::to_owned)
                     .collect(),
+                output: http.output.into(),
                 signed: http.signing_secret.is_some(),
             }),
             target::Target::Command(command) => Self::Command(CommandTarget {

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
 
-use super::workflow::Backoff;
+use super::{
+    target::HttpAnswer,
+    workflow::{Backoff, TaskCondition},
+};
 use crate::{
-    engine::{Task, commands::BadInput},
+    engine::{Condition, Task, commands::BadInput},
     target::{self, Secret},
 };
 
-/// A task of a schedule's own.
+/// A task: a schedule's own, or one of a workflow.
 #[derive(InputObject)]
 pub(crate) struct TaskInput {
     #[graphql(default = "main")]
@@ -22,6 +25,17 @@ pub(crate) struct TaskInput {
     #[graphql(default_with = "10.0")]
     pub(crate) kill_grace_seconds: f64,
     pub(crate) retry: Option<RetryInput>,
+    /// Only these failures are followed by another attempt: `timeout`, `failure`, `error`,
+    /// `exit 75`, `status 500-599`. Every one if there is none.
+    retry_on: Option<Vec<String>>,
+    /// The tasks that must have ended before it: up to 20.
+    needs: Option<Vec<String>>,
+    /// How those must have ended; otherwise it is skipped.
+    #[graphql(default_with = "TaskCondition::Success")]
+    when: TaskCondition,
+    /// Whether the run may succeed although this task failed.
+    #[graphql(default)]
+    allow_failure: bool,
 }
 
 /// When a failed attempt is followed by another.
@@ -57,6 +71,9 @@ pub(crate) struct HttpTargetInput {
     headers: Option<Vec<HeaderInput>>,
     body: Option<String>,
     expected_status: Option<Vec<String>>,
+    /// What becomes of the answer.
+    #[graphql(default_with = "HttpAnswer::Keep")]
+    output: HttpAnswer,
     /// On an update: absent keeps the one that is there, an empty text removes it.
     signing_secret: Option<String>,
 }
@@ -92,14 +109,29 @@ impl TryFrom<TaskInput> for Task {
 
     fn try_from(input: TaskInput) -> Result<Self, BadInput> {
         let retry = input.retry.map(policy).transpose()?.unwrap_or_default();
+        let retry_on = conditions(input.retry_on.unwrap_or_default())?;
         Ok(Self {
             name: input.name,
             target: target(input.target)?,
             timeout_ms: milliseconds("task.timeoutSeconds", input.timeout_seconds)?,
             kill_grace_ms: milliseconds("task.killGraceSeconds", input.kill_grace_seconds)?,
             retry,
+            retry_on,
+            needs: input.needs.unwrap_or_default(),
+            when: input.when.into(),
+            allow_failure: input.allow_failure,
         })
     }
+}
+
+fn conditions(texts: Vec<String>) -> Result<Vec<Condition>, BadInput> {
+    let read = |(index, text): (usize, &String)| {
+        text.parse::<Condition>().map_err(|error| {
+            let field = format!("task.retryOn[{index}]");
+            BadInput::new(field, text, "is not accepted", error.to_string())
+        })
+    };
+    texts.iter().enumerate().map(read).collect()
 }
 
 fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
@@ -114,7 +146,7 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 
 /// Seconds as a form gives them. The limits of each field stand with the definition; here only
 /// what no duration of any field could be.
-fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
+pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
     const MOST: f64 = 30.0 * 86_400.0;
     if !(0.0..=MOST).contains(&seconds) {
         let help = "give seconds from 0 on, at most 30 days";
@@ -148,6 +180,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     if let Some(expected) = input.expected_status {
         http.expected_status = read("task.target.http.expectedStatus", &expected)?;
     }
+    http.output = input.output.into();
     http.signing_secret = input.signing_secret.map(Secret::new);
     Ok(http)
 }

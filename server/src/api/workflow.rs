@@ -1,14 +1,19 @@
 use async_graphql::{Context, Enum, Object, SimpleObject};
-use entity::workflow;
+use entity::{workflow, workflow_version};
 use uuid::Uuid;
 
 use super::{
     context::Ask,
     error::Result,
     loaders::{NamespaceName, WorkflowRow, WorkflowVersion},
+    page::{Connection, Paging, connection, cost},
+    scalar::Instant,
     target::Target,
 };
-use crate::engine::{self, Definition, commands::CommandError};
+use crate::{
+    engine::{self, Definition, commands::CommandError},
+    store::workflows,
+};
 
 /// What to do: named, versioned tasks.
 pub(crate) struct Workflow {
@@ -49,14 +54,43 @@ impl Workflow {
         self.version
     }
 
+    /// In the order in which they are declared.
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<Task>> {
-        let key = WorkflowVersion(self.row.id, self.version);
-        let json = cx.rows().load_one(key).await?.unwrap_or_default();
-        let definition: Definition = serde_json::from_value(json).map_err(|source| {
-            let what = format!("workflow {} version {}", self.row.name, self.version);
-            CommandError::Unreadable { what, source }
-        })?;
+        let definition = definition(cx, self.row.id, self.version).await?;
         Ok(definition.tasks.iter().map(Task::from).collect())
+    }
+
+    /// The whole run ends after so long.
+    async fn timeout_seconds(&self, cx: &Context<'_>) -> Result<Option<f64>> {
+        let definition = definition(cx, self.row.id, self.version).await?;
+        Ok(definition.timeout_ms.map(seconds))
+    }
+
+    /// So many tasks of one run are at work at the same time.
+    async fn max_parallel(&self, cx: &Context<'_>) -> Result<i64> {
+        Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
+    }
+
+    /// The definitions it has had, newest first. A run keeps the one that it began with.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn versions(
+        &self,
+        cx: &Context<'_>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<PastWorkflow>> {
+        let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
+        let page = workflows::history(cx.store().read(), self.row.id, &window).await?;
+        Ok(connection(page, |row| row.version.to_string(), PastWorkflow))
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.row.created_at.into()
+    }
+
+    /// When the current version was made.
+    async fn updated_at(&self) -> Instant {
+        self.row.updated_at.into()
     }
 
     /// The module file that declares it, if one does.
@@ -65,14 +99,75 @@ impl Workflow {
     }
 }
 
+/// The definition of that version.
+pub(crate) async fn definition(cx: &Context<'_>, id: Uuid, version: i32) -> Result<Definition> {
+    let json = cx.rows().load_one(WorkflowVersion(id, version)).await?.unwrap_or_default();
+    Ok(read(id, version, json)?)
+}
+
+fn read(
+    id: Uuid,
+    version: i32,
+    json: serde_json::Value,
+) -> std::result::Result<Definition, CommandError> {
+    let what = format!("workflow {id} version {version}");
+    serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
+}
+
+/// A definition that a workflow has or had.
+pub(crate) struct PastWorkflow(workflow_version::Model);
+
+/// A definition that a workflow has or had.
+#[Object(name = "WorkflowVersion")]
+impl PastWorkflow {
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    /// Who made it.
+    async fn by(&self) -> &str {
+        &self.0.created_by
+    }
+
+    async fn at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    async fn tasks(&self) -> Result<Vec<Task>> {
+        let row = &self.0;
+        let definition = read(row.workflow_id, row.version, row.definition.clone())?;
+        Ok(definition.tasks.iter().map(Task::from).collect())
+    }
+}
+
 /// One step of a workflow.
 #[derive(SimpleObject)]
 pub(crate) struct Task {
     name: String,
+    /// The tasks that must have ended before it.
+    needs: Vec<String>,
+    /// How those must have ended; otherwise it is skipped.
+    when: TaskCondition,
+    /// Whether the run may succeed although this task failed.
+    allow_failure: bool,
     target: Target,
     timeout_seconds: f64,
     kill_grace_seconds: f64,
     retry: Retry,
+    /// Only these failures are followed by another attempt; every one if there is none.
+    retry_on: Vec<String>,
+}
+
+/// How the tasks that a task needs must have ended for it to start.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "engine::When")]
+pub(crate) enum TaskCondition {
+    /// All of them have succeeded.
+    Success,
+    /// One of them failed, or was skipped because something before it failed.
+    Failure,
+    /// All of them have ended, however.
+    Always,
 }
 
 /// When a failed attempt is followed by another.
@@ -101,6 +196,9 @@ impl From<&engine::Task> for Task {
         let retry = &task.retry;
         Self {
             name: task.name.clone(),
+            needs: task.needs.clone(),
+            when: task.when.into(),
+            allow_failure: task.allow_failure,
             target: Target::from(&task.target),
             timeout_seconds: seconds(task.timeout_ms),
             kill_grace_seconds: seconds(task.kill_grace_ms),
@@ -111,6 +209,7 @@ impl From<&engine::Task> for Task {
                 max_seconds: seconds(retry.max_ms),
                 jitter: retry.jitter,
             },
+            retry_on: task.retry_on.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -21,3 +21,4 @@ mod rolling_back;
 mod schema;
 mod secrets;
 mod skipping;
+mod workflows;

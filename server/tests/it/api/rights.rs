@@ -81,6 +81,18 @@ fn mutations() -> Vec<(&'static str, String)> {
             format!("updateConcurrencyGroup(input: {{ id: {ID} }}) {{ group {{ id }} }}"),
         ),
         ("deleteConcurrencyGroup", format!("deleteConcurrencyGroup(id: {ID}) {{ id }}")),
+        ("rerunFromFailed", format!("rerunFromFailed(runId: {ID}) {{ run {{ id }} }}")),
+        (
+            "createWorkflow",
+            "createWorkflow(input: { name: \"x\", tasks: [] }) { workflow { id } }".into(),
+        ),
+        (
+            "updateWorkflow",
+            format!(
+                "updateWorkflow(input: {{ id: {ID}, expectedVersion: 1 }}) {{ workflow {{ id }} }}"
+            ),
+        ),
+        ("deleteWorkflow", format!("deleteWorkflow(id: {ID}) {{ id }}")),
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
     ]
 }
@@ -161,6 +173,9 @@ async fn an_operator_operates_and_does_not_edit() {
         "createConcurrencyGroup",
         "updateConcurrencyGroup",
         "deleteConcurrencyGroup",
+        "createWorkflow",
+        "updateWorkflow",
+        "deleteWorkflow",
         "deployModule",
     ];
     for (name, query) in mutations() {

@@ -1,0 +1,97 @@
+use async_graphql::{Context, Enum, SimpleObject};
+use entity::{run, task_run};
+use serde_json::{Map, Value};
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::TaskRuns,
+    run::TaskRun,
+    workflow::{TaskCondition, definition},
+};
+use crate::{
+    engine::{self, Shown, commands::secrets},
+    target::result_of,
+};
+
+/// A task of a run: where it stands, and what was tried.
+#[derive(SimpleObject)]
+pub(crate) struct RunTask {
+    name: String,
+    /// The tasks that must have ended before it.
+    needs: Vec<String>,
+    /// How those must have ended; otherwise it is skipped.
+    when: TaskCondition,
+    state: RunTaskState,
+    /// Its attempts, in order.
+    attempts: Vec<TaskRun>,
+    /// What it gave back to the run; texts under secret names are masked.
+    output: Option<Value>,
+    /// Whether its success was kept from the run that this one does again.
+    kept: bool,
+    #[graphql(skip)]
+    result: Option<Map<String, Value>>,
+}
+
+impl RunTask {
+    /// What it gave back.
+    pub(crate) fn result(&self) -> Option<&Map<String, Value>> {
+        self.result.as_ref()
+    }
+}
+
+/// Where a task of a run stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "Shown")]
+pub(crate) enum RunTaskState {
+    /// Its turn has not come.
+    Waiting,
+    /// At work.
+    Running,
+    /// An attempt is over; waits for the next.
+    Retrying,
+    /// Done.
+    Succeeded,
+    /// Failed for good.
+    Failed,
+    /// Its last attempt took too long.
+    TimedOut,
+    /// Stopped by somebody.
+    Cancelled,
+    /// The tasks that it needs did not end as it asks for.
+    Skipped,
+    /// The run ended before its turn came.
+    NotRun,
+}
+
+/// The tasks of a run, in the order in which its workflow declares them.
+pub(super) async fn run_tasks(cx: &Context<'_>, run: &run::Model) -> Result<Vec<RunTask>> {
+    let definition = definition(cx, run.workflow_id, run.workflow_version).await?;
+    let mut rows = cx.rows().load_one(TaskRuns(run.id)).await?.unwrap_or_default();
+    rows.sort_by_key(|row| row.attempt);
+    let task = |task: engine::Task| {
+        let (own, others) = rows.drain(..).partition(|row| row.task == task.name);
+        rows = others;
+        run_task(run, task, own)
+    };
+    Ok(definition.tasks.into_iter().map(task).collect())
+}
+
+fn run_task(run: &run::Model, task: engine::Task, rows: Vec<task_run::Model>) -> RunTask {
+    let last = rows.last();
+    let succeeded = last.filter(|row| row.state == task_run::State::Succeeded);
+    let output = succeeded.and_then(|row| row.output.as_ref());
+    let result = output.and_then(result_of).cloned();
+    let kept = succeeded.is_some_and(|row| row.started_at < run.created_at);
+    let state = engine::shown(&task, run.id, run.state, &rows);
+    RunTask {
+        name: task.name,
+        needs: task.needs,
+        when: task.when.into(),
+        state: state.into(),
+        output: result.clone().map(|result| secrets::masked_json(&Value::Object(result))),
+        kept,
+        result,
+        attempts: rows.into_iter().map(TaskRun).collect(),
+    }
+}
