@@ -42,6 +42,7 @@ macro_rules! work_inputs {
                             headers: headers(lines),
                             body,
                             expected_status: expected,
+                            output: $operation::HttpAnswer::KEEP,
                             signing_secret: secret,
                         })
                     }
@@ -77,6 +78,12 @@ macro_rules! work_inputs {
                                 max_seconds: retry.max_seconds,
                                 jitter: retry.jitter,
                             }),
+                            // A schedule's own task stands alone; what the form does not offer is
+                            // as it is without being said.
+                            retry_on: None,
+                            needs: None,
+                            when: $operation::TaskCondition::SUCCESS,
+                            allow_failure: false,
                         };
                         (None, Some(task))
                     }
