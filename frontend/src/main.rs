@@ -34,6 +34,12 @@
 
 #![expect(unreachable_pub, reason = "the component macro makes its twin of each component `pub`")]
 
+#![expect(
+    clippy::redundant_closure,
+    reason = "a closure written into a view shares its code with all of its kind; a named one is \
+              compiled for itself"
+)]
+
 mod api;
 mod app;
 mod components;
