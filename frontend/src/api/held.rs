@@ -10,7 +10,7 @@ use std::{any::Any, sync::Arc};
 pub(crate) struct Held(Arc<dyn Any + Send + Sync>);
 
 impl Held {
-    pub(super) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
+    pub(crate) fn new<T: Send + Sync + 'static>(value: Arc<T>) -> Self {
         Self(value)
     }
 
