@@ -33,7 +33,6 @@
 //! typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`, `log-line`, `never-fires`.
 
 #![expect(unreachable_pub, reason = "the component macro makes its twin of each component `pub`")]
-
 #![expect(
     clippy::redundant_closure,
     reason = "a closure written into a view shares its code with all of its kind; a named one is \

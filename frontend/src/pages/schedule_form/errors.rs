@@ -50,8 +50,7 @@ impl Errors {
     fn matching(self, is_it: Box<dyn Fn(&str) -> bool + Send + Sync>) -> Signal<Option<Failure>> {
         Signal::derive(move || {
             let typed = self.answer.with(|preview| preview.problem.as_ref().map(failure)).flatten();
-            let of_field =
-                |failure: &Failure| failure.field.as_deref().is_some_and(&is_it);
+            let of_field = |failure: &Failure| failure.field.as_deref().is_some_and(&is_it);
             typed.filter(of_field).or_else(|| self.sent.get().filter(of_field))
         })
     }

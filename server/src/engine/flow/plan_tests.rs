@@ -398,7 +398,11 @@ proptest! {
             run.now += TimeDelta::seconds(1);
             let end = match *ends.next().unwrap() {
                 End::NodeDies | End::Released if troubles == 0 => End::Succeeds,
-                end => end,
+                end @ (End::Succeeds
+                | End::Fails
+                | End::TimesOut
+                | End::NodeDies
+                | End::Released) => end,
             };
             match end {
                 End::Succeeds => run.end(picked, Succeeded),

@@ -51,7 +51,7 @@ pub(in crate::engine) async fn write(
         if received == 0 {
             return;
         }
-        let asked: Vec<Asked> = batch.drain(..).collect();
+        let asked = std::mem::take(&mut batch);
         match tried(&core, &asked).await {
             Ok(written) => answer(asked, &written),
             // One of them is bad: the others must not suffer from it.

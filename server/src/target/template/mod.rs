@@ -192,6 +192,7 @@ fn environment() -> &'static Environment<'static> {
 
 /// What an error may say. Its own words are repeated only where they cannot hold a value of the
 /// context: some values are secrets.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds of errors")]
 fn fault(error: &Error) -> Fault {
     let line = error.line().unwrap_or(1);
     let said = |help| Fault {
