@@ -67,7 +67,7 @@ for (const theme of themes) {
         await page.keyboard.press("Escape");
 
         await page.goto("/schedules/new");
-        await page.getByLabel("Name", { exact: true }).fill(`own ${look}`);
+        await page.getByLabel("Name", { exact: true }).fill(`own-${theme}-${width}`);
         await page.getByLabel("Script").fill("true");
         await page.getByRole("button", { name: "Create schedule" }).click();
         await page.getByRole("link", { name: "Edit" }).click();

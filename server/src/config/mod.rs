@@ -19,5 +19,5 @@ pub use check::BadSetting;
 pub use duration::{NotASpan, Span};
 pub use load::{ConfigError, Sources, variable};
 pub use settings::{
-    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Session,
+    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Session, Targets,
 };
