@@ -188,7 +188,7 @@ fn hostile(c: &mut Criterion) {
     let commas = ",".repeat(100_000);
     let wide = "59 59 23 31 12 * 4999";
     let years = "0 0 0 29 2 */7 1-4999";
-    let texts: [(&str, Vec<&str>); 17] = [
+    let texts: [(&str, Vec<&str>); 18] = [
         ("a leap day on a Sunday", vec!["0 0 29 2 */7"]),
         ("the far future", vec!["0 0 0 1 1 * 4999"]),
         ("the last second of all", vec![wide]),
@@ -205,6 +205,7 @@ fn hostile(c: &mut Criterion) {
         ("sixteen far futures", vec![wide; 16]),
         ("sixteen wide years", vec![years; 16]),
         ("intervals and seconds", vec!["@every 1s", "@every 7s", "* * * * * *", "*/7 * * * *"]),
+        ("a time that exists in no year", vec!["* 2 * 3 0#2"]),
         ("sixteen every seconds", vec!["* * * * * *"; 16]),
     ];
     for (name, expressions) in &texts {

@@ -26,7 +26,7 @@ use crate::{
     definition::{DstPolicy, Gap, Overlap},
     fire::FireKind,
     pattern::Pattern,
-    zone::{HOUR, Span, Zone},
+    zone::{HOUR, Span, TABULATED, Zone},
 };
 
 /// A gap is bridged if it is shorter than this; an overlap if it is not longer.
@@ -35,6 +35,11 @@ const CORRECTION: i64 = 3 * HOUR;
 /// No zone's clock was ever further from UTC than this, so a civil time `c` is an instant in
 /// `c - FURTHEST ..= c + FURTHEST`.
 const FURTHEST: i64 = 26 * HOUR;
+
+/// The calendar repeats after 400 years, which are whole weeks, and with it what a rule for all
+/// years says: a time that exists in none of so many exists in no later one. A year more is for the
+/// spans that reach over its ends.
+const CYCLE: i64 = (400 * 365 + 97 + 366) * 24 * HOUR;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Lane<'a> {
@@ -56,6 +61,8 @@ impl Lane<'_> {
     pub(crate) fn next(&self, from: i64) -> Option<Hit> {
         let mut span = self.zone.span_at(from);
         let mut from = from;
+        // Since when nothing has fired under the zone's rule for all years.
+        let mut barren = None;
         loop {
             let (low, high) = self.window(&span);
             let civil = (from + span.offset).max(low);
@@ -77,6 +84,12 @@ impl Lane<'_> {
             }
             span = self.zone.span_at(ahead);
             from = span.start;
+            if from >= TABULATED && self.pattern.days.in_every_year() {
+                let since = *barren.get_or_insert(from);
+                if from - since > CYCLE {
+                    return None;
+                }
+            }
         }
     }
 

@@ -56,6 +56,11 @@ impl Days {
         year
     }
 
+    /// Whether no year is named, so that only a date's month, day and weekday matter.
+    pub(crate) fn in_every_year(&self) -> bool {
+        self.years.is_none()
+    }
+
     /// Is there a matching date in any year?
     pub(crate) fn ever(&self) -> bool {
         match self.years {

@@ -21,7 +21,7 @@ use jiff::tz::TimeZone;
 
 pub use data::{ZoneData, ZoneSource, zone_data};
 pub use names::zone_names;
-pub(crate) use span::{HOUR, Span};
+pub(crate) use span::{HOUR, Span, TABULATED};
 
 use crate::error::Fault;
 

@@ -3,8 +3,9 @@ use jiff::{Timestamp, tz::TimeZone};
 /// Seconds in an hour.
 pub(crate) const HOUR: i64 = 3_600;
 
-/// Clock changes are tabulated up to here, 2100-01-01; later ones are asked for one by one.
-const TABULATED: i64 = 4_102_444_800;
+/// Clock changes are tabulated up to here, 2100-01-01; later ones are asked for one by one, and
+/// follow one rule for all years.
+pub(crate) const TABULATED: i64 = 4_102_444_800;
 
 /// A stretch of time during which a zone's clock keeps one offset, and so runs straight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

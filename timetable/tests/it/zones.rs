@@ -21,6 +21,22 @@ fn chrono_tz_reads_the_same_clocks() {
     assert_eq!(differing, [""; 0]);
 }
 
+/// The search ends after the four hundred years in which every case of a rule for all years occurs.
+#[test]
+fn a_time_that_exists_in_no_year_is_answered_with_none() {
+    let from = instant("2026-01-01T00:00:00Z");
+    for (expression, zone) in [
+        ("* 2 * 3 0#2", "America/New_York"),
+        ("*/30 2 8-14 3 */7", "America/New_York"),
+        ("* 2 * 3 7L", "Europe/Berlin"),
+    ] {
+        assert_eq!(timetable(expression, zone).next(from), None, "{expression}");
+    }
+    // On every other day of March it exists.
+    let next = timetable("* 2 * 3 0#3", "America/New_York").next(from).expect("it fires");
+    assert_eq!(next.at.to_rfc3339(), "2026-03-15T06:00:00+00:00");
+}
+
 fn fires(
     expression: &str,
     zone: &str,
