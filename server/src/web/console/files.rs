@@ -19,6 +19,10 @@ pub(in crate::web) enum Files {
     #[cfg_attr(not(feature = "embed"), expect(dead_code, reason = "needs the feature `embed`"))]
     Embedded(Router),
     /// Nowhere.
+    #[cfg_attr(
+        feature = "embed",
+        expect(dead_code, reason = "a console that is built in is never missing")
+    )]
     Missing,
 }
 
