@@ -1,4 +1,8 @@
 //! Carries a run of several tasks out, for as long as this node holds it.
+//!
+//! - `beginning`: an attempt at one of its tasks, from what the run knows to the work
+
+mod beginning;
 
 use std::{
     collections::HashMap,
@@ -26,7 +30,7 @@ use super::{
 };
 use crate::{
     engine::{
-        attempt::{self, Assignment, Attempt},
+        attempt::Attempt,
         core::{Core, StopReason},
         definition::Known,
         logs::Numbers,
@@ -67,8 +71,8 @@ struct Part {
     limit: Option<Instant>,
 }
 
-/// What ended of its own: a task's place, how, and how long it took.
-type Done = (usize, Outcome, Duration);
+/// What ended of its own: a task's place, and how.
+type Done = (usize, Outcome);
 
 struct Conductor {
     core: Arc<Core>,
@@ -321,82 +325,6 @@ impl Conductor {
         }
     }
 
-    /// How long an attempt may take before any node may take it for stuck.
-    fn hard_limit(&self, index: usize) -> Duration {
-        let task = self.known.task(index);
-        task.timeout() + task.kill_grace() + self.core.settings.heartbeat_expiry
-    }
-
-    /// Begins an attempt that is in the tables.
-    fn begin(&mut self, index: usize, attempt: i32) {
-        let limit = self.hard_limit(index);
-        let part = &mut self.parts[index];
-        part.limit = Some(self.core.clock.instant() + limit);
-        part.attempts.push(Attempted {
-            attempt,
-            state: task_run::State::Running,
-            finished_at: None,
-            error: None,
-            output: None,
-        });
-        let core = self.core.clone();
-        let known = self.known.clone();
-        let invocation = self.invocation(index, attempt);
-        let (stands_for, tasks) = (self.stands_for, self.named(index));
-        let numbers = self.numbers.clone();
-        let stop = self.stop_tasks.child_token();
-        self.at_work.spawn(async move {
-            let assignment = Assignment {
-                known: &known,
-                index,
-                invocation: &invocation,
-                stands_for,
-                tasks: &tasks,
-            };
-            let start = core.clock.instant();
-            let work = attempt::perform(&core, assignment, &numbers, stop);
-            let outcome = core.clock.timeout(limit, work).await;
-            let outcome = outcome.unwrap_or_else(|_| Outcome::TimedOut {
-                message: "it outlived its timeout and the time to be killed in".to_owned(),
-                output: Value::Null,
-            });
-            (index, outcome, start.elapsed())
-        });
-    }
-
-    fn invocation(&self, index: usize, attempt: i32) -> Invocation {
-        let task = self.known.task(index);
-        let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
-        let before = self.known.graph.before(index);
-        let run = self.hold.run_id.simple();
-        // Receivers tell requests apart by this key: each task has its own.
-        let key = match self.known.definition.tasks.len() {
-            1 => self.told.idempotency_key.clone(),
-            _ => format!("{}-{}", self.told.idempotency_key, task.name),
-        };
-        Invocation {
-            attempt,
-            task: task.name.clone(),
-            idempotency_key: key,
-            traceparent: Some(format!("00-{run}-{:08x}{attempt:08x}-01", index + 1)),
-            context: results::merged(&self.told.context, &results, &before),
-            timeout: task.timeout(),
-            kill_grace: task.kill_grace(),
-            ..self.told.clone()
-        }
-    }
-
-    /// What the templates of a task find as `tasks`.
-    fn named(&self, index: usize) -> Value {
-        let before = self.known.graph.before(index);
-        let tasks = self.known.definition.tasks.iter().zip(&self.parts).zip(before);
-        results::named(tasks.filter(|(_, before)| *before).map(|((task, part), _)| {
-            let last = part.attempts.last().map(|last| last.state);
-            let succeeded = last == Some(task_run::State::Succeeded);
-            (&*task.name, succeeded, part.result.as_ref())
-        }))
-    }
-
     /// Whether more places would let more tasks begin.
     fn may_grow(&self) -> bool {
         let most = usize::try_from(self.known.definition.max_parallel).unwrap_or(1);
@@ -429,7 +357,7 @@ impl Conductor {
     }
 
     /// Takes down how an attempt ended; the next step writes it.
-    fn end(&mut self, (index, outcome, _took): Done) {
+    fn end(&mut self, (index, outcome): Done) {
         let why = self.why();
         let late = self.stop_tasks.is_cancelled() && !self.stop.is_cancelled();
         let (mut state, mut error, output) = judged(outcome, why, late);
