@@ -1,7 +1,7 @@
 //! A subscription as a page sees it: events in batches, a few times a second, until the page goes.
 //!
 //! A storm of runs changes a list more often than anybody can read; what comes within a fifth of a second is handed over
-//! at once, so a page draws once for it.
+//! at once, so a page draws once for it. Nothing moves under a pointer that is down: it waits for the release.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     model::{LogEvent, RunEvent, ScheduleEvent},
-    state::use_socket,
+    state::{Press, use_press, use_socket},
 };
 
 const BEAT: Duration = Duration::from_millis(200);
@@ -70,6 +70,7 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     let batch = Rc::new(RefCell::new(Vec::new()));
     // Lives as long as the page does: a timer that comes later finds it gone.
     let here = StoredValue::new(());
+    let press = use_press();
     let at = request.at;
     let listen = Rc::new(move |notice| match notice {
         Notice::Event(mut data) => {
@@ -84,7 +85,7 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
                         on_batch(events);
                     }
                 };
-                set_timeout(deliver, BEAT);
+                set_timeout(move || when_released(press, deliver), BEAT);
             }
             cursor
         }
@@ -97,4 +98,12 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     let id = socket.join(Subscriber { payload: request.body, ends, listen });
     let socket = StoredValue::new_local(socket);
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
+}
+
+fn when_released(press: Press, deed: impl FnOnce() + 'static) {
+    if press.is_held() {
+        set_timeout(move || when_released(press, deed), BEAT);
+    } else {
+        deed();
+    }
 }

@@ -9,6 +9,7 @@
 //! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
 //! - `memory`: the browser's storage
+//! - `press`: whether a pointer is held down
 //! - `rows`: a list that events merge into
 //! - `throttle`: many calls, one deed
 //! - `title`: the document's title
@@ -19,6 +20,7 @@ mod every;
 mod keys;
 mod memory;
 mod notices;
+mod press;
 mod rows;
 mod session;
 mod theme;
@@ -31,6 +33,7 @@ pub(crate) use clock::{use_now, use_today};
 pub(crate) use every::use_every;
 pub(crate) use keys::use_keys;
 pub(crate) use notices::{Notice, Notices, use_notices};
+pub(crate) use press::{Press, use_press};
 pub(crate) use rows::{Change, Item, List};
 pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
@@ -54,6 +57,7 @@ pub(crate) fn provide() {
     theme::provide();
     keys::provide();
     notices::provide();
+    press::provide();
     session::provide();
     provide_context(SharedSocket(StoredValue::new_local(Socket::new())));
 }

@@ -1,0 +1,49 @@
+import type { Page } from "@playwright/test";
+
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: press
+schedules:
+  ticks:
+    when: "* * * * * *"
+    task: { target: { noop: {} } }
+`;
+
+/** The instant of the newest run that the page shows. */
+const newest = (page: Page) => page.getByTestId("run-row").first().locator("time").first();
+
+test("what is pressed stays under the pointer until it is released", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "press", MODULE);
+  await page.goto("/runs");
+  await signIn(page, admin);
+  const link = page.getByTestId("run-row").first().getByRole("link").first();
+  await expect(link).toBeVisible();
+  const box = await link.boundingBox();
+  if (box === null) throw new Error("the row has no place on the page");
+  const point = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  await page.mouse.move(point.x, point.y);
+  await page.mouse.down();
+  const pressed = await page.evaluate(
+    ({ x, y }) => document.elementFromPoint(x, y)?.closest("a")?.pathname,
+    point,
+  );
+  const shown = (await newest(page).getAttribute("datetime")) ?? "";
+
+  // Time goes on meanwhile, as another page shows.
+  const other = await page.context().newPage();
+  await other.goto("/runs");
+  const later = async () => ((await newest(other).getAttribute("datetime")) ?? "") > shown;
+  await expect.poll(later).toBe(true);
+  const between = await newest(other).getAttribute("datetime");
+  await expect(newest(other)).not.toHaveAttribute("datetime", between ?? "");
+
+  await expect(newest(page)).toHaveAttribute("datetime", shown);
+  await page.mouse.up();
+  await expect(page).toHaveURL(new RegExp(`${pressed}$`));
+});
