@@ -10,6 +10,7 @@ mod api;
 mod cli;
 mod crash;
 mod engine;
+mod readme;
 mod rooms;
 mod store;
 mod support;

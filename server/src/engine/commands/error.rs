@@ -3,6 +3,7 @@ use std::ops::Range;
 use entity::user::Role;
 use sea_orm::ActiveEnum;
 
+use super::naming;
 use crate::{engine::EngineError, store::StoreError, target::TargetError};
 
 /// How much of a refused value an error repeats.
@@ -130,6 +131,7 @@ impl BadInput {
         match error {
             TargetError::Invalid { field: inner, problem, help } => {
                 // The executor does not repeat values: some of them are secrets.
+                let inner = naming::in_api(&inner);
                 Self::new(format!("{field}.target.{inner}"), "", problem, help)
             }
             other @ TargetError::Setup { .. } => Self::new(

@@ -26,6 +26,7 @@
 //! - `runs`: trigger, retry, cancel
 //! - `modules`: what a file declares, deployed
 //! - `cursor`: where a schedule stands after an edit
+//! - `naming`: fields as each surface spells them
 //! - `change`: what an edit changed, in words
 //! - `audit`: who did what
 //! - `idempotency`: a repeated call is answered
@@ -40,6 +41,7 @@ mod error;
 pub(crate) mod groups;
 mod idempotency;
 mod modules;
+mod naming;
 mod pause;
 mod rights;
 mod rollback;

@@ -8,7 +8,7 @@ use sea_orm::{DatabaseTransaction, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, CommandError, Commands, Viewer, check, secrets};
+use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets};
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
     store::{Constraint, StoreError, workflows},
@@ -318,11 +318,12 @@ impl<'a> At<'a> {
 }
 
 fn bad_definition(at: At<'_>, problem: Problem) -> BadInput {
-    let bad = BadInput::new(&problem.field, problem.value, problem.problem, problem.help);
+    let place = naming::in_api(&problem.field);
+    let bad = BadInput::new(&place, problem.value, problem.problem, problem.help);
     match at {
         At::Task(field) => {
-            let place = problem.field.strip_prefix("tasks[0].").unwrap_or(&problem.field);
-            BadInput { field: place.to_owned(), ..bad }.inside(field)
+            let place = place.strip_prefix("tasks[0].").unwrap_or(&place).to_owned();
+            BadInput { field: place, ..bad }.inside(field)
         }
         At::Workflow("") => bad,
         At::Workflow(field) => bad.inside(field),

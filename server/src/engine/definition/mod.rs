@@ -160,7 +160,7 @@ impl Definition {
             return Err(Problem::new("tasks", count, "is not a number of tasks", help));
         }
         if let Some(timeout) = self.timeout_ms {
-            within("timeout_ms", timeout, 1, 30 * DAY_MS)?;
+            lasts("timeout_seconds", timeout, 1, 30 * DAY_MS)?;
         }
         within("max_parallel", self.max_parallel, 1, 100)?;
         for (index, task) in self.tasks.iter().enumerate() {
@@ -201,11 +201,11 @@ impl Task {
             return Err(Problem::new(format!("{at}.name"), shown, "is not a task's name", help));
         }
         let policy = &self.retry;
-        within(&format!("{at}.timeout_ms"), self.timeout_ms, 1, 7 * DAY_MS)?;
-        within(&format!("{at}.kill_grace_ms"), self.kill_grace_ms, 0, DAY_MS / 24)?;
+        lasts(&format!("{at}.timeout_seconds"), self.timeout_ms, 1, 7 * DAY_MS)?;
+        lasts(&format!("{at}.kill_grace_seconds"), self.kill_grace_ms, 0, DAY_MS / 24)?;
         within(&format!("{at}.retry.max_attempts"), policy.max_attempts.into(), 1, 100)?;
-        within(&format!("{at}.retry.initial_ms"), policy.initial_ms, 0, DAY_MS)?;
-        within(&format!("{at}.retry.max_ms"), policy.max_ms, policy.initial_ms, DAY_MS)?;
+        lasts(&format!("{at}.retry.initial_seconds"), policy.initial_ms, 0, DAY_MS)?;
+        lasts(&format!("{at}.retry.max_seconds"), policy.max_ms, policy.initial_ms, DAY_MS)?;
         if !(0.0..=1.0).contains(&policy.jitter) {
             let field = format!("{at}.retry.jitter");
             let help = "give a number from 0 to 1";
@@ -232,7 +232,7 @@ impl Task {
             return Err(Problem::new(field, count, "are too many conditions", help));
         }
         if count > 0 && self.retry.max_attempts == 1 {
-            let help = "give 'max_attempts' of 2 to 100, or leave 'retry_on' out";
+            let help = "allow 2 to 100 attempts, or give no condition";
             let problem = "is without meaning, as there is one attempt only";
             return Err(Problem::new(field, &self.retry_on[0], problem, help));
         }
@@ -265,6 +265,16 @@ fn within(field: &str, value: i64, low: i64, high: i64) -> Result<(), Problem> {
     Err(Problem::new(field, value, "is out of range", format!("give {low} to {high}")))
 }
 
+/// The same for a duration. It is given in seconds, or in what is read as seconds.
+fn lasts(field: &str, ms: i64, low: i64, high: i64) -> Result<(), Problem> {
+    if (low..=high).contains(&ms) {
+        return Ok(());
+    }
+    let seconds = |ms: i64| Duration::from_millis(ms.unsigned_abs()).as_secs_f64();
+    let help = format!("give {} to {} seconds", seconds(low), seconds(high));
+    Err(Problem::new(field, seconds(ms), "is out of range", help))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,12 +303,12 @@ mod tests {
         let one = Definition::single;
         let many: Vec<String> = (0..21).map(|index| format!("n{index}")).collect();
         for (definition, field) in [
-            (Definition { timeout_ms: Some(0), ..one(noop("a")) }, "timeout_ms"),
-            (Definition { timeout_ms: Some(31 * DAY_MS), ..one(noop("a")) }, "timeout_ms"),
+            (Definition { timeout_ms: Some(0), ..one(noop("a")) }, "timeout_seconds"),
+            (Definition { timeout_ms: Some(31 * DAY_MS), ..one(noop("a")) }, "timeout_seconds"),
             (Definition { max_parallel: 0, ..one(noop("a")) }, "max_parallel"),
             (Definition { max_parallel: 101, ..one(noop("a")) }, "max_parallel"),
             (one(noop("a b")), "tasks[0].name"),
-            (one(Task { timeout_ms: 0, ..noop("a") }), "tasks[0].timeout_ms"),
+            (one(Task { timeout_ms: 0, ..noop("a") }), "tasks[0].timeout_seconds"),
             (one(Task { needs: many, ..noop("a") }), "tasks[0].needs"),
             (one(Task { when: When::Failure, ..noop("a") }), "tasks[0].when"),
             (one(Task { retry_on: conditions(&["timeout"]), ..noop("a") }), "tasks[0].retry_on"),

@@ -131,6 +131,14 @@ async fn each_bad_value_is_refused_with_its_field() {
             "task.timeoutSeconds",
             json!({ "task": { "target": { "noop": {} }, "timeoutSeconds": -1 } }),
         ),
+        (
+            "task.timeoutSeconds",
+            json!({ "task": { "target": { "noop": {} }, "timeoutSeconds": 7.5 * 86_400.0 } }),
+        ),
+        (
+            "task.retry.maxAttempts",
+            json!({ "task": { "target": { "noop": {} }, "retry": { "maxAttempts": 101 } } }),
+        ),
     ];
     for (field, change) in cases {
         let error = desk.refused(CREATE, input(change.clone())).await;

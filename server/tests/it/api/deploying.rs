@@ -111,18 +111,21 @@ async fn a_module_with_a_mistake_changes_nothing(database: TestDatabase) {
     let with = |line: &str| SOURCE.replace("    zone: Europe/Berlin\n", line);
     for (source, field, said) in [
         (with("    zoen: Europe/Berlin\n"), "source", "line 13"),
-        (with("    zone: Europe/Berlim\n"), "schedules.nightly.timing.zone", "Berlim"),
+        (with("    zone: Europe/Berlim\n"), "schedules.nightly.zone", "Berlim"),
         (
             SOURCE.replace("workflow: ping", "workflow: pong"),
             "schedules.hourly-ping.workflow",
             "pong",
         ),
         (SOURCE.replace("nightly:", "by-hand:"), "schedules.by-hand", "by hand"),
+        (SOURCE.replace("0 2 * * *", "0 2 * *"), "schedules.nightly.when[0]", "0 2 * *"),
+        (SOURCE.replace("1h30m", "8d"), "schedules.nightly.task.timeout", "604800 seconds"),
         (
-            SOURCE.replace("0 2 * * *", "0 2 * *"),
-            "schedules.nightly.timing.expressions[0]",
-            "0 2 * *",
+            SOURCE.replace("initial: 5s", "initial: 2d"),
+            "schedules.nightly.task.retry.initial",
+            "172800",
         ),
+        (SOURCE.replace("grace: 1m", "grace: 8d"), "schedules.nightly.misfire.grace", "691200"),
         (SOURCE.replace("    workflow: ping\n", ""), "schedules.hourly-ping", "what to run"),
         ("module: [".to_owned(), "source", "line"),
     ] {

@@ -5,7 +5,7 @@ mod buffering;
 mod calendars;
 mod creating;
 mod deploying;
-mod desk;
+pub(crate) mod desk;
 mod editing;
 mod following;
 mod grouping;

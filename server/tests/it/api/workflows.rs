@@ -140,7 +140,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
         ),
         (
             json!([{ "name": "a", "retryOn": ["timeout"], "target": { "noop": {} } }]),
-            "tasks[0].retry_on",
+            "tasks[0].retryOn",
             "one attempt",
         ),
         (
@@ -167,7 +167,7 @@ async fn each_bad_workflow_is_refused_with_its_field() {
         assert!(!error.to_string().contains("hush"), "{error}");
     }
     let limits = json!({ "input": { "name": "etl", "maxParallel": 0, "tasks": [noop("a", &[])] } });
-    assert_eq!(desk.refused(CREATE, limits).await["extensions"]["field"], "max_parallel");
+    assert_eq!(desk.refused(CREATE, limits).await["extensions"]["field"], "maxParallel");
     let read = desk.database.store.read();
     assert_eq!(workflow_version::Entity::find().count(read).await.unwrap(), 0);
 }

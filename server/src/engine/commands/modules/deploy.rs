@@ -12,7 +12,7 @@ use crate::{
         Definition,
         commands::{
             BadInput, Call, CommandError, Commands, Editor, NewSchedule, Viewer, Work,
-            audit::Entry, check, workflows::At,
+            audit::Entry, check, naming, workflows::At,
         },
     },
     store::{calendars, groups, schedules, workflows},
@@ -148,8 +148,8 @@ impl Commands {
         }
         for (name, entry) in file.workflows {
             let field = format!("workflows.{name}");
-            let at = At::Workflow(&field);
-            changes.push(self.declare_workflow(site, at, &name, entry.definition()).await?);
+            let work = (At::Workflow(""), entry.definition());
+            changes.push(self.declare_workflow(site, &field, &name, work).await?);
         }
         for (name, mut entry) in file.schedules {
             let field = format!("schedules.{name}");
@@ -160,9 +160,8 @@ impl Commands {
                         let problem = "is the name of a workflow in this file, too";
                         return Err(BadInput::new(field, name, problem, help).into());
                     }
-                    let at = format!("{field}.task");
-                    let at = At::Task(&at);
-                    let own = self.declare_workflow(site, at, &name, task.definition()).await?;
+                    let work = (At::Task("task"), task.definition());
+                    let own = self.declare_workflow(site, &field, &name, work).await?;
                     (Some(own), Work::Workflow(name.clone()))
                 }
                 (None, Some(workflow)) => (None, Work::Workflow(workflow)),
@@ -245,12 +244,12 @@ impl Commands {
     async fn declare_workflow(
         &self,
         site: &Site<'_>,
-        at: At<'_>,
+        field: &str,
         name: &str,
-        mut definition: Definition,
+        (at, mut definition): (At<'_>, Definition),
     ) -> Result<Change, CommandError> {
-        let (At::Task(field) | At::Workflow(field)) = at;
-        self.check_definition(at, &mut definition, None)?;
+        let checked = self.check_definition(at, &mut definition, None);
+        checked.map_err(|error| inside(error, field))?;
         let change = |action, detail| Change {
             action,
             kind: "workflow".to_owned(),
@@ -402,7 +401,9 @@ fn owned(
     Err(BadInput::new(field, name, problem, help).into())
 }
 
-/// The same error, of a field inside `place` of the file.
+/// The same error, of a key inside `place` of the file.
 fn inside(error: CommandError, place: &str) -> CommandError {
-    if let CommandError::BadInput(bad) = error { bad.inside(place).into() } else { error }
+    let CommandError::BadInput(bad) = error else { return error };
+    let field = naming::in_module(&bad.field);
+    BadInput { field, ..bad }.inside(place).into()
 }

@@ -1,0 +1,46 @@
+//! What the README shows is what happens.
+
+use std::{path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::{api::desk::Desk, support::TestDatabase};
+
+const README: &str = include_str!("../../../README.md");
+
+/// The text between a line that ends with `begin` and the next line that is `end`.
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("{begin}\n")).expect(begin);
+    rest.split_once(&format!("\n{end}\n")).expect(end).0
+}
+
+#[tokio::test]
+async fn the_request_in_the_readme_makes_the_schedule_that_it_describes() {
+    let body: Value = serde_json::from_str(between(README, "<<'JSON'", "JSON")).unwrap();
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let answer = desk.ask(body["query"].as_str().unwrap(), body["variables"].clone()).await;
+    let made = &answer["createSchedule"];
+    assert_eq!(made["warnings"], json!([]), "{made}");
+    assert_eq!(made["schedule"]["nextFires"].as_array().unwrap().len(), 3, "{made}");
+    let words = made["schedule"]["timing"]["description"].as_str().unwrap();
+    assert!(words.contains("02:30"), "{words}");
+}
+
+#[test]
+fn the_preview_in_the_readme_is_what_the_command_prints() {
+    let example = between(README, "```console", "```");
+    let (command, shown) = example.split_once('\n').unwrap();
+    let folder = Path::new(env!("CARGO_BIN_EXE_carillon")).parent().unwrap();
+    let run = Command::new("/bin/sh")
+        .args(["-c", command.strip_prefix("$ ").unwrap()])
+        .env("PATH", folder)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(printed.lines().count(), shown.lines().count(), "{printed}");
+    for (printed, shown) in printed.lines().zip(shown.lines()) {
+        // Three dots stand for the rest of a line that is too long for a page.
+        let is_shown = shown.strip_suffix(" ...").map(|begin| printed.starts_with(begin));
+        assert!(is_shown.unwrap_or(printed == shown), "{printed:?} is not {shown:?}");
+    }
+}
