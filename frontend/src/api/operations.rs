@@ -4,10 +4,10 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, Fire, FireKind, GapPolicy, House, LogEvent, LogStream, Named, NodeState,
-    OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role, RunDetail, RunEvent,
-    RunRow, RunState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleState,
-    TaskRunState, Verdict, Viewer,
+    Backoff, CatchUp, Fire, FireKind, GapPolicy, House, HttpAnswer, LogEvent, LogStream, Named,
+    NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role, RunDetail,
+    RunEvent, RunRow, RunState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleRow,
+    ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -34,7 +34,7 @@ macro_rules! operations {
                 query_path = $file,
                 variables_derives = "Clone, Debug",
                 extern_enums(
-                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "LogStream", "NodeState",
+                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
                     "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
                     "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
                 )

@@ -29,8 +29,8 @@ pub(crate) use schedule::{
     Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
-    Backoff, CatchUp, FireKind, GapPolicy, LogStream, NodeState, OverlapHourPolicy, OverlapPolicy,
-    Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
+    Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
+    OverlapPolicy, Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};

@@ -25,6 +25,7 @@ states! {
     OverlapPolicy { Skip, BufferOne, BufferAll, CancelOther, TerminateOther, Allow }
     CatchUp { Skip, Latest, All }
     Backoff { Fixed, Exponential }
+    HttpAnswer { Keep, Merge }
 }
 
 impl RunState {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-use super::Backoff;
+use super::{Backoff, HttpAnswer};
 
 /// One step of the workflow.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -14,6 +14,7 @@ pub(crate) struct Task {
     pub(crate) timeout_seconds: f64,
     pub(crate) kill_grace_seconds: f64,
     pub(crate) retry: Retry,
+    pub(crate) retry_on: Vec<String>,
 }
 
 /// When a failed attempt is made again.
@@ -57,6 +58,7 @@ pub(crate) struct Http {
     pub(crate) headers: Vec<Pair>,
     pub(crate) body: Option<String>,
     pub(crate) expected_status: Vec<String>,
+    pub(crate) output: HttpAnswer,
     pub(crate) signed: bool,
 }
 

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::{
     model::{
-        Backoff, CatchUp, GapPolicy, OverlapHourPolicy, OverlapPolicy, Pair, ScheduleDetail,
-        Target, Task,
+        Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair,
+        ScheduleDetail, Target, Task,
     },
     time::{Moment, Wall, browser_zone, decimal},
 };
@@ -58,6 +58,8 @@ pub(super) struct Draft {
     pub(super) headers: Text,
     pub(super) body: Text,
     pub(super) expected: Text,
+    /// `keep` or `merge`.
+    pub(super) answer: Text,
     pub(super) secret: Text,
     /// Whether it was signed when the form was opened, and whether it should not be any more.
     pub(super) is_signed: RwSignal<bool>,
@@ -71,6 +73,8 @@ pub(super) struct Draft {
     pub(super) initial: Text,
     pub(super) ceiling: Text,
     pub(super) spread: Text,
+    /// Commas apart.
+    pub(super) retry_on: Text,
 }
 
 impl Draft {
@@ -114,6 +118,7 @@ impl Draft {
             headers: text(""),
             body: text(""),
             expected: text(""),
+            answer: text("keep"),
             secret: text(""),
             is_signed: RwSignal::new(false),
             unsigns: RwSignal::new(false),
@@ -126,6 +131,7 @@ impl Draft {
             initial: text("1"),
             ceiling: text("300"),
             spread: text("0.2"),
+            retry_on: text(""),
         }
     }
 
@@ -186,6 +192,7 @@ impl Draft {
         self.initial.set(decimal(task.retry.initial_seconds));
         self.ceiling.set(decimal(task.retry.max_seconds));
         self.spread.set(decimal(task.retry.jitter));
+        self.retry_on.set(task.retry_on.join(", "));
         let kind = match &task.target {
             Target::Http(http) => {
                 self.method.set(http.method.clone());
@@ -193,6 +200,7 @@ impl Draft {
                 self.headers.set(lines(&http.headers, ": "));
                 self.body.set(http.body.clone().unwrap_or_default());
                 self.expected.set(http.expected_status.join(", "));
+                self.answer.set(answer_name(http.output).to_owned());
                 self.is_signed.set(http.signed);
                 "http"
             }
@@ -257,6 +265,13 @@ fn overlap_name(overlap: OverlapPolicy) -> &'static str {
         OverlapPolicy::CancelOther => "cancel_other",
         OverlapPolicy::TerminateOther => "terminate_other",
         OverlapPolicy::Allow => "allow",
+    }
+}
+
+fn answer_name(answer: HttpAnswer) -> &'static str {
+    match answer {
+        HttpAnswer::Keep => "keep",
+        HttpAnswer::Merge => "merge",
     }
 }
 

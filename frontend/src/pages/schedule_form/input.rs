@@ -35,14 +35,14 @@ macro_rules! work_inputs {
                     Some(pairs.map(|Pair { name, value }| HeaderInput { name, value }).collect())
                 };
                 match action {
-                    Action::Http { method, url, headers: lines, body, expected, secret } => {
+                    Action::Http { method, url, headers: lines, body, expected, answer, secret } => {
                         Self::Http(HttpTargetInput {
                             method,
                             url,
                             headers: headers(lines),
                             body,
                             expected_status: expected,
-                            output: $operation::HttpAnswer::KEEP,
+                            output: answer,
                             signing_secret: secret,
                         })
                     }
@@ -65,7 +65,7 @@ macro_rules! work_inputs {
             fn from(work: Work) -> Self {
                 match work {
                     Work::Workflow(name) => (Some(name), None),
-                    Work::Task { name, action, timeout, kill_grace, retry } => {
+                    Work::Task { name, action, timeout, kill_grace, retry, retry_on } => {
                         let task = $operation::TaskInput {
                             name,
                             target: action.into(),
@@ -78,9 +78,8 @@ macro_rules! work_inputs {
                                 max_seconds: retry.max_seconds,
                                 jitter: retry.jitter,
                             }),
-                            // A schedule's own task stands alone; what the form does not offer is
-                            // as it is without being said.
-                            retry_on: None,
+                            retry_on: Some(retry_on),
+                            // A schedule's own task stands alone.
                             needs: None,
                             when: $operation::TaskCondition::SUCCESS,
                             allow_failure: false,

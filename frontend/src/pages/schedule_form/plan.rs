@@ -6,7 +6,8 @@ use super::draft::Draft;
 use crate::{
     api::Failure,
     model::{
-        Backoff, CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, Pair, Policy, Retry,
+        Backoff, CatchUp, GapPolicy, HttpAnswer, Misfire, OverlapHourPolicy, OverlapPolicy, Pair,
+        Policy, Retry,
     },
     time::Moment,
 };
@@ -42,7 +43,14 @@ pub(super) struct TimingPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Work {
     Workflow(String),
-    Task { name: String, action: Action, timeout: f64, kill_grace: f64, retry: Retry },
+    Task {
+        name: String,
+        action: Action,
+        timeout: f64,
+        kill_grace: f64,
+        retry: Retry,
+        retry_on: Vec<String>,
+    },
 }
 
 /// How the task acts.
@@ -54,6 +62,7 @@ pub(super) enum Action {
         headers: Vec<Pair>,
         body: Option<String>,
         expected: Option<Vec<String>>,
+        answer: HttpAnswer,
         secret: Option<String>,
     },
     Command {
@@ -211,6 +220,10 @@ impl Draft {
                 headers: pairs("target.http.headers", &text(self.headers), ':')?,
                 body: given(self.body),
                 expected: given(self.expected).map(|text| split(&text, ',')),
+                answer: match text(self.answer).as_str() {
+                    "merge" => HttpAnswer::Merge,
+                    _ => HttpAnswer::Keep,
+                },
                 // An empty secret takes the signature away; none at all leaves it.
                 secret: if self.unsigns.get_untracked() {
                     Some(String::new())
@@ -243,6 +256,7 @@ impl Draft {
                 max_seconds: number("retry.maxSeconds", &text(self.ceiling))?,
                 jitter: number("retry.jitter", &text(self.spread))?,
             },
+            retry_on: split(&text(self.retry_on), ','),
         })
     }
 }

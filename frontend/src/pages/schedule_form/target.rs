@@ -25,6 +25,9 @@ const METHODS: [Choice; 6] = [
     ("HEAD", "HEAD"),
 ];
 
+const ANSWERS: [Choice; 2] =
+    [("keep", "Kept with the attempt"), ("merge", "A JSON object that joins the context")];
+
 /// The section.
 pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     // Some refusals mean the target as a whole: commands may be switched off on the server.
@@ -118,13 +121,14 @@ fn http(draft: Draft, errors: Errors) -> AnyView {
             {field("url", "URL", draft.url, "target.http.url").kind("url").code().required().text()}
         </div>
         <details class="more">
-            <summary>"Headers, body, expected status and signature"</summary>
+            <summary>"Headers, body, answer and signature"</summary>
             {field("headers", "Headers", draft.headers, "target.http.headers").code()
                 .hint("Name: value, one a line. *** keeps a value that is not shown.").area(2)}
             {field("body", "Body", draft.body, "target.http.body").code().area(3)}
             <div class="field-grid">
                 {field("expected", "Expected status", draft.expected, "target.http.expectedStatus").code()
                     .hint("200, 2xx, 200-204; any 2xx if empty.").text()}
+                {field("answer", "Answer", draft.answer, "target.http.output").choice(&ANSWERS)}
                 {field("secret", "Signing secret", draft.secret, "target.http.signingSecret").kind("password")
                     .autocomplete("new-password").hint("Signs by Standard Webhooks. Empty keeps the one that is there.").text()}
             </div>
@@ -168,6 +172,8 @@ fn limits(draft: Draft, errors: Errors) -> AnyView {
                 {number("initial", "First delay (seconds)", draft.initial, "retry.initialSeconds").text()}
                 {number("ceiling", "Longest delay (seconds)", draft.ceiling, "retry.maxSeconds").text()}
                 {number("spread", "Share left to chance (0 to 1)", draft.spread, "retry.jitter").text()}
+                {Field::new("retry-on", "Retry only after", draft.retry_on).code().error(errors.of(&["retryOn"]))
+                    .hint("timeout, failure, error, exit 75, status 500-599, commas apart. After every failure if empty.").text()}
             </div>
         </details>
     }
