@@ -47,6 +47,18 @@ export class Server {
     });
   }
 
+  /** Asks the API as another tool would, and returns the data of the answer. */
+  async ask<T>(query: string, variables: object): Promise<T> {
+    const answer = await fetch(`${this.url}/graphql`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = (await answer.json()) as { data: T; errors?: unknown };
+    if (errors !== undefined) throw new Error(JSON.stringify(errors));
+    return data;
+  }
+
   addPerson(name: string, role: string): Person {
     const password = `correct horse ${name}`;
     this.cli(["user", "add", name, "--role", role, "--password-stdin"], `${password}\n`);

@@ -1,0 +1,78 @@
+import { expect, signIn, test } from "../support/test.ts";
+
+const TASK = `name timeoutSeconds killGraceSeconds
+  retry { maxAttempts backoff initialSeconds maxSeconds jitter } retryOn
+  target { ... on HttpTarget { method url headers { name value } body expectedStatus output signed } }`;
+
+const CREATE = `mutation ($input: CreateScheduleInput!) {
+  createSchedule(input: $input) { schedule { id } } }`;
+
+const READ = `query ($id: UUID!) { schedule(id: $id) {
+  note timing { expressions zone gap overlap jitterSeconds }
+  workflow { tasks { ${TASK} } }
+  misfire { catchUp graceSeconds max spacingSeconds windowSeconds }
+  overlap bufferLimit priority maxFires startDeadlineSeconds context tags } }`;
+
+interface Read {
+  schedule: { workflow: { tasks: { timeoutSeconds: number }[] } };
+}
+
+test("an edit in the form changes what was typed and nothing else", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const input = {
+    name: "edited",
+    note: "kept",
+    tags: ["kept"],
+    timing: {
+      expressions: ["0 3 1 1 *", "0 4 1 1 *"],
+      zone: "Europe/Berlin",
+      gap: "SKIP",
+      overlap: "LAST",
+      jitterSeconds: 7,
+    },
+    task: {
+      name: "call",
+      target: {
+        http: {
+          method: "PUT",
+          url: "https://example.org/hook",
+          headers: [{ name: "X-Kept", value: "yes" }],
+          body: "kept",
+          expectedStatus: ["200-204"],
+          output: "MERGE",
+          signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        },
+      },
+      timeoutSeconds: 12.5,
+      killGraceSeconds: 3,
+      retry: { maxAttempts: 4, backoff: "FIXED", initialSeconds: 2, maxSeconds: 9, jitter: 0.5 },
+      retryOn: ["timeout", "status 500-599"],
+    },
+    misfire: { catchUp: "ALL", graceSeconds: 60, max: 5, spacingSeconds: 2, windowSeconds: 3600 },
+    overlap: "BUFFER_ALL",
+    bufferLimit: 11,
+    priority: 3,
+    maxFires: 1000,
+    startDeadlineSeconds: 90,
+    context: { kept: [1, null, "two"] },
+  };
+  const made = await server.ask<{ createSchedule: { schedule: { id: string } } }>(CREATE, { input });
+  const { id } = made.createSchedule.schedule;
+  const before = await server.ask<Read>(READ, { id });
+
+  await page.goto(`/schedules/${id}/edit`);
+  await signIn(page, admin);
+  await page.getByText("Timeout and retries").click();
+  await page.getByLabel("Timeout (seconds)").fill("20");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { name: "edited" })).toBeVisible();
+
+  const after = await server.ask<Read>(READ, { id });
+  const [task] = before.schedule.workflow.tasks;
+  if (task === undefined) throw new Error("the schedule has no task");
+  task.timeoutSeconds = 20;
+  expect(after).toEqual(before);
+});
