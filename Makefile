@@ -140,11 +140,12 @@ schema-check: dev-binary ## Check that server/schema.graphql is the schema that 
 
 ##@ Measure and clean
 
+SCENARIO ?= storm
 .PHONY: bench
-bench: rust ## Measure the storm on both databases, beside the limits of this machine; BENCH=options
+bench: rust ## Measure on both databases, beside the limits of this machine; SCENARIO=storm|steady BENCH=options
 	@scripts/packages cc postgres
 	@cargo build --release --bin carillon-bench $(LOCKED)
-	@scripts/bench $(TARGET)/release/carillon-bench storm $(BENCH)
+	@scripts/bench $(TARGET)/release/carillon-bench $(SCENARIO) $(BENCH)
 
 .PHONY: rust
 rust:

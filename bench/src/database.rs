@@ -29,6 +29,24 @@ impl Kind {
     }
 }
 
+/// The choice of databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Databases {
+    Sqlite,
+    Postgres,
+    Both,
+}
+
+impl Databases {
+    pub(crate) fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Sqlite => &[Kind::Sqlite],
+            Self::Postgres => &[Kind::Postgres],
+            Self::Both => &[Kind::Postgres, Kind::Sqlite],
+        }
+    }
+}
+
 /// A migrated, empty database.
 #[derive(Debug)]
 pub(crate) struct Fresh {

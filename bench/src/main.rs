@@ -1,19 +1,24 @@
 //! The `carillon-bench` binary: measures the product beside the limits of the machine, in one run.
 //!
 //! It measures and never judges: figures go to people (or, as JSON, to tools) with the goals beside
-//! them. Only a storm that lost or doubled something is an error.
+//! them. Only what is lost or doubled is an error.
 //!
-//! - `storm`: the scenario.
+//! - `storm`: many schedules due at one instant.
+//! - `steady`: schedules that fire every second.
+//! - `engine`, `seed`: what every scenario starts with.
 //! - `limits`: what the databases can do at the best.
 //! - `database`: a fresh one for each round.
 //! - `process`: CPU and memory, from `/proc`.
 //! - `spread`, `report`: from many figures to few lines.
 
 mod database;
+mod engine;
 mod limits;
 mod process;
 mod report;
+mod seed;
 mod spread;
+mod steady;
 mod storm;
 
 use anyhow::Result;
@@ -34,6 +39,11 @@ enum Scenario {
     /// One storm, for the parent process.
     #[command(hide = true)]
     Round(storm::RoundArguments),
+    /// Schedules that fire every second.
+    Steady(steady::Arguments),
+    /// Some seconds of it, for the parent process.
+    #[command(hide = true)]
+    SteadyRound(steady::RoundArguments),
 }
 
 #[tokio::main]
@@ -49,6 +59,17 @@ async fn main() -> Result<()> {
         }
         Scenario::Round(arguments) => {
             println!("{}", serde_json::to_string(&storm::run_round(&arguments).await?)?);
+        }
+        Scenario::Steady(arguments) => {
+            let measured = steady::run(&arguments).await?;
+            if arguments.json {
+                println!("{}", serde_json::to_string_pretty(&measured)?);
+            } else {
+                steady::print(&arguments, &measured);
+            }
+        }
+        Scenario::SteadyRound(arguments) => {
+            println!("{}", serde_json::to_string(&steady::run_round(&arguments).await?)?);
         }
     }
     Ok(())

@@ -1,10 +1,25 @@
-//! What processes cost, from `/proc`.
+//! This program again, as a process of its own, and what processes cost, from `/proc`.
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tokio::process::Command;
+
+/// Runs this program with other arguments, and reads what it prints.
+pub(crate) async fn child<T: DeserializeOwned>(arguments: &[&str]) -> Result<T> {
+    let program = std::env::current_exe().context("find this program")?;
+    let child = Command::new(program)
+        .args(arguments)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .context("start a round")?;
+    let errors = String::from_utf8_lossy(&child.stderr);
+    ensure!(child.status.success(), "{}: {}", arguments.join(" "), errors.trim());
+    serde_json::from_slice(&child.stdout).context("read what the round printed")
+}
 
 /// Ticks a second in `/proc/PID/stat`: Linux shows it so on every architecture that we run on.
 const TICKS: f64 = 100.0;

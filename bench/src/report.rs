@@ -9,11 +9,7 @@ use crate::{
 
 /// Prints all that was measured.
 pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
-    let load = Spread::of(all.iter().map(|one| one.load));
-    println!("machine   {}", process::machine());
-    println!("build     {}", profile());
-    println!("load      {} of one minute, others' work included", shown(load));
-    println!("rounds    {}, interleaved; median (least-greatest)", arguments.rounds);
+    heading(arguments.rounds, all.iter().map(|one| one.load));
     for kind in [Kind::Postgres, Kind::Sqlite] {
         for count in &arguments.schedules {
             let rounds: Vec<&Measured> =
@@ -27,6 +23,14 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
             growth(kind, &arguments.schedules, all);
         }
     }
+}
+
+/// Where and how it was measured.
+pub(crate) fn heading(rounds: usize, load: impl Iterator<Item = f64>) {
+    println!("machine   {}", process::machine());
+    println!("build     {}", profile());
+    println!("load      {} of one minute, others' work included", shown(Spread::of(load)));
+    println!("rounds    {rounds}, interleaved; median (least-greatest)");
 }
 
 /// The folder that Cargo built this program into bears the profile's name.
@@ -105,6 +109,6 @@ fn growth(kind: Kind, sizes: &[usize], all: &[Measured]) {
     }
 }
 
-fn shown(spread: Option<Spread>) -> String {
+pub(crate) fn shown(spread: Option<Spread>) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| spread.to_string())
 }

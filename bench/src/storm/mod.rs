@@ -7,25 +7,22 @@
 //! anything fails the whole measurement. Rounds of all sizes and databases are interleaved, and
 //! between any two of them the limits are taken anew, so that figure and limit met the same noise.
 //!
-//! - `seed`: the schedules.
 //! - `round`: one storm.
 //! - `watch`: when it is over.
 //! - `tally`: how late everything was, and that it is all there.
 
 mod round;
-mod seed;
 mod tally;
 mod watch;
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
-use tokio::process::Command;
 
 pub(crate) use self::round::{Arguments as RoundArguments, Round, run as run_round};
 use crate::{
-    database::{Fresh, Kind},
+    database::{Databases, Fresh, Kind},
     limits::Limits,
     process,
 };
@@ -54,24 +51,6 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The choice of databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Databases {
-    Sqlite,
-    Postgres,
-    Both,
-}
-
-impl Databases {
-    fn kinds(self) -> &'static [Kind] {
-        match self {
-            Self::Sqlite => &[Kind::Sqlite],
-            Self::Postgres => &[Kind::Postgres],
-            Self::Both => &[Kind::Postgres, Kind::Sqlite],
-        }
-    }
 }
 
 /// One round beside the limits of its time.
@@ -131,15 +110,9 @@ async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
 /// One round, by this same program.
 async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
     let fresh = Fresh::create(kind, arguments.postgres.as_deref()).await?;
-    let program = std::env::current_exe().context("find this program")?;
-    let child = Command::new(program)
-        .args(["round", "--url", &fresh.url, "--schedules", &schedules.to_string()])
-        .kill_on_drop(true)
-        .output()
-        .await
-        .context("start a round")?;
-    let errors = String::from_utf8_lossy(&child.stderr);
-    ensure!(child.status.success(), "{} {schedules}: {}", kind.name(), errors.trim());
+    let schedules = schedules.to_string();
+    let arguments = ["round", "--url", &fresh.url, "--schedules", &schedules];
+    let round = process::child(&arguments).await?;
     fresh.drop().await?;
-    serde_json::from_slice(&child.stdout).context("read what the round printed")
+    Ok(round)
 }

@@ -1,19 +1,18 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use carillon::{
     clock::Clock,
-    engine::{Engine, Settings, Signals},
     store::{Options, Store},
-    target::{Executor, Policy},
-    telemetry::Metrics,
 };
-use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound, TimeDelta, Timelike, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{seed, tally, watch};
+use super::{tally, watch};
 use crate::{
+    engine,
     process::{self, Cpu, Meter},
+    seed::{self, Timing},
     spread::percentile,
 };
 
@@ -56,9 +55,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
     let due = due_instant(clock.now(), count);
-    seed::schedules(&store, count, due, clock.now()).await?;
+    // Daily from then on: the claim has a next fire to compute, as outside of a measurement.
+    let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
+    seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
 
-    let engine = start(&store, &clock).await?;
+    let engine = engine::start(&store, &clock).await?;
     let mut planner = engine.planner_reports();
     // After its first round it knows what is due next: from now on it waits for the instant.
     planner.wait_for(|(rounds, _)| *rounds > 0).await?;
@@ -96,19 +97,4 @@ fn due_instant(now: DateTime<Utc>, count: usize) -> DateTime<Utc> {
     let writing = Duration::from_millis(count as u64);
     let ready = now + TimeDelta::from_std(writing + 2 * CALM).unwrap_or_default();
     ready.trunc_subsecs(0) + TimeDelta::seconds(1)
-}
-
-/// The engine as a server starts it, with its default settings.
-async fn start(store: &Store, clock: &Clock) -> Result<Engine> {
-    let executor = Executor::new(Policy::default(), clock.clone())?;
-    Ok(Engine::start(
-        Settings::default(),
-        store.clone(),
-        clock.clone(),
-        Arc::new(executor),
-        Arc::new(timetable::Cache::new(10_000)),
-        Signals::default(),
-        Metrics::unread(clock.clone()),
-    )
-    .await?)
 }

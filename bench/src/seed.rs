@@ -1,10 +1,12 @@
+//! Schedules, written straight into the tables.
+
 use anyhow::Result;
 use carillon::{
     engine::{Definition, Task},
     store::Store,
     target::{Noop, Target},
 };
-use chrono::{DateTime, Timelike, Utc};
+use chrono::{DateTime, Utc};
 use entity::{Strings, Timestamp, namespace, schedule, workflow, workflow_version};
 use sea_orm::{ConnectionTrait, EntityTrait, IntoActiveModel};
 use uuid::Uuid;
@@ -12,12 +14,20 @@ use uuid::Uuid;
 /// So many rows go into one statement.
 const BATCH: usize = 400;
 
-/// Writes `count` schedules that are all due at `due`, and daily from then on: the claim has a
-/// next fire to compute, as it would outside a measurement.
-pub(super) async fn schedules(
+/// When they fire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing<'a> {
+    /// In UTC.
+    pub(crate) expression: &'a str,
+    /// The first fire.
+    pub(crate) due: DateTime<Utc>,
+}
+
+/// Writes `count` schedules of one timing.
+pub(crate) async fn schedules(
     store: &Store,
     count: usize,
-    due: DateTime<Utc>,
+    timing: Timing<'_>,
     now: DateTime<Utc>,
 ) -> Result<()> {
     let (namespace_id, workflow_id) = (Uuid::now_v7(), Uuid::now_v7());
@@ -38,8 +48,8 @@ pub(super) async fn schedules(
     let numbers: Vec<usize> = (0..count).collect();
     for numbers in numbers.chunks(BATCH) {
         let rows = numbers.iter().map(|number| {
-            let name = format!("storm-{number}");
-            schedule(name, namespace_id, workflow_id, due, now.into()).into_active_model()
+            let name = format!("bench-{number}");
+            schedule(name, namespace_id, workflow_id, timing, now.into()).into_active_model()
         });
         schedule::Entity::insert_many(rows).exec(&tx).await?;
     }
@@ -75,10 +85,9 @@ fn schedule(
     name: String,
     namespace_id: Uuid,
     workflow_id: Uuid,
-    due: DateTime<Utc>,
+    Timing { expression, due }: Timing<'_>,
     now: Timestamp,
 ) -> schedule::Model {
-    let expression = format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     schedule::Model {
         id: Uuid::now_v7(),
         namespace_id,
@@ -87,7 +96,7 @@ fn schedule(
         tags: Strings::default(),
         workflow_id,
         version: 1,
-        expressions: Strings(vec![expression]),
+        expressions: Strings(vec![expression.to_owned()]),
         zone: "UTC".to_owned(),
         dst_gap: schedule::DstGap::Shift,
         dst_overlap: schedule::DstOverlap::First,

@@ -1,0 +1,102 @@
+//! Steady load: schedules that all fire every second, for a while.
+//!
+//! What is asked is how late a fire starts when nothing is behind, so beside it, in the same
+//! seconds and the same process, stand the two things that no fire can do without: a timer that
+//! goes off, and a commit. Every tick of every schedule must be there, started and succeeded.
+//!
+//! - `round`: one while.
+//! - `probes`: how late a timer goes off, and how long a commit takes.
+//! - `report`: the figures in words.
+
+mod probes;
+mod report;
+mod round;
+
+use anyhow::Result;
+use serde::Serialize;
+
+pub(crate) use self::{
+    report::print,
+    round::{Arguments as RoundArguments, Round, run as run_round},
+};
+use crate::{
+    database::{Databases, Fresh, Kind},
+    process,
+};
+
+/// How to measure steady load.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// How many schedules fire every second; may be given several times.
+    #[arg(long, default_values_t = [100])]
+    pub(crate) schedules: Vec<usize>,
+    /// For how many seconds.
+    #[arg(long, default_value_t = 30)]
+    pub(crate) seconds: u32,
+    /// How often.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: usize,
+    /// On which database.
+    #[arg(long, value_enum, default_value_t = Databases::Both)]
+    pub(crate) database: Databases,
+    /// A PostgreSQL on this machine: a connection that may create databases.
+    #[arg(long, env = "CARILLON_TEST_POSTGRES", hide_env_values = true)]
+    pub(crate) postgres: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// One round.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) database: Kind,
+    pub(crate) schedules: usize,
+    #[serde(flatten)]
+    pub(crate) round: Round,
+    /// The machine's load when it was over: what others did counts in.
+    pub(crate) load: f64,
+}
+
+/// Measures all rounds, those of different sizes and databases in turn.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
+    let mut all = Vec::new();
+    for number in 1..=arguments.rounds {
+        for database in arguments.database.kinds() {
+            for schedules in &arguments.schedules {
+                let round = one(arguments, *database, *schedules).await?;
+                eprintln!(
+                    "round {number}/{}: {} {schedules}: p99 {} ms late",
+                    arguments.rounds,
+                    database.name(),
+                    round.p99_ms
+                );
+                let (database, schedules) = (*database, *schedules);
+                all.push(Measured { database, schedules, round, load: process::load() });
+            }
+        }
+    }
+    Ok(all)
+}
+
+async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
+    let postgres = arguments.postgres.as_deref();
+    let (fresh, beside) =
+        (Fresh::create(kind, postgres).await?, Fresh::create(kind, postgres).await?);
+    let (schedules, seconds) = (schedules.to_string(), arguments.seconds.to_string());
+    let round = process::child(&[
+        "steady-round",
+        "--url",
+        &fresh.url,
+        "--beside",
+        &beside.url,
+        "--schedules",
+        &schedules,
+        "--seconds",
+        &seconds,
+    ])
+    .await?;
+    fresh.drop().await?;
+    beside.drop().await?;
+    Ok(round)
+}

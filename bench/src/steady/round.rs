@@ -1,0 +1,138 @@
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    store::{Options, Store},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use sea_orm::FromQueryResult;
+use serde::{Deserialize, Serialize};
+
+use super::probes::Probes;
+use crate::{
+    engine,
+    process::{Cpu, Meter},
+    seed::{self, Timing},
+    spread::percentile,
+};
+
+/// Some seconds of steady load, in a process of their own.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// An empty, migrated database.
+    #[arg(long)]
+    url: String,
+    /// Another one, for the probe of commits.
+    #[arg(long)]
+    beside: String,
+    /// How many schedules fire every second.
+    #[arg(long)]
+    schedules: usize,
+    /// For so long.
+    #[arg(long)]
+    seconds: u32,
+}
+
+/// What the seconds showed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Round {
+    /// Milliseconds from the due instant to the start as the tables have it.
+    pub(crate) p50_ms: i64,
+    pub(crate) p99_ms: i64,
+    pub(crate) max_ms: i64,
+    /// The median of the last quarter less that of the first: whether it falls behind.
+    pub(crate) drift_ms: i64,
+    /// In the same seconds.
+    pub(crate) timer_p99_ms: f64,
+    pub(crate) commit_p99_ms: f64,
+    /// CPU in those seconds, the probes' included.
+    pub(crate) cpu: Cpu,
+    pub(crate) seconds: u32,
+}
+
+/// The first ticks warm up connections, statements and caches, and do not count.
+const WARM: TimeDelta = TimeDelta::seconds(3);
+/// What is not recorded so long after its due instant makes the measurement fail.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How often it is asked whether all is recorded.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Goes through some seconds.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
+    let clock = Clock::system();
+    let store = Store::open(&Options::new(&arguments.url)).await?;
+    let writing = TimeDelta::milliseconds(i64::try_from(arguments.schedules)? + 1_500);
+    let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
+    let timing = Timing { expression: "* * * * * *", due };
+    seed::schedules(&store, arguments.schedules, timing, clock.now()).await?;
+    let engine = engine::start(&store, &clock).await?;
+
+    let from = due + WARM;
+    let until = from + TimeDelta::seconds(arguments.seconds.into());
+    clock.sleep_until(from - TimeDelta::milliseconds(500)).await;
+    let probes = Probes::start(&clock, &arguments.beside).await?;
+    let meter = Meter::of(store.read()).await?;
+    clock.sleep_until(from).await;
+    let before = meter.read()?;
+    clock.sleep_until(until).await;
+    let cpu = meter.read()?.since(before);
+    let found = probes.stop().await?;
+
+    let expected = arguments.schedules * usize::try_from(arguments.seconds)?;
+    let late = recorded(&store, &clock, (from, until), expected).await?;
+    engine.shutdown(Duration::from_secs(10)).await?;
+    store.close().await?;
+    let quarter = expected.div_ceil(4);
+    let drift = median(&late[expected - quarter..])? - median(&late[..quarter])?;
+    let mut sorted = late;
+    sorted.sort_unstable();
+    let of = |percent| percentile(&sorted, percent).context("no schedules, no lateness");
+    Ok(Round {
+        p50_ms: of(50)?,
+        p99_ms: of(99)?,
+        max_ms: of(100)?,
+        drift_ms: drift,
+        timer_p99_ms: found.timer_p99_ms,
+        commit_p99_ms: found.commit_p99_ms,
+        cpu,
+        seconds: arguments.seconds,
+    })
+}
+
+fn median(late: &[i64]) -> Result<i64> {
+    let mut sorted = late.to_vec();
+    sorted.sort_unstable();
+    percentile(&sorted, 50).context("no fires, no median")
+}
+
+/// How late each fire due from the one instant until before the other was started, in milliseconds
+/// and in the order of their instants, once each of them has succeeded.
+async fn recorded(
+    store: &Store,
+    clock: &Clock,
+    (from, until): (DateTime<Utc>, DateTime<Utc>),
+    expected: usize,
+) -> Result<Vec<i64>> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        late: i64,
+    }
+    let start = clock.instant();
+    loop {
+        let statement = store.dialect().statement(
+            "SELECT run.started_at - run.due_at AS late FROM run \
+             JOIN fire ON fire.id = run.fire_id AND fire.verdict = 'started' \
+             WHERE run.due_at >= $1 AND run.due_at < $2 AND run.state = 'succeeded' \
+             ORDER BY run.due_at",
+            [from.timestamp_millis().into(), until.timestamp_millis().into()],
+        );
+        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        ensure!(rows.len() <= expected, "{} fires of {expected}: some twice", rows.len());
+        if rows.len() == expected {
+            return Ok(rows.into_iter().map(|row| row.late).collect());
+        }
+        ensure!(start.elapsed() < LIMIT, "{} fires of {expected}: some are lost", rows.len());
+        clock.sleep(POLL).await;
+    }
+}
