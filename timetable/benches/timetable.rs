@@ -188,7 +188,7 @@ fn hostile(c: &mut Criterion) {
     let commas = ",".repeat(100_000);
     let wide = "59 59 23 31 12 * 4999";
     let years = "0 0 0 29 2 */7 1-4999";
-    let texts: [(&str, Vec<&str>); 18] = [
+    let texts: [(&str, Vec<&str>); 20] = [
         ("a leap day on a Sunday", vec!["0 0 29 2 */7"]),
         ("the far future", vec!["0 0 0 1 1 * 4999"]),
         ("the last second of all", vec![wide]),
@@ -207,6 +207,8 @@ fn hostile(c: &mut Criterion) {
         ("intervals and seconds", vec!["@every 1s", "@every 7s", "* * * * * *", "*/7 * * * *"]),
         ("a time that exists in no year", vec!["* 2 * 3 0#2"]),
         ("sixteen every seconds", vec!["* * * * * *"; 16]),
+        ("sixteen fixed hours", vec!["0/7 0-59/7 0-23 29-31 */5 1 */3"; 16]),
+        ("sixteen either days", vec!["5/7 5/7 0/5 13W,L 2/5 5#3,1L"; 16]),
     ];
     for (name, expressions) in &texts {
         for zone in ["UTC", "America/New_York"] {

@@ -59,7 +59,7 @@ pub(crate) struct Parts {
     pub(crate) start: Option<DateTime<Utc>>,
     pub(crate) end: Option<DateTime<Utc>>,
     pub(crate) jitter: Duration,
-    seed: [u8; 16],
+    pub(crate) seed: [u8; 16],
 }
 
 impl Timetable {
@@ -256,6 +256,12 @@ impl Timetable {
             warnings.insert(0, warning);
         }
         warnings
+    }
+
+    /// What to say where the definition belongs to no schedule, so that its seed means nothing: what
+    /// `H` chose is an example.
+    pub fn example(&self) -> Option<Warning> {
+        lint::hashed(&self.0)
     }
 
     /// Which calendar suppresses fires at an instant, and a later instant up to which that stays

@@ -32,7 +32,12 @@ pub(super) fn words(clock: Clock) -> String {
             format!("{}{at}", minutes(&minute, &hour))
         }
         Form::All | Form::Even(_) | Form::Run(..) | Form::Steps(..) | Form::List(_) => {
-            format!("{}{}", count("second", &second), within(&minute, &hour))
+            // A rhythm that fills the minute runs through all of them.
+            let of = match (&second, &minute) {
+                (Form::Run(..) | Form::Steps(..) | Form::List(_), Form::All) => " of every minute",
+                _ => "",
+            };
+            format!("{}{of}{}", count("second", &second), within(&minute, &hour))
         }
     }
 }
@@ -73,8 +78,21 @@ fn minutes(minute: &Form, hour: &Form) -> String {
         (Form::List(minutes), Form::All | Form::Even(_)) if minutes[..] == [0] => {
             count("hour", hour)
         }
-        (Form::List(minutes), Form::Run(first, last)) if minutes[..] == [0] => {
-            format!("every hour from {first:02}:00 to {last:02}:00")
+        (Form::List(minutes), Form::Run(first, last)) if minutes.len() == 1 => {
+            let minute = minutes[0];
+            format!("every hour from {first:02}:{minute:02} to {last:02}:{minute:02}")
+        }
+        (Form::List(minutes), Form::Steps(first, last, step)) if minutes.len() == 1 => {
+            let minute = minutes[0];
+            format!("every {step} hours from {first:02}:{minute:02} to {last:02}:{minute:02}")
+        }
+        (Form::List(minutes), Form::Even(step)) if minutes.len() == 1 => {
+            let (minute, last) = (minutes[0], 24 - step);
+            format!("every {step} hours from 00:{minute:02} to {last:02}:{minute:02}")
+        }
+        (Form::All | Form::Even(_), Form::List(hours)) if hours.len() == 1 => {
+            let hour = hours[0];
+            format!("{} from {hour:02}:00 to {hour:02}:59", count("minute", minute))
         }
         (Form::All | Form::Even(_), Form::All) => count("minute", minute),
         (Form::All | Form::Even(_), Form::Run(first, last)) => {
@@ -89,6 +107,9 @@ fn within(minute: &Form, hour: &Form) -> String {
     match (minute, hour) {
         (Form::All, Form::All) => String::new(),
         (Form::All, Form::Run(first, last)) => format!(" from {first:02}:00 to {last:02}:59"),
+        (Form::All, Form::List(hours)) if hours.len() == 1 => {
+            format!(" from {0:02}:00 to {0:02}:59", hours[0])
+        }
         (Form::All, hour) => format!(" of {}", hours(hour)),
         (Form::List(minutes), hour) => {
             format!(" of {} of {}", numbers("minute", minutes), hours(hour))
@@ -114,9 +135,15 @@ fn hours(hour: &Form) -> String {
     }
 }
 
-/// `minute 5`, `minutes 5, 20 and 35`.
+/// `minute 5`, `minutes 5, 20 and 35`, `hours 8 to 18 and 20`.
 fn numbers(unit: &str, values: &[u16]) -> String {
     let plural = if values.len() == 1 { "" } else { "s" };
-    let words: Vec<String> = values.iter().map(u16::to_string).collect();
+    let runs = values.chunk_by(|a, b| a + 1 == *b);
+    let words: Vec<String> = runs
+        .flat_map(|run| match run {
+            [first, _, .., last] => vec![format!("{first} to {last}")],
+            few => few.iter().map(u16::to_string).collect(),
+        })
+        .collect();
     format!("{unit}{plural} {}", list(&words, "and"))
 }

@@ -31,124 +31,169 @@ pub(super) fn words(cron: &Cron, pattern: &Pattern) -> String {
     let named = months(cron.field(Unit::Month));
     let of = named.as_deref().unwrap_or("the month");
     let inside = named.as_ref().map_or_else(String::new, |names| format!(" in {names}"));
+    let of_month = " of the month";
     let days = match (month.any(), week.any()) {
         // A rhythm around the clock needs no "every day"; a time of day does.
         (true, true) if clock::around(pattern.clock) => inside,
         (true, true) => format!(" every day{inside}"),
         (false, true) => format!(" on {} of {of}", day_of_month(month)),
-        (true, false) => format!(" on {}{inside}", day_of_week(week)),
+        (true, false) if week.items.iter().all(counted) => {
+            format!(" on {} of {of}", day_of_week(week, "", "and"))
+        }
+        (true, false) => format!(" on {}{inside}", day_of_week(week, of_month, "and")),
         (false, false) if cron.both_days() => format!(
             " on {} of {of} if it is also {} (both must match)",
             day_of_month(month),
-            day_of_week(week)
+            day_of_week(week, of_month, "or")
         ),
         (false, false) => format!(
-            " on {} of the month or on {}{inside} (either will do)",
+            " on {}{} or on {}{inside} (either will do)",
             day_of_month(month),
-            day_of_week(week)
+            if named.is_some() { "" } else { of_month },
+            day_of_week(week, of_month, "and")
         ),
     };
     format!("{days}{}", years(cron.field(Unit::Year)))
 }
 
 fn day_of_month(field: &Field) -> String {
+    let the = |day: u16| format!("the {}", ordinal(day));
     let words = |item: &Item| match *item {
-        Item::Value(day) => format!("the {}", ordinal(day)),
-        Item::Range { low, high, step: None } => format!("days {low} to {high}"),
-        Item::Range { low, high, step: Some(step) } => {
-            format!("every {} day from {low} to {high}", ordinal(step))
-        }
-        Item::From { low, step } => {
-            format!("every {} day from the {}", ordinal(step), ordinal(low))
-        }
-        Item::Any { step } => format!("every {} day from the 1st", ordinal(step.unwrap_or(1))),
-        Item::LastDay => "the last day".to_owned(),
-        Item::LastWorkday => "the last Monday to Friday".to_owned(),
+        Item::LastDay => vec!["the last day".to_owned()],
+        Item::LastWorkday => vec!["the last weekday (Monday to Friday)".to_owned()],
         Item::NearestWorkday(day) => {
-            format!("the Monday to Friday nearest to the {}", ordinal(day))
+            vec![format!("the weekday (Monday to Friday) nearest to the {}", ordinal(day))]
         }
-        // Only the day of week has these.
-        Item::Nth { .. } | Item::LastOf { .. } => String::new(),
+        Item::Any { .. }
+        | Item::Value(_)
+        | Item::Range { .. }
+        | Item::From { .. }
+        | Item::Nth { .. }
+        | Item::LastOf { .. } => match Run::of(item, Unit::DayOfMonth) {
+            Some(Run { low, high, step: 1, count: 3.. }) => vec![format!("days {low} to {high}")],
+            Some(Run { low, high, step, count: 5.. }) => {
+                vec![format!("every {} day from {} to {}", ordinal(step), the(low), the(high))]
+            }
+            Some(run) => run.values().map(the).collect(),
+            None => Vec::new(),
+        },
     };
-    list(&field.items.iter().map(words).collect::<Vec<_>>(), "and")
+    // What comes behind "nearest to" would read as a part of it.
+    let mut items = field.items.clone();
+    items.sort_by_key(|item| matches!(item, Item::NearestWorkday(_)));
+    joined(&items, words, "and")
 }
 
-fn day_of_week(field: &Field) -> String {
-    let name = |day: u16| WEEKDAYS[usize::from(day) % 8];
+/// Is it one of the weekdays of a month, and so a day of the months that are named?
+fn counted(item: &Item) -> bool {
+    matches!(item, Item::Nth { .. } | Item::LastOf { .. })
+}
+
+/// The days of the week; `of` says what those are of that are counted in a month.
+fn day_of_week(field: &Field, of: &str, join: &str) -> String {
+    let name = |day: u16| weekday_name(day).to_owned();
     let words = |item: &Item| match *item {
-        Item::Value(day) => name(day).to_owned(),
-        Item::Range { low, high, step: None } if low == high => name(low).to_owned(),
-        Item::Range { low, high, step: None } => format!("{} to {}", name(low), name(high)),
-        Item::Range { low, high, step: Some(step) } => stepped(low, high, step),
-        Item::From { low, step } => stepped(low, low.max(Unit::DayOfWeek.last()), step),
-        Item::Any { step } => stepped(0, Unit::DayOfWeek.last(), step.unwrap_or(1)),
         Item::Nth { weekday, nth } => {
-            format!("the {} {} of the month", ordinal(nth), name(weekday))
+            vec![format!("the {} {}{of}", ordinal(nth), name(weekday))]
         }
-        Item::LastOf { weekday } => format!("the last {} of the month", name(weekday)),
-        // Only the day of month has these.
-        Item::LastDay | Item::LastWorkday | Item::NearestWorkday(_) => String::new(),
+        Item::LastOf { weekday } => vec![format!("the last {}{of}", name(weekday))],
+        Item::Any { .. }
+        | Item::Value(_)
+        | Item::Range { .. }
+        | Item::From { .. }
+        | Item::LastDay
+        | Item::LastWorkday
+        | Item::NearestWorkday(_) => match Run::of(item, Unit::DayOfWeek) {
+            Some(Run { step: 1, count: 7.., .. }) => vec!["any day of the week".to_owned()],
+            Some(Run { low, high, step: 1, count: 3.. }) => {
+                vec![format!("{} to {}", name(low), name(high))]
+            }
+            // Named one by one: "every second weekday" would promise too much over the end of the
+            // week.
+            Some(run) => run.values().map(name).collect(),
+            None => Vec::new(),
+        },
     };
-    list(&field.items.iter().map(words).collect::<Vec<_>>(), "and")
-}
-
-/// Weekdays in steps are named one by one: "every second weekday" would promise too much over the
-/// end of the week.
-fn stepped(low: u16, high: u16, step: u16) -> String {
-    let days = (low..=high).step_by(usize::from(step));
-    let names: Vec<String> = days.map(|day| WEEKDAYS[usize::from(day) % 8].to_owned()).collect();
-    list(&names, "and")
+    joined(&field.items, words, join)
 }
 
 /// The months that are named, if not all of them are.
 fn months(field: &Field) -> Option<String> {
-    if field.any() {
+    let runs = || field.items.iter().filter_map(|item| Run::of(item, Unit::Month));
+    let all = |month: u16| runs().any(|run| run.values().any(|value| value == month));
+    if Unit::Month.values().all(all) {
         return None;
     }
-    let name = |month: u16| MONTHS[usize::from(month - 1) % 12].to_owned();
-    let stepped = |low: u16, high: u16, step: u16| {
-        let months = (low..=high).step_by(usize::from(step));
-        list(&months.map(name).collect::<Vec<_>>(), "and")
+    let words = |item: &Item| match Run::of(item, Unit::Month) {
+        Some(Run { low, high, step: 1, count: 3.. }) => {
+            vec![format!("{} to {}", month_name(low), month_name(high))]
+        }
+        Some(run) => run.values().map(|value| month_name(value).to_owned()).collect(),
+        None => Vec::new(),
     };
-    let words = |item: &Item| match *item {
-        Item::Value(month) => name(month),
-        Item::Range { low, high, step: None } => format!("{} to {}", name(low), name(high)),
-        Item::Range { low, high, step: Some(step) } => stepped(low, high, step),
-        Item::From { low, step } => stepped(low, 12, step),
-        Item::Any { step } => stepped(1, 12, step.unwrap_or(1)),
-        // Only the day fields have these.
-        Item::LastDay
-        | Item::LastWorkday
-        | Item::NearestWorkday(_)
-        | Item::Nth { .. }
-        | Item::LastOf { .. } => String::new(),
-    };
-    Some(list(&field.items.iter().map(words).collect::<Vec<_>>(), "and"))
+    Some(joined(&field.items, words, "and"))
+}
+
+/// The name of a day of the week; Sunday is 0 and 7.
+pub(crate) fn weekday_name(day: u16) -> &'static str {
+    WEEKDAYS[usize::from(day) % 8]
+}
+
+/// The name of a month, which is counted from 1.
+pub(crate) fn month_name(month: u16) -> &'static str {
+    MONTHS[usize::from(month - 1) % 12]
 }
 
 fn years(field: &Field) -> String {
     if field.any() {
         return String::new();
     }
-    let words = |item: &Item| match *item {
-        Item::Value(year) => year.to_string(),
-        Item::Range { low, high, step: None } => format!("{low} to {high}"),
-        Item::Range { low, high: LAST_YEAR, step: Some(step) } | Item::From { low, step } => {
-            format!("every {} year from {low} on", ordinal(step))
-        }
-        Item::Range { low, high, step: Some(step) } => {
-            format!("every {} year from {low} to {high}", ordinal(step))
-        }
-        Item::Any { step: Some(2) } => "even years".to_owned(),
-        Item::Any { step } => {
-            format!("every {} year counted from 1970", ordinal(step.unwrap_or(1)))
-        }
-        // Only the day fields have these.
-        Item::LastDay
-        | Item::LastWorkday
-        | Item::NearestWorkday(_)
-        | Item::Nth { .. }
-        | Item::LastOf { .. } => String::new(),
+    let words = |item: &Item| {
+        let even = *item == Item::Any { step: Some(2) };
+        vec![match Run::of(item, Unit::Year) {
+            _ if even => "even years".to_owned(),
+            None => return Vec::new(),
+            Some(Run { low, count: 1, .. }) => low.to_string(),
+            Some(Run { low, high: LAST_YEAR, step: 1, .. }) => format!("every year from {low} on"),
+            Some(Run { low, high, step: 1, .. }) => format!("{low} to {high}"),
+            Some(Run { low, high: LAST_YEAR, step, .. }) => {
+                format!("every {} year from {low} on", ordinal(step))
+            }
+            Some(Run { low, high, step, .. }) => {
+                format!("every {} year from {low} to {high}", ordinal(step))
+            }
+        }]
     };
-    format!(" in {}", list(&field.items.iter().map(words).collect::<Vec<_>>(), "and"))
+    format!(" in {}", joined(&field.items, words, "and"))
+}
+
+/// The values of an item in equal steps.
+struct Run {
+    low: u16,
+    high: u16,
+    step: u16,
+    /// How many they are, at least one.
+    count: u16,
+}
+
+impl Run {
+    fn of(item: &Item, unit: Unit) -> Option<Run> {
+        let (low, high, step) = item.run(unit)?;
+        Some(Run { low, high, step, count: (high - low) / step + 1 })
+    }
+
+    fn values(&self) -> impl Iterator<Item = u16> {
+        (self.low..=self.high).step_by(usize::from(self.step))
+    }
+}
+
+/// The words of all items, each once.
+fn joined(items: &[Item], words: impl Fn(&Item) -> Vec<String>, join: &str) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for word in items.iter().flat_map(words) {
+        if !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    list(&all, join)
 }

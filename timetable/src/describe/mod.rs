@@ -13,7 +13,8 @@ mod days;
 mod form;
 mod words;
 
-pub(crate) use words::{duration, instant, list};
+pub(crate) use days::{month_name, weekday_name};
+pub(crate) use words::{counted, duration, instant, list, ordinal};
 
 use crate::{
     calendar::DAY,
@@ -82,7 +83,7 @@ fn hashed(cron: &Cron) -> Option<String> {
     let chosen = UNITS.iter().filter(|unit| cron.field(**unit).hashed);
     let names: Vec<String> = chosen.map(|unit| unit.name().to_owned()).collect();
     (!names.is_empty())
-        .then(|| format!(" (`H` chose the {} for this schedule)", list(&names, "and")))
+        .then(|| format!(" (by `H`, the schedule's identity chose the {})", list(&names, "and")))
 }
 
 fn zone(parts: &Parts) -> Option<String> {

@@ -9,8 +9,13 @@ pub(crate) fn list(items: &[String], join: &str) -> String {
     }
 }
 
+/// `1 day`, `2 days`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// `1st`, `22nd`, `13th`.
-pub(super) fn ordinal(number: u16) -> String {
+pub(crate) fn ordinal(number: u16) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
         (1, _) => "st",

@@ -75,9 +75,11 @@ impl Field {
         items.join(",")
     }
 
-    /// Is it `*` or `?`: no restriction at all?
+    /// Does it restrict nothing: `*`, `?` or `*/1`? A year in steps, even of one, begins with 1970.
     pub(crate) fn any(&self) -> bool {
-        self.items == [Item::Any { step: None }]
+        let every = [Item::Any { step: None }, Item::Any { step: Some(1) }];
+        let forms = if self.unit == Unit::Year { &every[..1] } else { &every[..] };
+        self.items.iter().any(|item| forms.contains(item))
     }
 }
 
@@ -95,7 +97,10 @@ impl Parser<'_> {
         if text.is_empty() {
             return Err(Fault::new(
                 format!("an empty item in the {} field", unit.name()),
-                format!("remove the extra comma or write {}", unit.expected()),
+                match self.alone {
+                    true => format!("write {}", unit.expected()),
+                    false => format!("remove the extra comma or write {}", unit.expected()),
+                },
             )
             .at(here));
         }
@@ -115,7 +120,10 @@ impl Parser<'_> {
             "*" => Ok(Item::Any { step }),
             "" => Err(Fault::new(
                 format!("a step without a start in the {} field", unit.name()),
-                format!("write `*{text}` for every value in steps, or `0{text}` for a start"),
+                format!(
+                    "write `*{text}` for every value in steps, or `{}{text}` for a start",
+                    unit.first_in_steps()
+                ),
             )
             .at(here)),
             _ => match (self.special(head, at)?, step) {
@@ -139,14 +147,18 @@ impl Parser<'_> {
                 Some(step) => Item::From { low, step },
             });
         };
-        let (low, high) = value::range(self.unit, low, high, at)?;
+        let unit = self.unit;
+        let (low, high) = value::range(unit, low, high, at, |low, high| {
+            let list = value::wrapped(unit, low, high, step.unwrap_or(1));
+            format!("a range does not wrap: write `{list}`")
+        })?;
         Ok(Item::Range { low, high, step })
     }
 
     fn step(&self, text: &str, at: usize) -> Result<u16, Fault> {
         let here = at..at + text.len();
         let fault = |problem: String| {
-            Err(Fault::new(problem, "a step is a whole number from 1, as in `*/15`")
+            Err(Fault::new(problem, "a step is a whole number from 1, as in `*/2`")
                 .at(here.clone()))
         };
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
@@ -195,8 +207,8 @@ impl Parser<'_> {
         if head.starts_with(['L', 'l']) {
             return Err(Fault::new(
                 format!("{:?} is not a day of month", crate::error::cut(head)),
-                "`L` is the last day and `LW` the last Monday to Friday; days before the last \
-                 (`L-3`) are not supported",
+                "`L` is the last day and `LW` the last weekday (Monday to Friday); days counted back from \
+                 the last cannot be named",
             )
             .at(here));
         }
@@ -204,7 +216,7 @@ impl Parser<'_> {
             None => Ok(None),
             Some("") => Err(Fault::new(
                 "`W` without a day",
-                "write the day in front, as in `15W`: the Monday to Friday nearest to the 15th",
+                "write the day in front, as in `15W`: the weekday (Monday to Friday) nearest to the 15th",
             )
             .at(here)),
             Some(day) => Ok(Some(Item::NearestWorkday(value::parse(self.unit, day, at)?))),
@@ -233,8 +245,8 @@ impl Parser<'_> {
                 [nth @ b'1'..=b'5'] => Ok(Some(Item::Nth { weekday, nth: u16::from(nth - b'0') })),
                 _ => Err(Fault::new(
                     format!("{:?} does not say which of the month", crate::error::cut(nth)),
-                    "after `#` comes one digit from 1 to 5, as in `5#3` for the third Friday; the \
-                     last Friday is `5L`",
+                    "the sign # is followed by one digit from 1 to 5, as in `5#3` for the third \
+                     Friday; the last Friday is `5L`",
                 )
                 .at(at + day.len() + 1..here.end)),
             };

@@ -38,11 +38,22 @@ impl Hashed {
         let Some((low, high)) = bounds else {
             return Err(Fault::new(
                 format!("{:?} is not a form of `H`", crate::error::cut(text)),
-                "write `H`, `H/15`, `H(0-29)` or `H(0-29)/10`",
+                unit.hashes(),
             )
             .at(here));
         };
-        let (low, high) = value::range(unit, low, high, at + 2)?;
+        let (low, high) = value::range(unit, low, high, at + 2, |low, high| {
+            if let Some((low, high)) = value::ordered(unit, low, high) {
+                return format!("a range does not wrap: write `H({low}-{high})`");
+            }
+            // The wider side of what a range that wraps would hold.
+            let (first, last) = (*unit.values().start(), unit.last());
+            let (from, to) = if last - low < high - first { (first, high) } else { (low, last) };
+            format!(
+                "the smaller value comes first and a range does not wrap: write \
+                 `H({high}-{low})`, or one side of it, `H({from}-{to})`"
+            )
+        })?;
         Ok(Hashed { unit, low, high })
     }
 

@@ -24,22 +24,28 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The years that an item of the year field names.
-    pub(crate) fn years(self) -> impl Iterator<Item = u16> {
-        let last = Unit::Year.last();
-        let (low, high, step) = match self {
-            Item::Value(year) => (year, year, 1),
-            Item::Range { low, high, step } => (low, high, step.unwrap_or(1)),
-            Item::From { low, step } => (low, last, step),
-            Item::Any { step: Some(step) } => (FIRST_STEPPED_YEAR, last, step),
-            Item::Any { step: None } => (1, last, 1),
-            // Only the day fields have these; they name no year.
+    /// The first value, the last that there may be, and the step; none for the forms that only the
+    /// day fields have.
+    pub(crate) fn run(self, unit: Unit) -> Option<(u16, u16, u16)> {
+        let last = unit.last();
+        match self {
+            Item::Value(value) => Some((value, value, 1)),
+            Item::Range { low, high, step } => Some((low, high, step.unwrap_or(1))),
+            // Only Sunday written as 7 lies beyond the end.
+            Item::From { low, step } => Some((low, last.max(low), step)),
+            Item::Any { step: Some(step) } => Some((unit.first_in_steps(), last, step)),
+            Item::Any { step: None } => Some((*unit.values().start(), last, 1)),
             Item::LastDay
             | Item::LastWorkday
             | Item::NearestWorkday(_)
             | Item::Nth { .. }
-            | Item::LastOf { .. } => (last, 0, 1),
-        };
+            | Item::LastOf { .. } => None,
+        }
+    }
+
+    /// The years that an item of the year field names.
+    pub(crate) fn years(self) -> impl Iterator<Item = u16> {
+        let (low, high, step) = self.run(Unit::Year).unwrap_or((1, 0, 1));
         (low..=high).step_by(usize::from(step))
     }
 

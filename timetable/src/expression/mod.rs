@@ -138,6 +138,11 @@ impl Cron {
         [Unit::Second, Unit::Minute, Unit::Hour].iter().all(|unit| !self.field(*unit).starred)
     }
 
+    /// Does any field hold an `H`?
+    pub(crate) fn hashed(&self) -> bool {
+        self.fields.iter().any(|field| field.hashed)
+    }
+
     /// Must a day match both day fields? Otherwise either will do, if both are restricted.
     pub(crate) fn both_days(&self) -> bool {
         let (month, week) = (self.field(Unit::DayOfMonth), self.field(Unit::DayOfWeek));

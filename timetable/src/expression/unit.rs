@@ -64,6 +64,19 @@ impl Unit {
         if self == Unit::DayOfWeek { 6 } else { *self.values().end() }
     }
 
+    /// The first value of the field in steps: that of `*/n`.
+    pub(crate) fn first_in_steps(self) -> u16 {
+        if self == Unit::Year { FIRST_STEPPED_YEAR } else { *self.values().start() }
+    }
+
+    /// What one value of the field is called.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Unit::DayOfMonth | Unit::DayOfWeek => "day",
+            Unit::Second | Unit::Minute | Unit::Hour | Unit::Month | Unit::Year => self.name(),
+        }
+    }
+
     /// What a bare `H` may stand for. Days stop at 28, which every month has.
     pub(crate) fn hashed(self) -> RangeInclusive<u16> {
         match self {
@@ -84,6 +97,18 @@ impl Unit {
         };
         let index = names.iter().position(|name| name.eq_ignore_ascii_case(text))?;
         u16::try_from(index + first).ok()
+    }
+
+    /// The forms of `H` in this field, for an error to say.
+    pub(crate) fn hashes(self) -> &'static str {
+        match self {
+            Unit::Second | Unit::Minute => "write `H`, `H/15`, `H(0-29)` or `H(0-29)/10`",
+            Unit::Hour => "write `H`, `H/6`, `H(0-7)` or `H(9-17)/4`",
+            Unit::DayOfMonth => "write `H`, `H/7`, `H(1-14)` or `H(1-28)/7`",
+            Unit::Month => "write `H`, `H/3`, `H(1-6)` or `H(1-6)/2`",
+            Unit::DayOfWeek => "write `H`, `H/2`, `H(1-5)` or `H(1-5)/2`",
+            Unit::Year => "name the years",
+        }
     }
 
     /// What the field takes, for an error to say.

@@ -17,7 +17,8 @@ pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<u16, Fault> {
         .at(here));
     }
     if !text.bytes().all(|b| b.is_ascii_digit()) {
-        let problem = format!("{:?} is not a {}", cut(text), unit.name());
+        let article = if unit == Unit::Hour { "an" } else { "a" };
+        let problem = format!("{:?} is not {article} {}", cut(text), unit.name());
         return Err(Fault::new(problem, help(unit, text)).at(here));
     }
     let bounds: RangeInclusive<u16> = unit.values();
@@ -31,8 +32,15 @@ pub(crate) fn parse(unit: Unit, text: &str, at: usize) -> Result<u16, Fault> {
     }
 }
 
-/// Parses `low-high`, which begins at byte `at`. A reversed range is refused, not wrapped.
-pub(crate) fn range(unit: Unit, low: &str, high: &str, at: usize) -> Result<(u16, u16), Fault> {
+/// Parses `low-high`, which begins at byte `at`. A reversed range is refused, not wrapped; `help`
+/// says what to write instead.
+pub(crate) fn range(
+    unit: Unit,
+    low: &str,
+    high: &str,
+    at: usize,
+    help: impl FnOnce(u16, u16) -> String,
+) -> Result<(u16, u16), Fault> {
     let after_dash = at + low.len() + 1;
     let (from, mut to) = (parse(unit, low, at)?, parse(unit, high, after_dash)?);
     // A week may end on Sunday as well as begin with it: FRI-SUN is 5-7, SUN-SUN is one day.
@@ -43,16 +51,48 @@ pub(crate) fn range(unit: Unit, low: &str, high: &str, at: usize) -> Result<(u16
     if from <= to {
         return Ok((from, to));
     }
-    let last = unit.values();
     Err(Fault::new(
         format!("the range {low}-{high} in the {} field runs backwards", unit.name()),
-        format!(
-            "a range does not wrap: write it as a list, `{from}-{},{}-{to}`",
-            unit.last(),
-            last.start()
-        ),
+        help(from, to),
     )
     .at(at..after_dash + high.len()))
+}
+
+/// The ends of a reversed range in an order that means what was meant, where there is one: Sunday
+/// written as 7 is the week's first day as well, and years have no end to wrap around.
+pub(crate) fn ordered(unit: Unit, from: u16, to: u16) -> Option<(u16, u16)> {
+    match unit {
+        Unit::DayOfWeek if from == 7 => Some((0, to)),
+        Unit::DayOfWeek if to == 0 => Some((from, 7)),
+        Unit::Year => Some((to, from)),
+        Unit::Second
+        | Unit::Minute
+        | Unit::Hour
+        | Unit::DayOfMonth
+        | Unit::Month
+        | Unit::DayOfWeek => None,
+    }
+}
+
+/// What a reversed range would fire if it wrapped, as a list that is accepted.
+pub(crate) fn wrapped(unit: Unit, from: u16, to: u16, step: u16) -> String {
+    let part = |low: u16, high: u16| {
+        if low == high || step > high - low {
+            low.to_string()
+        } else if step == 1 {
+            format!("{low}-{high}")
+        } else {
+            format!("{low}-{high}/{step}")
+        }
+    };
+    if let Some((low, high)) = ordered(unit, from, to) {
+        return part(low, high);
+    }
+    let (first, last) = (*unit.values().start(), unit.last());
+    // The first value behind the end of the field, counted from its beginning.
+    let over = from + ((last - from) / step + 1) * step - last - 1 + first;
+    let before = part(from, last);
+    if over > to { before } else { format!("{before},{}", part(over, to)) }
 }
 
 /// What to write instead of a word that is none of the field's values.

@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use super::{Subject, Warning, WarningCode, rewrite};
 use crate::{
     calendar::DAY,
+    describe::{counted, list, month_name},
     expression::{Item, Unit},
 };
 
@@ -13,7 +14,7 @@ pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warni
         return None;
     }
     let today = from.timestamp().div_euclid(DAY);
-    let days = subject.pattern.days.count(today, today + 365);
+    let days = counted(subject.pattern.days.count(today, today + 365), "day");
     let (month, week) = (
         rewrite::typed(subject.text, Unit::DayOfMonth)?,
         rewrite::typed(subject.text, Unit::DayOfWeek)?,
@@ -26,7 +27,7 @@ pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warni
             WarningCode::BothDays,
             format!(
                 "day of month `{month}` and day of week `{week}` must both match, because one of \
-                 them begins with `*`: {days} days in the next 365"
+                 them begins with `*`: {days} in the next 365"
             ),
             None,
         )
@@ -35,9 +36,11 @@ pub(super) fn joined(subject: &Subject<'_>, from: DateTime<Utc>) -> Option<Warni
             WarningCode::EitherDay,
             format!(
                 "day of month `{month}` or day of week `{week}`: either will do, which is {days} \
-                 days in the next 365; put `+` in front of the day of week if both must match"
+                 in the next 365; put `+` in front of the day of week if both must match"
             ),
-            rewrite::field(subject.text, Unit::DayOfWeek, &format!("+{week}")),
+            // The two need not ever meet, and what is refused is no suggestion.
+            rewrite::field(subject.text, Unit::DayOfWeek, &format!("+{week}"))
+                .filter(|text| subject.accepts(text)),
         )
     })
 }
@@ -48,16 +51,26 @@ pub(super) fn short_months(subject: &Subject<'_>) -> Option<Warning> {
     let [Item::Value(day @ 29..)] = month.items[..] else {
         return None;
     };
-    if !week.any() {
+    // Named years may be leap years, all of them.
+    if !week.any() || (day == 29 && !subject.cron.field(Unit::Year).any()) {
         return None;
     }
-    let without = subject.pattern.days.months_without(day);
-    (without > 0).then(|| {
+    let without: Vec<String> = subject
+        .pattern
+        .days
+        .months_without(day)
+        .map(|number| month_name(number).to_owned())
+        .collect();
+    (!without.is_empty()).then(|| {
+        let (verb, then) = if without.len() == 1 { ("has", "then") } else { ("have", "in them") };
+        // Every longer day is missing in leap years as well.
+        let when = if day == 29 { " in a common year" } else { "" };
         subject.warning(
             WarningCode::SkipsMonths,
             format!(
-                "it does not fire in months without a day {day}, in a common year {without} of \
-                 those that it names; the last day of every month is `L`"
+                "{} {verb} no day {day}{when}, so it does not fire {then}; the last day of a \
+                 month is `L`",
+                list(&without, "and")
             ),
             rewrite::field(subject.text, Unit::DayOfMonth, "L"),
         )

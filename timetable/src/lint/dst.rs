@@ -4,7 +4,7 @@ use super::{Subject, Warning, WarningCode, rewrite};
 use crate::{
     calendar::DAY,
     definition::{Gap, Overlap},
-    describe::list,
+    describe::{counted, duration, list},
     expression::Unit,
     timetable::Parts,
     zone::{HOUR, Span},
@@ -16,35 +16,80 @@ const SOON: i64 = 400 * DAY;
 /// This many times are named one by one.
 const NAMED: usize = 3;
 
+/// An hour that comes twice in one of the years to come.
+const YEARS: i64 = 3_653 * DAY;
+
+/// A larger change is a correction, which no policy bridges; a gap of just this much is one too.
+const CORRECTION: i64 = 3 * HOUR;
+
 /// What the next two clock changes do to an expression.
 pub(super) fn changes(subject: &Subject<'_>, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
-    let hours = subject.pattern.clock.hours.count_ones();
-    let fixed = subject.pattern.fixed;
+    let every_hour = subject.pattern.clock.hours.count_ones() == 24;
     // A wildcard of every hour is meant to follow the clock, and loses and repeats nothing that
     // its rhythm does not.
-    if !fixed && hours == 24 {
+    if !subject.pattern.fixed && every_hour {
         return Vec::new();
     }
-    if fixed && hours == 24 && parts.zone.keeps_changing() && parts.dst.overlap != Overlap::Both {
-        return vec![subject.warning(
-            WarningCode::SkipsRepeatedHour,
-            "it names every hour without `*`, so it is a fixed time: when the clocks go back, it \
-             does not fire in one of the two equal hours"
-                .to_owned(),
-            rewrite::field(subject.text, Unit::Hour, "*"),
-        )];
-    }
     let now = from.timestamp();
-    let mut span = parts.zone.span_at(now);
     let mut warnings = Vec::new();
+    if every_hour {
+        warnings.extend(repeated_hour(subject, parts, now));
+    }
+    let mut span = parts.zone.span_at(now);
     for _ in 0..2 {
         if span.is_last() || span.end > now + SOON {
             break;
         }
         span = parts.zone.span_at(span.end);
-        warnings.extend(change(subject, parts, &span));
+        if !every_hour || adds_a_fire(subject, parts, &span) {
+            warnings.extend(change(subject, parts, &span));
+        }
     }
     warnings
+}
+
+/// Every hour as a fixed time, which looks like a rhythm and leaves out an hour that comes twice.
+fn repeated_hour(subject: &Subject<'_>, parts: &Parts, now: i64) -> Option<Warning> {
+    if parts.dst.overlap == Overlap::Both {
+        return None;
+    }
+    let mut span = parts.zone.span_at(now);
+    while !span.is_last() && span.end <= now + YEARS {
+        span = parts.zone.span_at(span.end);
+        let start = span.civil_start();
+        let repeats = (-CORRECTION..0).contains(&span.jump_in);
+        if repeats && subject.pattern.count(start, start - span.jump_in) > 0 {
+            let date = date(start)?;
+            return Some(subject.warning(
+                WarningCode::SkipsRepeatedHour,
+                format!(
+                    "it names every hour without `*`, so it is a fixed time: when the clocks go \
+                     back, next on {date} in {}, it does not fire in one of the two equal hours",
+                    parts.zone.name()
+                ),
+                rewrite::field(subject.text, Unit::Hour, "*"),
+            ));
+        }
+    }
+    None
+}
+
+/// Of a schedule of every hour: does a time of a gap fire at an instant that it does not name? What
+/// else a clock change does to it is what it does to the day.
+fn adds_a_fire(subject: &Subject<'_>, parts: &Parts, span: &Span) -> bool {
+    (1..CORRECTION).contains(&span.jump_in)
+        && parts.dst.gap == Gap::Shift
+        && !subject.pattern.matches(span.civil_start())
+}
+
+/// Whom a clock change obeys.
+enum Rule {
+    /// Fixed times obey the policy.
+    Policy,
+    /// Fixed times around a correction obey nothing.
+    Correction,
+    /// Wildcards follow the clock.
+    Clock,
 }
 
 /// What the change into a span does.
@@ -60,41 +105,44 @@ fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> 
     if count == 0 {
         return None;
     }
-    let date = date(low)?;
-    let zone = parts.zone.name();
-    let (times, verb) = (times(subject, low, high)?, if count == 1 { "does" } else { "do" });
-    let back = time(span.civil_start())?;
-    let fixed = subject.pattern.fixed && span.jump_in.abs() <= 3 * HOUR;
-    let message = match (gap, fixed) {
-        (true, true) if span.jump_in < 3 * HOUR && parts.dst.gap == Gap::Shift => format!(
-            "{times} {verb} not exist on {date} in {zone}: it fires at {back} instead, the first \
-             instant after the gap"
+    let correction = !(-CORRECTION..CORRECTION).contains(&span.jump_in);
+    let rule = match subject.pattern.fixed {
+        true if correction => Rule::Correction,
+        true => Rule::Policy,
+        false => Rule::Clock,
+    };
+    let (date, zone) = (date(low)?, parts.zone.name());
+    let (one, times) = (count == 1, times(subject, low, high)?);
+    let what = match (gap, one) {
+        (true, true) => format!("{times} does not exist on {date} in {zone}"),
+        (true, false) => format!("{times} do not exist on {date} in {zone}"),
+        (false, true) => format!("{times} comes twice on {date} in {zone}"),
+        (false, false) => format!("{times} come twice on {date} in {zone}"),
+    };
+    let by = duration(span.jump_in.abs());
+    let then = match (gap, rule) {
+        (true, Rule::Policy) => shifted(subject, parts, span, count)?,
+        (true, Rule::Correction) => format!(
+            ": the clock is put forward by {by}, a correction for which nothing is made up, so it \
+             does not fire then"
         ),
-        (true, true) => {
-            format!("{times} {verb} not exist on {date} in {zone}: it does not fire then")
-        }
-        (true, false) => {
-            let left = day_count(subject, span, low);
-            let rest = match left {
-                0 => "does not fire at all on that date".to_owned(),
-                _ => format!("fires {left} times on that date"),
-            };
-            format!(
-                "{times} {verb} not exist on {date} in {zone}, and `*` follows the clock: it {rest}"
-            )
-        }
-        (false, true) => {
-            let which = match parts.dst.overlap {
-                Overlap::First => "the first time only",
-                Overlap::Last => "the second time only",
-                Overlap::Both => "both times",
-            };
-            format!("{times} {} twice on {date} in {zone}: it fires {which}", comes(count))
-        }
-        (false, false) => format!(
-            "{times} {} twice on {date} in {zone}, and `*` follows the clock: it fires both times",
-            comes(count)
+        (true, Rule::Clock) => match day_count(subject, span, low) {
+            0 => ", and `*` follows the clock: it does not fire at all on that date".to_owned(),
+            left => format!(
+                ", and `*` follows the clock: it fires {} on that date",
+                counted(left, "time")
+            ),
+        },
+        (false, Rule::Policy) => match parts.dst.overlap {
+            Overlap::First => ": it fires the first time only".to_owned(),
+            Overlap::Last => ": it fires the second time only".to_owned(),
+            Overlap::Both => ": it fires both times".to_owned(),
+        },
+        (false, Rule::Correction) => format!(
+            ": the clock is put back by {by}, a correction after which times fire again, so it \
+             fires both times"
         ),
+        (false, Rule::Clock) => ", and `*` follows the clock: it fires both times".to_owned(),
     };
     let code = match (gap, subject.pattern.fixed) {
         (true, true) => WarningCode::DstGap,
@@ -102,11 +150,31 @@ fn change(subject: &Subject<'_>, parts: &Parts, span: &Span) -> Option<Warning> 
         (true, false) => WarningCode::WildcardMissesGap,
         (false, false) => WarningCode::WildcardRepeats,
     };
-    Some(subject.warning(code, message, if fixed { None } else { without_star(subject) }))
+    // Around a correction a fixed time would fare no better.
+    let wildcard = !subject.pattern.fixed && !correction;
+    let suggestion = if wildcard { without_star(subject) } else { None };
+    Some(subject.warning(code, format!("{what}{then}"), suggestion))
 }
 
-fn comes(count: u64) -> &'static str {
-    if count == 1 { "comes" } else { "come" }
+/// What becomes of fixed times in a gap.
+fn shifted(subject: &Subject<'_>, parts: &Parts, span: &Span, count: u64) -> Option<String> {
+    let start = span.civil_start();
+    let mut back = time(start)?;
+    // A gap may end at midnight.
+    let day = date(start)?;
+    if date(start - span.jump_in) != Some(day) {
+        back = format!("{back} on {day}");
+    }
+    let once = if count == 1 { "" } else { "once " };
+    Some(match parts.dst.gap {
+        Gap::Skip => ": it does not fire then".to_owned(),
+        Gap::Shift if subject.pattern.matches(start) => {
+            format!(": it fires once at {back}, the first instant after the gap, as it does anyway")
+        }
+        Gap::Shift => {
+            format!(": it fires {once}at {back} instead, the first instant after the gap")
+        }
+    })
 }
 
 /// How many fires the date has on both sides of a gap.

@@ -2,7 +2,9 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::{Warning, WarningCode};
 use crate::{
+    calendar::DAY,
     describe::duration,
+    fire::Fire,
     source::Source,
     timetable::{Parts, Timetable},
 };
@@ -12,6 +14,12 @@ const OFTEN: u64 = 17_280;
 
 /// A longer time between two fires is worth a remark.
 const RARE: TimeDelta = TimeDelta::days(367);
+
+/// So many searches are spent on the rhythm that a jitter is compared with.
+const SEARCHES: usize = 256;
+
+/// Before every instant that a definition can name, in milliseconds.
+const BEGINNING: i64 = DateTime::<Utc>::MIN_UTC.timestamp_millis();
 
 /// What holds for the whole definition.
 pub(super) fn whole(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
@@ -35,58 +43,137 @@ pub(super) fn whole(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -
             suggestion: None,
         });
     }
-    let jitter = TimeDelta::from_std(parts.jitter).unwrap_or(TimeDelta::MAX);
-    if jitter > between {
-        warnings.push(Warning {
-            code: WarningCode::JitterOverlaps,
-            message: format!(
-                "the jitter of {} is longer than the {} between the next two fires; no fire waits \
-                 beyond the next one",
-                duration(jitter.num_seconds()),
-                duration(between.num_seconds().max(1)),
-            ),
-            field: "jitter".to_owned(),
-            suggestion: Some(format!("at most {} s", between.num_seconds().max(1))),
-        });
-    }
+    warnings.extend(jitter(timetable, parts, first));
     warnings
 }
 
-/// Why nothing fires after `from`.
+/// A jitter that is longer than the shortest time between two of the next fires.
+fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> {
+    let jitter = TimeDelta::from_std(parts.jitter).unwrap_or(TimeDelta::MAX);
+    if jitter.is_zero() {
+        return None;
+    }
+    // Every search asks each expression, so the more there are the fewer fires are looked at.
+    let ahead =
+        timetable.fires(first.at, DateTime::<Utc>::MAX_UTC).take(SEARCHES / parts.sources.len());
+    let mut before = first;
+    let mut shortest: Option<(TimeDelta, Fire, Fire)> = None;
+    for fire in ahead {
+        let between = fire.at - before.at;
+        if shortest.is_none_or(|(known, ..)| between < known) {
+            shortest = Some((between, before, fire));
+        }
+        before = fire;
+    }
+    let (between, one, other) = shortest.filter(|(between, ..)| jitter > *between)?;
+    let seconds = between.num_seconds().max(1);
+    Some(Warning {
+        code: WarningCode::JitterOverlaps,
+        message: format!(
+            "the jitter of {} is longer than the {} between the fires at {} and {}; no fire waits \
+             beyond the next one",
+            duration(jitter.num_seconds()),
+            duration(seconds),
+            one.local,
+            other.local,
+        ),
+        field: "jitter".to_owned(),
+        suggestion: Some(format!("{seconds} s")),
+    })
+}
+
+/// Why nothing fires after `from`: because its bounds are in the way, or because nothing that it
+/// names is left.
 fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
-    let words = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
-    let ms = from.max(parts.start.unwrap_or(from)).timestamp_millis();
-    let otherwise = parts.sources.iter().any(|s| s.next(&parts.zone, parts.dst, ms).is_some());
-    let past = match timetable.last(from, DateTime::<Utc>::MIN_UTC) {
-        Some(last) => format!("the last was {}", words(last.at)),
-        None => "there was none".to_owned(),
+    let bounds = |field: &str, message: String| Warning {
+        code: WarningCode::OutsideBounds,
+        message,
+        field: field.to_owned(),
+        suggestion: None,
     };
-    match parts.end {
-        Some(end) if otherwise => Warning {
-            code: WarningCode::OutsideBounds,
-            message: format!("it never fires again, because it ends before {}: {past}", words(end)),
-            field: "end".to_owned(),
-            suggestion: None,
-        },
-        _ => Warning {
-            code: WarningCode::NeverFires,
-            message: format!("it will never fire: every instant that it names is past; {past}"),
-            field: "expressions".to_owned(),
-            suggestion: None,
-        },
+    let fires_after = |at: DateTime<Utc>| {
+        let ms = at.timestamp_millis();
+        parts.sources.iter().any(|source| source.next(&parts.zone, parts.dst, ms).is_some())
+    };
+    let start = parts.start.filter(|start| *start > from);
+    // The start itself is within.
+    let behind = start.map_or(from, |start| start - TimeDelta::milliseconds(1));
+    if let Some(end) = parts.end
+        && fires_after(behind)
+    {
+        let end = words(end);
+        let message = match (timetable.last(from, DateTime::<Utc>::MIN_UTC), start) {
+            (Some(last), _) => {
+                format!(
+                    "it never fires again: it ends at {end}, and its last fire was {}",
+                    words(last.at)
+                )
+            }
+            (None, Some(start)) => format!(
+                "it never fires: no instant that it names lies between its start, {}, and its end, \
+                 {end}",
+                words(start)
+            ),
+            (None, None) => {
+                format!("it never fires: no instant that it names lies before its end, {end}")
+            }
+        };
+        return bounds("end", message);
+    }
+    let last_named = |to: DateTime<Utc>| {
+        let previous = |source: &Source| {
+            source.previous(&parts.zone, parts.dst, to.timestamp_millis(), BEGINNING)
+        };
+        let last = parts.sources.iter().filter_map(previous).max_by_key(|moment| moment.at);
+        last.and_then(|moment| DateTime::from_timestamp_millis(moment.at)).map(words)
+    };
+    if let Some(start) = start
+        && let Some(last) = last_named(behind).filter(|_| fires_after(from))
+    {
+        let start = words(start);
+        return bounds(
+            "start",
+            format!(
+                "it never fires: the last instant that it names, {last}, lies before its start, {start}"
+            ),
+        );
+    }
+    let past =
+        last_named(from).map_or("there was none".to_owned(), |last| format!("the last was {last}"));
+    Warning {
+        code: WarningCode::NeverFires,
+        message: format!("it will never fire: every instant that it names is past; {past}"),
+        field: "expressions".to_owned(),
+        suggestion: None,
     }
 }
 
+fn words(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+}
+
 /// An expression that is a load of its own.
-pub(super) fn often(field: &str, source: &Source) -> Option<Warning> {
+pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option<Warning> {
     let a_day = match source {
         Source::Cron(pattern) => pattern.clock.per_day(),
         Source::Every(every) => u64::try_from(86_400_000 / every.interval).unwrap_or(0),
         Source::At(_) => 0,
     };
-    (a_day >= OFTEN).then(|| Warning {
+    if a_day < OFTEN {
+        return None;
+    }
+    let today = from.timestamp().div_euclid(DAY);
+    let days = match source {
+        Source::Cron(pattern) => pattern.days.count(today, today + 365),
+        Source::Every(_) | Source::At(_) => 365,
+    };
+    let when = match days {
+        365 => "a day".to_owned(),
+        _ => format!("on every day that it names, {days} in the next 365"),
+    };
+    Some(Warning {
         code: WarningCode::FiresOften,
-        message: format!("it fires {a_day} times a day, and every fire is a run with a history"),
+        message: format!("it fires {a_day} times {when}, and every fire is a run with a history"),
         field: field.to_owned(),
         suggestion: None,
     })

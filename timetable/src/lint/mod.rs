@@ -7,11 +7,14 @@
 //! - [`frequency`]: never, rarely, very often; jitter against the rhythm.
 //! - [`steps`]: steps that do not divide their field.
 //! - [`days`]: the rule that joins the day fields; months that have no such day.
-//! - [`dst`]: what the next two clock changes do.
+//! - [`dst`]: what the next two clock changes do, and every one of the coming years to a schedule
+//!   of every hour.
+//! - [`example`]: times that `H` would choose otherwise.
 //! - [`rewrite`]: how a suggestion is made from what was typed.
 
 mod days;
 mod dst;
+mod example;
 mod frequency;
 mod rewrite;
 mod steps;
@@ -47,7 +50,7 @@ pub enum WarningCode {
     NeverFires,
     /// Its calendars suppress every fire that it has left.
     NeverAllowed,
-    /// No fire lies between start and end.
+    /// No fire lies between start and end, or none is left there.
     OutsideBounds,
     /// Years pass between two fires.
     FiresRarely,
@@ -55,11 +58,11 @@ pub enum WarningCode {
     FiresOften,
     /// The jitter is longer than the time between two fires.
     JitterOverlaps,
-    /// An expression that another one already contains.
+    /// An expression that fires exactly when an earlier one does.
     Duplicate,
     /// A step does not divide its field, so the rhythm breaks where the field begins anew.
     UnevenStep,
-    /// A step so large that only the first value fires.
+    /// A step longer than what it steps through, so that only the first value fires.
     StepTooLarge,
     /// Day of month and day of week are both given, and either will do.
     EitherDay,
@@ -75,9 +78,13 @@ pub enum WarningCode {
     WildcardMissesGap,
     /// Written with `*`, it follows the clock and fires in both passes when the clock goes back.
     WildcardRepeats,
-    /// Written without `*`, it names every hour and yet skips the repeated one.
+    /// Written without `*`, it names every hour and yet skips one that comes twice.
     SkipsRepeatedHour,
+    /// `H` stands for something, but no schedule is there to say for what.
+    HashedExample,
 }
+
+pub(crate) use example::hashed;
 
 /// A cron expression of a definition, as the rules see it.
 struct Subject<'a> {
@@ -85,11 +92,21 @@ struct Subject<'a> {
     text: &'a str,
     cron: &'a Cron,
     pattern: &'a Pattern,
+    seed: &'a [u8; 16],
 }
 
 impl Subject<'_> {
     fn warning(&self, code: WarningCode, message: String, suggestion: Option<String>) -> Warning {
         Warning { code, message, field: self.field.clone(), suggestion }
+    }
+
+    /// Is this an expression that would be accepted in its place?
+    fn accepts(&self, text: &str) -> bool {
+        match Expression::parse(text, self.seed) {
+            Ok(Expression::Cron(cron)) => Pattern::compile(&cron).is_ok(),
+            Ok(Expression::Every(_) | Expression::At(_)) => true,
+            Err(_) => false,
+        }
     }
 }
 
@@ -102,11 +119,11 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
     }
     for (index, (text, expression)) in parts.expressions.iter().enumerate() {
         let field = format!("expressions[{index}]");
-        warnings.extend(frequency::often(&field, &parts.sources[index]));
+        warnings.extend(frequency::often(&field, &parts.sources[index], from));
         warnings.extend(frequency::duplicate(&field, parts, index));
         if let (Expression::Cron(cron), Source::Cron(pattern)) = (expression, &parts.sources[index])
         {
-            let subject = Subject { field, text, cron, pattern };
+            let subject = Subject { field, text, cron, pattern, seed: &parts.seed };
             warnings.extend(steps::uneven(&subject));
             warnings.extend(days::joined(&subject, from));
             warnings.extend(days::short_months(&subject));

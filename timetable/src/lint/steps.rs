@@ -1,91 +1,156 @@
 use super::{Subject, Warning, WarningCode, rewrite};
-use crate::expression::{Item, Unit};
+use crate::{
+    describe::{counted, ordinal, weekday_name},
+    expression::Unit,
+};
 
-/// Fields that begin anew, and how many values they have.
-const CYCLES: [(Unit, u16, &str); 4] = [
+/// Fields that begin anew, how many values they have, and what begins with them. A month has no
+/// fixed length; this is the longest.
+const CYCLES: [(Unit, u16, &str); 6] = [
     (Unit::Second, 60, "minute"),
     (Unit::Minute, 60, "hour"),
     (Unit::Hour, 24, "day"),
     (Unit::Month, 12, "year"),
+    (Unit::DayOfMonth, 31, "month"),
+    (Unit::DayOfWeek, 7, "week"),
 ];
 
-/// Steps over a whole field that do not divide it.
+/// The only item of a field, which goes in steps.
+struct Steps<'a> {
+    unit: Unit,
+    size: u16,
+    cycle: &'static str,
+    /// As it was typed: what stands before the stroke, and all of it.
+    head: &'a str,
+    typed: &'a str,
+    low: u16,
+    high: u16,
+    step: u16,
+}
+
+/// Steps that do not divide what they step through.
 pub(super) fn uneven(subject: &Subject<'_>) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    for (unit, size, cycle) in CYCLES {
-        let [Item::Any { step: Some(step) }] = subject.cron.field(unit).items[..] else {
-            continue;
+    let judge = |steps: Steps<'_>| steps.too_large(subject).or_else(|| steps.uneven(subject));
+    let cycles = CYCLES.iter().filter_map(|cycle| Steps::of(subject, *cycle));
+    cycles.filter_map(judge).collect()
+}
+
+impl<'a> Steps<'a> {
+    fn of(subject: &Subject<'a>, (unit, size, cycle): (Unit, u16, &'static str)) -> Option<Self> {
+        let field = subject.cron.field(unit);
+        let [item] = field.items[..] else {
+            return None;
         };
-        let name = unit.name();
-        if step >= size {
-            warnings.push(subject.warning(
-                WarningCode::StepTooLarge,
-                format!(
-                    "a step of {step} {name}s is longer than the {cycle}: only the first fires"
-                ),
-                rewrite::field(subject.text, unit, &unit.values().start().to_string()),
-            ));
-        } else if size % step != 0 {
-            let rest = size - (size - 1) / step * step;
-            warnings.push(subject.warning(
-                WarningCode::UnevenStep,
-                format!(
-                    "`*/{step}` begins anew with every {cycle}: the last step of the {cycle} is \
-                     {rest} {name}{} long, not {step}",
-                    if rest == 1 { "" } else { "s" }
-                ),
-                suggestion(subject, unit, size, step),
-            ));
+        let typed = rewrite::typed(subject.text, unit)?.trim_start_matches('+');
+        let (head, _) = typed.split_once('/')?;
+        // Where an `H` of a part of the field begins differs from schedule to schedule.
+        if head.contains('(') {
+            return None;
         }
+        let (low, high, step) = item.run(unit)?;
+        Some(Steps { unit, size, cycle, head, typed, low, high, step })
     }
-    warnings.extend(days(subject));
-    warnings
-}
 
-/// Days in steps begin anew with the month, which has no fixed length, and weekdays with the week,
-/// which seven steps divide only by one.
-fn days(subject: &Subject<'_>) -> Option<Warning> {
-    let step = |unit: Unit| match subject.cron.field(unit).items[..] {
-        [Item::Any { step: Some(step @ 2..) }] => Some(step),
-        _ => None,
-    };
-    if let Some(step) = step(Unit::DayOfMonth) {
-        return Some(subject.warning(
-            WarningCode::UnevenStep,
+    /// Does it go through the whole field? `9-17/2` and `30/10` are windows, and end where they
+    /// were meant to.
+    fn whole(&self) -> bool {
+        self.high >= self.unit.last() && self.low - self.unit.first_in_steps() < self.step
+    }
+
+    fn too_large(&self, subject: &Subject<'_>) -> Option<Warning> {
+        let Steps { unit, low, high, step, cycle, .. } = *self;
+        let noun = unit.noun();
+        if step <= high - low {
+            return None;
+        }
+        // A step of all sixty minutes is an hour, exactly as asked. Months differ in length.
+        if self.whole() && step == self.size && unit != Unit::DayOfMonth {
+            return None;
+        }
+        let message = if step > self.size || unit == Unit::DayOfMonth && step == self.size {
+            let than = if step > self.size { "longer than" } else { "as long as" };
             format!(
-                "`*/{step}` begins anew on the 1st of every month, so the step over the end of a \
-                 month is shorter or longer than {step} days"
-            ),
-            None,
-        ));
+                "a step of {} is {than} the {cycle}: only the first fires",
+                counted(step.into(), noun)
+            )
+        } else {
+            format!(
+                "a step of {} from {low} leads past {high}: only {low} fires",
+                counted(step.into(), noun)
+            )
+        };
+        let hashed = subject.cron.field(unit).hashed;
+        let one = if hashed { self.head.to_owned() } else { low.to_string() };
+        let plus = if subject.cron.field(unit).both { "+" } else { "" };
+        let suggestion = rewrite::field(subject.text, unit, &format!("{plus}{one}"));
+        Some(subject.warning(WarningCode::StepTooLarge, message, suggestion))
     }
-    let step = step(Unit::DayOfWeek).filter(|step| *step < 7)?;
-    Some(subject.warning(
-        WarningCode::UnevenStep,
-        format!(
-            "`*/{step}` begins anew on Sunday, so the step over the weekend is not {step} days"
-        ),
-        None,
-    ))
-}
 
-/// An interval, where the step is the only restriction; otherwise the nearest step that divides.
-fn suggestion(subject: &Subject<'_>, unit: Unit, size: u16, step: u16) -> Option<String> {
-    let free = |unit: &Unit| subject.cron.field(*unit).any();
-    let days = [Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year].iter().all(free);
-    match unit {
-        Unit::Minute if days && free(&Unit::Hour) => Some(format!("@every {step}m")),
-        Unit::Hour if days => Some(format!("@every {step}h")),
-        Unit::Second
-        | Unit::Minute
-        | Unit::Hour
-        | Unit::DayOfMonth
-        | Unit::Month
-        | Unit::DayOfWeek
-        | Unit::Year => {
-            let nearest =
-                (1..size).filter(|n| size.is_multiple_of(*n)).min_by_key(|n| n.abs_diff(step))?;
-            rewrite::field(subject.text, unit, &format!("*/{nearest}"))
+    fn uneven(&self, subject: &Subject<'_>) -> Option<Warning> {
+        let Steps { unit, size, low, step, cycle, typed, .. } = *self;
+        if !self.whole() || step == 1 {
+            return None;
         }
+        // Sunday counts once, as the first day or as the last.
+        let high = self.high.min(low + size - 1);
+        let rest = low + size - (low + (high - low) / step * step);
+        if rest == step && unit != Unit::DayOfMonth {
+            return None;
+        }
+        let message = match unit {
+            Unit::DayOfMonth => format!(
+                "`{typed}` begins anew on the {} of every month, so the step over the end of a \
+                 month is shorter or longer than {step} days",
+                ordinal(low)
+            ),
+            Unit::DayOfWeek => format!(
+                "`{typed}` begins anew every {}, so the step over the end of the week is {} long, \
+                 not {step}",
+                weekday_name(low),
+                counted(rest.into(), "day")
+            ),
+            Unit::Second | Unit::Minute | Unit::Hour | Unit::Month | Unit::Year => format!(
+                "`{typed}` begins anew with every {cycle}: the last step of the {cycle} is {} \
+                 long, not {step}",
+                counted(rest.into(), unit.noun())
+            ),
+        };
+        Some(subject.warning(WarningCode::UnevenStep, message, self.even(subject)))
+    }
+
+    /// An interval, where the step is the only restriction; otherwise the nearest step that divides.
+    fn even(&self, subject: &Subject<'_>) -> Option<String> {
+        let Steps { unit, size, low, step, head, .. } = *self;
+        let free = |unit: Unit| subject.cron.field(unit).any();
+        let clock = subject.pattern.clock;
+        let (one_second, one_minute) =
+            (clock.seconds.count_ones() == 1, clock.minutes.count_ones() == 1);
+        let days = [Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year];
+        let interval = match unit {
+            // Neither the month nor the week can be divided.
+            Unit::DayOfMonth | Unit::DayOfWeek => return None,
+            Unit::Second => free(Unit::Minute) && free(Unit::Hour),
+            Unit::Minute => free(Unit::Hour) && one_second,
+            Unit::Hour => one_minute && one_second,
+            Unit::Month | Unit::Year => false,
+        };
+        if interval && days.into_iter().all(free) {
+            let letter = unit.name().get(..1)?;
+            return Some(format!("@every {step}{letter}"));
+        }
+        let divisors = (1..=size).filter(|n| size.is_multiple_of(*n));
+        let nearest = divisors.min_by_key(|n| n.abs_diff(step))?;
+        let first = unit.first_in_steps();
+        let low = first + (low - first) % nearest;
+        let named = subject.cron.field(unit).hashed || head == "*";
+        let text = match (named, head.split_once('-')) {
+            (true, _) if nearest == size && head == "*" => first.to_string(),
+            (true, _) if nearest == size => head.to_owned(),
+            (true, _) => format!("{head}/{nearest}"),
+            (false, _) if nearest == size => low.to_string(),
+            (false, Some((_, high))) => format!("{low}-{high}/{nearest}"),
+            (false, None) => format!("{low}/{nearest}"),
+        };
+        rewrite::field(subject.text, unit, &text)
     }
 }

@@ -130,10 +130,10 @@ impl Days {
         u64::from(self.shapes[month_length(is_leap, month) - 28][weekday(first)])
     }
 
-    /// How many of the named months have no such day in a common year.
-    pub(crate) fn months_without(&self, day: u16) -> usize {
-        let named = (1..=12).filter(|month| self.months >> month & 1 == 1);
-        named.filter(|month| month_length(false, *month) < usize::from(day)).count()
+    /// Those of the named months, counted from 1, that have no such day in a common year.
+    pub(crate) fn months_without(&self, day: u16) -> impl Iterator<Item = u16> {
+        let named = (1..=12_u16).filter(|month| self.months >> month & 1 == 1);
+        named.filter(move |month| month_length(false, usize::from(*month)) < usize::from(day))
     }
 
     pub(crate) fn matches(&self, day: i64) -> bool {

@@ -24,9 +24,20 @@ fn an_error_names_the_place_the_problem_and_the_way_out() {
         ),
         (
             "0 22-2 * * *",
-            "at byte 2: the range 22-2 in the hour field runs backwards; a range does not wrap: write it as a list, `22-23,0-2`",
+            "at byte 2: the range 22-2 in the hour field runs backwards; a range does not wrap: write `22-23,0-2`",
         ),
         ("/5 * * * *", "at byte 0: a step without a start in the minute field; write `*/5`"),
+        ("0 0 /5 * *", "write `*/5` for every value in steps, or `1/5` for a start"),
+        ("0 0 * * 7-1", "runs backwards; a range does not wrap: write `0-1`"),
+        ("0 0 * * 5-0", "runs backwards; a range does not wrap: write `5-7`"),
+        ("0 0 * * FRI-MON", "runs backwards; a range does not wrap: write `5-6,0-1`"),
+        ("0 22-2/2 * * *", "runs backwards; a range does not wrap: write `22,0-2/2`"),
+        ("0 0 0 1 1 * 2030-2025", "runs backwards; a range does not wrap: write `2025-2030`"),
+        ("H(29-0) * * * *", "write `H(0-29)`, or one side of it, `H(29-59)`"),
+        ("0 0 * * H(SAT-MON)", "write `H(1-6)`, or one side of it, `H(0-1)`"),
+        ("0 H(9) * * *", "write `H`, `H/6`, `H(0-7)` or `H(9-17)/4`"),
+        ("0 x * * *", "\"x\" is not an hour; it takes"),
+        ("0 0 * * +", "an empty item in the day of week field; write a number"),
         ("0 0 * * L", "at byte 8: `L` alone is not a day of week; write `6` for every Saturday"),
         ("0 0 L-3 * *", "at byte 4: \"L-3\" is not a day of month; `L` is the last day"),
         ("0 0 30 2 *", "it can never fire: no such date exists"),
@@ -64,4 +75,102 @@ fn every_field_of_a_definition_is_named_when_it_is_wrong() {
     ] {
         assert_eq!(Timetable::new(&asked).expect_err(field).field, field);
     }
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Is what an error about a text advises itself accepted, in its place?
+fn accepted(text: &str, position: Option<std::ops::Range<usize>>, advice: &str) -> bool {
+    // A form such as `*/n` stands for any number.
+    let advice = advice.replace('n', "2");
+    let whole = advice.contains(' ') || advice.starts_with('@');
+    if whole || text.starts_with("@every") {
+        let advice = if whole { advice } else { format!("@every {advice}") };
+        return parse(&advice, "UTC").is_ok();
+    }
+    let Some(position) = position else { return true };
+    // The field that holds the place.
+    let start = text[..position.start].rfind(' ').map_or(0, |space| space + 1);
+    let end = text[start..].find(' ').map_or(text.len(), |length| start + length);
+    parse(&format!("{}{advice}{}", &text[..start], &text[end..]), "UTC").is_ok()
+}
+
+#[test]
+fn what_an_error_advises_is_accepted() {
+    let items = [
+        "/5",
+        "1,,2",
+        ",",
+        "*,5",
+        "7-1",
+        "31-1",
+        "50-10",
+        "22-2/2",
+        "9-1/3",
+        "5-0",
+        "5-1",
+        "1-0",
+        "x",
+        "MON",
+        "JAN",
+        "MONDAY",
+        "JANUARY",
+        "SEPT",
+        "L",
+        "L-3",
+        "W",
+        "0W",
+        "LL",
+        "5#9",
+        "5#",
+        "5#0",
+        "?/2",
+        "1,?",
+        "L/2",
+        "*/0",
+        "*/x",
+        "5/",
+        "*/99999",
+        "99999",
+        "-",
+        "1-",
+        "-1",
+        "H(29-0)",
+        "H(7-1)",
+        "H(22-2)",
+        "H(5-0)",
+        "H(FRI-MON)",
+        "H(9)",
+        "H1",
+        "H(",
+        "+5",
+        "+",
+        "4999-1",
+        "FRI-MON",
+        "DEC-JAN",
+    ];
+    let whole =
+        ["@every 1x", "@every 0s", "@every", "@every 1 h", "@at", "@at x", "@reboot", "* *", ""];
+    let texts = (0..7).flat_map(|field| {
+        items.map(|item| {
+            let mut words = ["0", "0", "0", "1", "1", "*", "*"];
+            words[field] = item;
+            words.join(" ")
+        })
+    });
+    let mut seen = 0;
+    for text in texts.chain(whole.map(str::to_owned)) {
+        let Err(error) = parse(&text, "UTC") else { continue };
+        for advice in quoted(&error.help) {
+            seen += 1;
+            assert!(
+                accepted(&text, error.position.clone(), advice),
+                "{text:?}: `{advice}` in {error}"
+            );
+        }
+    }
+    assert!(seen > 500, "{seen}");
 }

@@ -145,6 +145,24 @@ proptest! {
         }
     }
 
+    /// Whatever the linter suggests for an expression is itself accepted.
+    #[test]
+    fn every_suggestion_is_accepted(
+        expression in prop_oneof![
+            any_minutely(),
+            any_secondly(),
+            "[0-9]{1,2}/[0-9]{1,2} (H/[1-9]|[0-9]-23/[1-9]) (H/9|[1-9]/9) [1-9]/[1-9] [0-7]/[1-9]",
+        ],
+        zone in any_zone(),
+        after in any_instant(),
+    ) {
+        let Ok(timetable) = parse(&expression, zone) else { return Ok(()) };
+        for warning in timetable.lint(after) {
+            let Some(suggestion) = warning.suggestion else { continue };
+            prop_assert!(parse(&suggestion, zone).is_ok(), "{}: {}", expression, suggestion);
+        }
+    }
+
     #[test]
     fn jitter_is_bounded_and_belongs_to_the_fire(asked in any_definition(), at in any_instant()) {
         let due = made(&asked).due_at(at);
