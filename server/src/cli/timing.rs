@@ -42,7 +42,21 @@ pub(super) enum OverlapFlag {
     Both,
 }
 
+/// What holds where a question does not say otherwise.
+pub(super) struct Defaults<'a> {
+    pub(super) tz: &'a str,
+    /// Now, where no instant is given.
+    pub(super) from: DateTime<Utc>,
+    pub(super) dst: DstPolicy,
+}
+
 impl Timing {
+    /// Everything but the expressions.
+    pub(super) fn defaults(&self) -> Defaults<'_> {
+        let from = self.from.unwrap_or_else(|| Clock::system().now());
+        Defaults { tz: &self.tz, from, dst: self.policy() }
+    }
+
     /// The compiled timing, and the instant to look from.
     pub(super) fn compile(&self) -> Result<(Timetable, DateTime<Utc>), CliError> {
         let expressions = self.expressions();
@@ -50,8 +64,8 @@ impl Timing {
             let text = "give an expression, such as '30 2 * * *'";
             return Err(CliError::Usage(text.to_owned()));
         }
-        let from = self.from.unwrap_or_else(|| Clock::system().now());
-        let definition = definition(&expressions, &self.tz, from, self.policy());
+        let Defaults { tz, from, dst } = self.defaults();
+        let definition = definition(&expressions, tz, from, dst);
         let compiled = Timetable::new(&definition);
         Ok((compiled.map_err(|error| CliError::Timing(self.explain(&expressions, &error)))?, from))
     }

@@ -11,28 +11,24 @@ use serde::{Deserialize, Serialize};
 use timetable::{DstPolicy, Timetable};
 
 use super::{MOST, fires::PreviewFire};
-use crate::{
-    cli::{
-        CliError,
-        timing::{definition, instant},
-    },
-    clock::Clock,
+use crate::cli::{
+    CliError,
+    timing::{Defaults, definition, instant},
 };
 
-/// A question. Keys that it does not know are the asker's own.
+/// A question. What it leaves out is as the flags say; keys that it does not know are the asker's
+/// own.
 #[derive(Debug, Deserialize)]
 struct Question {
     expr: String,
-    #[serde(default = "utc")]
-    tz: String,
+    tz: Option<String>,
     from: Option<String>,
     count: Option<u64>,
-    #[serde(default)]
-    dst_gap: timetable::Gap,
-    #[serde(default)]
-    dst_overlap: timetable::Overlap,
+    dst_gap: Option<timetable::Gap>,
+    dst_overlap: Option<timetable::Overlap>,
 }
 
+/// One of the two, never both: a timing that can never fire is an error, as everywhere.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
@@ -40,12 +36,8 @@ enum Answer {
     Error(String),
 }
 
-fn utc() -> String {
-    "UTC".to_owned()
-}
-
 /// Answers each line of a file, or of standard input.
-pub(super) fn answer(file: &str) -> Result<(), CliError> {
+pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Result<(), CliError> {
     let questions: Box<dyn BufRead> = if file == "-" {
         Box::new(io::stdin().lock())
     } else {
@@ -56,13 +48,12 @@ pub(super) fn answer(file: &str) -> Result<(), CliError> {
     };
     // Written out with each line's end: whoever asks line by line waits for the answer.
     let mut answers = io::stdout().lock();
-    let now = Clock::system().now();
     for line in questions.split(b'\n') {
         let line = line.map_err(CliError::io("read the batch"))?;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = answer_line(&line, now).unwrap_or_else(Answer::Error);
+        let answer = answer_line(&line, defaults, count).unwrap_or_else(Answer::Error);
         let mut text = serde_json::to_vec(&answer)
             .map_err(io::Error::from)
             .map_err(CliError::io("write JSON"))?;
@@ -72,22 +63,26 @@ pub(super) fn answer(file: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-fn answer_line(line: &[u8], now: DateTime<Utc>) -> Result<Answer, String> {
+fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Answer, String> {
     let question: Question = serde_json::from_slice(line)
         .map_err(|error| format!("not a question: {error}; give {{\"expr\": ..., \"tz\": ...}}"))?;
     let from = match &question.from {
         Some(text) => instant(text).map_err(|problem| format!("from {text:?}: {problem}"))?,
-        None => now,
+        None => defaults.from,
     };
     let count = match question.count {
-        None => 5,
+        None => count,
         Some(count) => usize::try_from(count)
             .ok()
             .filter(|count| *count <= MOST)
             .ok_or_else(|| format!("count {count}: give a whole number up to {MOST}"))?,
     };
-    let dst = DstPolicy { gap: question.dst_gap, overlap: question.dst_overlap };
-    let definition = definition(&[question.expr], &question.tz, from, dst);
+    let dst = DstPolicy {
+        gap: question.dst_gap.unwrap_or(defaults.dst.gap),
+        overlap: question.dst_overlap.unwrap_or(defaults.dst.overlap),
+    };
+    let tz = question.tz.as_deref().unwrap_or(defaults.tz);
+    let definition = definition(&[question.expr], tz, from, dst);
     let timetable = Timetable::new(&definition).map_err(|error| error.to_string())?;
     let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC).take(count);
     Ok(Answer::Fires(fires.map(PreviewFire::from).collect()))

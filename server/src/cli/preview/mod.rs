@@ -27,7 +27,8 @@ pub(super) struct Preview {
     /// Answer as JSON
     #[arg(long)]
     json: bool,
-    /// Answer many: read {"expr","tz","from","count"} lines from a file, or - for standard input
+    /// Answer many: read {"expr","tz","from","count","dst_gap","dst_overlap"} lines from a file, or
+    /// - for standard input; the flags hold for lines that do not name a value
     #[arg(long, value_name = "FILE", conflicts_with_all = ["expression", "json"])]
     batch: Option<String>,
 }
@@ -35,7 +36,7 @@ pub(super) struct Preview {
 impl Preview {
     pub(super) fn run(self) -> Result<(), CliError> {
         if let Some(file) = &self.batch {
-            return batch::answer(file);
+            return batch::answer(file, &self.timing.defaults(), self.count);
         }
         let (timetable, from) = self.timing.compile()?;
         let fires: Vec<PreviewFire> = timetable
@@ -43,8 +44,9 @@ impl Preview {
             .take(self.count)
             .map(PreviewFire::from)
             .collect();
-        let printed =
-            Printed { description: timetable.describe(), fires, warnings: timetable.lint(from) };
+        let mut warnings = timetable.lint(from);
+        warnings.extend(timetable.example());
+        let printed = Printed { description: timetable.describe(), fires, warnings };
         if self.json { output::json(&printed) } else { printed.print() }
     }
 }

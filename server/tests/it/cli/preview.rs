@@ -132,6 +132,90 @@ fn every_line_of_a_batch_is_answered() {
     assert_eq!(answers.len(), 8);
 }
 
+/// A line has fires or an error, never both: also where the error is that it can never fire.
+#[test]
+fn a_line_that_can_never_fire_has_its_error_alone() {
+    for expr in ["0 30 12 29 2 * 2025-2027", "0 30 12 29 2 * 2025-2033/4", "0 30 12 29 2 * 2030"] {
+        let line = format!("{{\"expr\":\"{expr}\",\"from\":\"2025-03-01T00:00:00Z\"}}");
+        let answers = batch(&line);
+        let [Value::Object(answer)] = &answers[..] else { panic!("{answers:?}") };
+        assert!(answer["error"].as_str().unwrap().contains("it can never fire"), "{answer:?}");
+        assert_eq!(answer.len(), 1, "{answer:?}");
+    }
+}
+
+#[test]
+fn the_flags_hold_for_lines_of_a_batch_that_do_not_name_them() {
+    let flags = [
+        ["--tz", "Europe/Berlin"],
+        ["--from", "2025-03-29T12:00:00Z"],
+        ["--count", "1"],
+        ["--dst-gap", "skip"],
+        ["--dst-overlap", "last"],
+    ];
+    let lines = [
+        json!({ "expr": "30 2 * * *" }),
+        json!({ "expr": "30 2 * * *", "dst_gap": "shift" }),
+        json!({ "expr": "30 2 * * *", "from": "2025-10-25T12:00:00Z" }),
+        json!({ "expr": "30 2 * * *", "from": "2025-10-25T12:00:00Z", "dst_overlap": "first" }),
+        json!({ "expr": "30 2 * * *", "tz": "UTC", "count": 2 }),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let args = [&["preview", "--batch", "-"], &flags.concat()[..]].concat();
+    let answers = Command::new(&args).input(lines.join("\n")).run().done();
+    let instants = |line: &str| -> Vec<String> {
+        let answer: Value = serde_json::from_str(line).unwrap();
+        let fires = answer["fires"].as_array().unwrap().iter();
+        fires.map(|fire| fire["at"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        answers.lines().map(instants).collect::<Vec<_>>(),
+        [
+            vec!["2025-03-31T00:30:00Z"],
+            vec!["2025-03-30T01:00:00Z"],
+            vec!["2025-10-26T01:30:00Z"],
+            vec!["2025-10-26T00:30:00Z"],
+            vec!["2025-03-30T02:30:00Z", "2025-03-31T02:30:00Z"],
+        ]
+    );
+}
+
+#[test]
+fn times_that_h_chose_for_no_schedule_are_called_an_example() {
+    let shown = preview(&["H 3 * * *", "--json"]).done();
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["warnings"][0]["code"], "hashed_example");
+    let shown = preview(&["H 3 * * *"]).done();
+    assert!(shown.contains("\nwarning: `H` is derived from a schedule's identity"), "{shown}");
+    // It is no fault of the expression.
+    assert_eq!(Command::new(&["lint", "H 3 * * *", "--strict"]).run().code, 0);
+}
+
+#[test]
+fn a_directory_of_zone_data_without_the_zones_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = "# version 2999a\n";
+    std::fs::write(folder.path().join("tzdata.zi"), list).unwrap();
+    // A file of rules, so that the directory is one of zone data.
+    std::fs::create_dir(folder.path().join("Etc")).unwrap();
+    std::fs::write(folder.path().join("Etc/UTC"), utc_rules()).unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let refused =
+        Command::new(&["preview", "@daily", "--tz", "Europe/Berlin"]).env("TZDIR", directory);
+    let refused = refused.run().refused(2);
+    for part in ["--tz \"Europe/Berlin\"", directory, "no usable file for Europe/Berlin", "TZDIR"] {
+        assert!(refused.contains(part), "{refused} lacks {part}");
+    }
+    let known = Command::new(&["preview", "@daily", "--tz", "Etc/UTC"]).env("TZDIR", directory);
+    assert_eq!(known.run().code, 0);
+}
+
+/// The smallest file of rules: one type of local time, UTC.
+fn utc_rules() -> Vec<u8> {
+    let block = [b"TZif2".as_slice(), &[0; 31], &[0, 0, 0, 1], &[0, 0, 0, 4], &[0; 6], b"UTC\0"];
+    [&block.concat()[..], &block.concat(), b"\nUTC0\n"].concat()
+}
+
 #[test]
 fn a_batch_of_bytes_that_are_no_text_goes_on() {
     let lines = [b"\xff\xfe\n".as_slice(), b"{\"expr\":\"@daily\",\"count\":1}\n"].concat();
