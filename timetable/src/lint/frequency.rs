@@ -21,11 +21,8 @@ const SEARCHES: usize = 256;
 /// Before every instant that a definition can name, in milliseconds.
 const BEGINNING: i64 = DateTime::<Utc>::MIN_UTC.timestamp_millis();
 
-/// What holds for the whole definition.
-pub(super) fn whole(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
-    let Some(first) = timetable.next(from) else {
-        return vec![never(timetable, parts, from)];
-    };
+/// What holds for the whole definition, of which this is the first fire to come.
+pub(super) fn whole(timetable: &Timetable, parts: &Parts, first: Fire) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let Some(second) = timetable.next(first.at) else {
         return warnings;
@@ -53,7 +50,7 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
     if jitter.is_zero() {
         return None;
     }
-    // Every search asks each expression, so the more there are the fewer fires are looked at.
+    // A fire may ask every expression for its next, so the more there are the fewer are looked at.
     let ahead =
         timetable.fires(first.at, DateTime::<Utc>::MAX_UTC).take(SEARCHES / parts.sources.len());
     let mut before = first;
@@ -84,7 +81,7 @@ fn jitter(timetable: &Timetable, parts: &Parts, first: Fire) -> Option<Warning> 
 
 /// Why nothing fires after `from`: because its bounds are in the way, or because nothing that it
 /// names is left.
-fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
+pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Warning {
     let bounds = |field: &str, message: String| Warning {
         code: WarningCode::OutsideBounds,
         message,

@@ -112,11 +112,11 @@ impl Subject<'_> {
 
 /// The warnings, those about the whole definition first.
 pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
-    let mut warnings = frequency::whole(timetable, parts, from);
     // What does not fire any more needs no advice on how it fires.
-    if !warnings.is_empty() && timetable.next(from).is_none() {
-        return warnings;
-    }
+    let Some(first) = timetable.next(from) else {
+        return vec![frequency::never(timetable, parts, from)];
+    };
+    let mut warnings = frequency::whole(timetable, parts, first);
     for (index, (text, expression)) in parts.expressions.iter().enumerate() {
         let field = format!("expressions[{index}]");
         warnings.extend(frequency::often(&field, &parts.sources[index], from));
