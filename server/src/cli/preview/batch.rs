@@ -28,12 +28,20 @@ struct Question {
     dst_overlap: Option<timetable::Overlap>,
 }
 
-/// One of the two, never both: a timing that can never fire is an error, as everywhere.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Answer {
-    Fires(Vec<PreviewFire>),
-    Error(String),
+/// The fires, or why there can be none. A timing that is well formed and that no date ever matches
+/// has both: it is refused, and its fires are known.
+#[derive(Debug, Default, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fires: Option<Vec<PreviewFire>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Answer {
+    fn refused(error: String) -> Self {
+        Self { error: Some(error), fires: None }
+    }
 }
 
 /// Answers each line of a file, or of standard input.
@@ -53,7 +61,7 @@ pub(super) fn answer(file: &str, defaults: &Defaults<'_>, count: usize) -> Resul
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = answer_line(&line, defaults, count).unwrap_or_else(Answer::Error);
+        let answer = answer_line(&line, defaults, count).unwrap_or_else(Answer::refused);
         let mut text = serde_json::to_vec(&answer)
             .map_err(io::Error::from)
             .map_err(CliError::io("write JSON"))?;
@@ -83,7 +91,13 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Ans
     };
     let tz = question.tz.as_deref().unwrap_or(defaults.tz);
     let definition = definition(&[question.expr], tz, from, dst);
-    let timetable = Timetable::new(&definition).map_err(|error| error.to_string())?;
+    let timetable = match Timetable::new(&definition) {
+        Ok(timetable) => timetable,
+        Err(error) => {
+            let fires = error.never_fires.then(Vec::new);
+            return Ok(Answer { fires, error: Some(error.to_string()) });
+        }
+    };
     let fires = timetable.fires(from, DateTime::<Utc>::MAX_UTC).take(count);
-    Ok(Answer::Fires(fires.map(PreviewFire::from).collect()))
+    Ok(Answer { fires: Some(fires.map(PreviewFire::from).collect()), error: None })
 }
