@@ -68,6 +68,8 @@ pub enum Reason {
     AttemptsExhausted,
     /// Recovery found it too late.
     TooOld,
+    /// Nothing had accounted for it, and a backfill started it.
+    Backfilled,
 }
 
 /// What the clock did at a fire's local time.

@@ -12,6 +12,8 @@
 
 pub mod api_token;
 pub mod audit_event;
+pub mod backfill;
+pub mod backfill_fire;
 pub mod calendar;
 pub mod concurrency_group;
 pub mod fire;

@@ -44,6 +44,8 @@ pub enum Trigger {
     Manual,
     /// Somebody had a settled run done again.
     Retry,
+    /// A backfill.
+    Backfill,
 }
 
 /// One run.
@@ -113,6 +115,8 @@ pub struct Model {
     pub group_id: Option<Uuid>,
     /// While it waits: runs of a higher priority are taken first.
     pub priority: i16,
+    /// The backfill that it belongs to.
+    pub backfill_id: Option<Uuid>,
     /// The change feed's position of the last write; see the server's `store::changes`.
     pub changed: i64,
 }

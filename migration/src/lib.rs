@@ -13,6 +13,7 @@ mod m0004_nodes;
 mod m0005_control_plane;
 mod m0006_groups;
 mod m0007_calendars;
+mod m0008_backfills;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -27,6 +28,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0005_control_plane::Migration),
             Box::new(m0006_groups::Migration),
             Box::new(m0007_calendars::Migration),
+            Box::new(m0008_backfills::Migration),
         ]
     }
 }

@@ -148,6 +148,7 @@ fn run() -> TableCreateStatement {
         .col(uuid_null("retry_of"))
         .col(uuid_null("group_id"))
         .col(small_integer("priority").default(0))
+        .col(uuid_null("backfill_id"))
         .col(big_integer("changed"))
         .to_owned()
 }

@@ -101,6 +101,7 @@ mod zone;
 pub mod misfire;
 pub mod overlap;
 pub mod retry;
+pub mod taken;
 
 pub use cache::Cache;
 pub use calendars::{Calendar, CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday};

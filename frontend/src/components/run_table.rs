@@ -80,5 +80,6 @@ fn trigger_words(trigger: RunTrigger, is_recovery: bool) -> &'static str {
         (RunTrigger::Schedule, false) => "schedule",
         (RunTrigger::Manual, false) => "by hand",
         (RunTrigger::Retry, false) => "retry",
+        (RunTrigger::Backfill, false) => "backfill",
     }
 }

@@ -13,7 +13,7 @@ macro_rules! states {
 states! {
     Role { Viewer, Operator, Editor, Admin }
     RunState { Queued, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled }
-    RunTrigger { Schedule, Manual, Retry }
+    RunTrigger { Schedule, Manual, Retry, Backfill }
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }

@@ -180,6 +180,8 @@ pub(crate) enum ReasonCode {
     AttemptsExhausted,
     /// Recovery found it too late.
     TooOld,
+    /// Nothing had accounted for it, and a backfill started it.
+    Backfilled,
     /// Claimed, waiting for the hand-off.
     AwaitingHandoff,
 }

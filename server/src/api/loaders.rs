@@ -14,7 +14,7 @@ use std::{
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
 use entity::{
-    Timestamp, calendar, concurrency_group, fire, node, run, schedule, task_run, workflow,
+    Timestamp, backfill, calendar, concurrency_group, fire, node, run, schedule, task_run, workflow,
 };
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ use crate::{
     clock::Clock,
     store::{
         Store, StoreError, buffers, calendars, groups, namespaces,
-        reads::{batches, tally},
+        reads::{backfills, batches, tally},
         schedules, workflows,
     },
 };
@@ -129,6 +129,16 @@ loaders! {
     /// A schedule's fires of the last 24 hours, as of some seconds ago.
     DayTally -> tally::Tally, async |rows: &Rows, ids: Vec<Uuid>| {
         rows.tallies(ids).await
+    };
+    /// A backfill.
+    BackfillRow -> backfill::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = backfills::by_ids(&rows.store, &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// How far a backfill is.
+    BackfillProgressOf -> backfills::Progress, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = backfills::progress(&rows.store, &ids).await?;
+        Found::Ok(found.into_iter().collect())
     };
     /// The attempts of a run.
     TaskRuns -> Vec<task_run::Model>, async |rows: &Rows, ids: Vec<Uuid>| {

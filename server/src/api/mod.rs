@@ -12,14 +12,17 @@
 //! - `query`, `mutation`, `subscription`: the roots
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
-//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `log`, `workflow`, `target`, `group`: the
-//!   nouns
-//! - `calendar`: what suppresses fires; `resume`: what a resume would do
+//! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
+//!   `group`: the nouns
+//! - `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
+//!   backfill would run
 //! - `overview`, `health`, `viewer`, `deploy`: the rest
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
+mod backfill;
+mod backfill_preview;
 mod calendar;
 mod calm;
 mod context;

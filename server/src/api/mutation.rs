@@ -3,6 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
+    backfill::{BackfillMode, BackfillOrder, BackfillPayload},
     calendar::{Calendar, CreateCalendarInput, UpdateCalendarInput},
     context::Ask,
     deploy::DeployPayload,
@@ -18,8 +19,8 @@ use super::{
 };
 use crate::{
     engine::commands::{
-        ByHand, Call, CommandError, GroupEdit, Grouped, Ordered, Rearranged, Rollback, Saved,
-        SavedCalendar,
+        ByHand, Call, CommandError, GroupEdit, Grouped, Manner, Ordered, Rearranged, Rollback,
+        Saved, SavedCalendar, Wanted,
     },
     store::{calendars, groups, reads, schedules},
 };
@@ -356,6 +357,82 @@ impl Mutation {
         let reason = reason.as_deref();
         let id = cx.commands().delete_workflow(&right, id, reason, &call).await?;
         Ok(DeletePayload { id })
+    }
+
+    /// Runs a schedule for instants of the past: what `previewBackfill` says, written down now and
+    /// run one after the other, `concurrency` (1 to 100) at once. Paused schedules, too.
+    #[expect(clippy::too_many_arguments, reason = "a backfill is ordered with so many")]
+    async fn create_backfill(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        from: Instant,
+        to: Instant,
+        #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
+        #[graphql(default_with = "BackfillOrder::OldestFirst")] order: BackfillOrder,
+        #[graphql(default = 1)] concurrency: i32,
+        reason: String,
+        context: Option<serde_json::Value>,
+        idempotency_key: Option<String>,
+    ) -> Result<BackfillPayload> {
+        let right = cx.operator()?;
+        let wanted = Wanted { schedule_id, from: from.0, to: to.0, mode: mode.into() };
+        let (order, concurrency) = (order.into(), concurrency.into());
+        let manner = Manner { order, concurrency, reason, context };
+        let arguments = json!([
+            schedule_id,
+            wanted.from,
+            wanted.to,
+            wanted.mode,
+            manner.order,
+            manner.concurrency,
+            manner.reason,
+            manner.context,
+        ]);
+        let call = Call::new("createBackfill", &arguments.to_string(), idempotency_key)?;
+        let ordered = cx.commands().create_backfill(&right, wanted, &manner, &call).await?;
+        BackfillPayload::of(cx, ordered).await
+    }
+
+    /// Starts no more of its runs until it is resumed; those that are alive go on.
+    async fn pause_backfill(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<BackfillPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("pauseBackfill", &json!([id]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().pause_backfill(&right, id, &call).await?;
+        BackfillPayload::of(cx, ordered).await
+    }
+
+    /// Lets it go on.
+    async fn resume_backfill(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<BackfillPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("resumeBackfill", &json!([id]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().resume_backfill(&right, id, &call).await?;
+        BackfillPayload::of(cx, ordered).await
+    }
+
+    /// Stops it for good: what waits for its turn never runs, runs that are alive are asked to
+    /// stop.
+    async fn cancel_backfill(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<BackfillPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("cancelBackfill", &json!([id, reason]).to_string(), idempotency_key)?;
+        let ordered = cx.commands().cancel_backfill(&right, id, reason.as_deref(), &call).await?;
+        BackfillPayload::of(cx, ordered).await
     }
 
     /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What

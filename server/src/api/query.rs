@@ -3,6 +3,8 @@ use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
+    backfill::{Backfill, BackfillMode, BackfillState},
+    backfill_preview::BackfillPreview,
     calendar::Calendar,
     context::Ask,
     error::Result,
@@ -22,7 +24,7 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    engine::commands::{BadInput, CommandError, groups::MOST_GROUPS},
+    engine::commands::{BadInput, CommandError, Wanted, groups::MOST_GROUPS},
     store::{calendars, groups, reads, schedules, workflows},
 };
 
@@ -248,6 +250,49 @@ impl Query {
         let filter = filter.unwrap_or_default().into();
         let page = reads::fires::page(cx.store(), schedule_id, &filter, &window).await?;
         Ok(connection(page, |row| row.scheduled_at.0.to_string(), Fire))
+    }
+
+    /// Newest first.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn backfills(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        schedule_id: Option<Uuid>,
+        state: Option<BackfillState>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Backfill>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let key = |text: &str| Uuid::try_parse(text).ok();
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = reads::backfills::Filter { schedule_id, state: state.map(Into::into) };
+        let page = reads::backfills::page(cx.store(), namespace, &filter, &window).await?;
+        Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
+    }
+
+    async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
+        cx.viewer()?;
+        Ok(reads::backfills::by_id(cx.store(), id).await?.map(Backfill))
+    }
+
+    /// What a backfill of a schedule would run: the exact fires from `from` (inclusive) to `to`
+    /// (exclusive, not in the future), 10,000 at the most.
+    async fn preview_backfill(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        from: Instant,
+        to: Instant,
+        #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
+    ) -> Result<BackfillPreview> {
+        let right = cx.viewer()?;
+        let wanted = Wanted { schedule_id, from: from.0, to: to.0, mode: mode.into() };
+        Ok(BackfillPreview(cx.commands().preview_backfill(&right, wanted).await?))
     }
 
     /// A page of a run's log, oldest first.

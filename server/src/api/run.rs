@@ -3,6 +3,7 @@ use entity::{run, task_run};
 use uuid::Uuid;
 
 use super::{
+    backfill::Backfill,
     context::Ask,
     error::Result,
     fire::Fire,
@@ -157,6 +158,11 @@ impl Run {
         self.0.priority.into()
     }
 
+    /// The backfill that it belongs to.
+    async fn backfill(&self, cx: &Context<'_>) -> Result<Option<Backfill>> {
+        Backfill::of_run(cx, self.0.backfill_id).await
+    }
+
     /// The attempts at its tasks, in order.
     async fn task_runs(&self, cx: &Context<'_>) -> Result<Vec<TaskRun>> {
         let rows = cx.rows().load_one(TaskRuns(self.0.id)).await?.unwrap_or_default();
@@ -199,6 +205,8 @@ pub(crate) enum RunTrigger {
     Manual,
     /// Somebody had a settled run done again.
     Retry,
+    /// A backfill.
+    Backfill,
 }
 
 /// Who asked to stop a run, and why.

@@ -114,6 +114,7 @@ pub(crate) fn of(fire: &Model) -> String {
                 fire.recovery_attempts
             ),
         },
+        Reason::Backfilled => format!("Started {late} after its time, by a backfill."),
         Reason::TooOld => {
             format!("Abandoned: recovery found it {late} after it was due, too late to start it.")
         }

@@ -216,13 +216,19 @@ impl PreviewFire {
             at: fire.at.into(),
             local: fire.local.format(LOCAL).to_string(),
             offset: fire.offset.to_string(),
-            kind: match fire.kind {
-                timetable::FireKind::Normal => FireKind::Normal,
-                timetable::FireKind::Shifted => FireKind::Shifted,
-                timetable::FireKind::FirstOfTwo => FireKind::FirstOfTwo,
-                timetable::FireKind::SecondOfTwo => FireKind::SecondOfTwo,
-            },
+            kind: fire.kind.into(),
             suppressed_by: timetable.suppressed_by(fire.at).map(|name| name.to_string()),
+        }
+    }
+}
+
+impl From<timetable::FireKind> for FireKind {
+    fn from(kind: timetable::FireKind) -> Self {
+        match kind {
+            timetable::FireKind::Normal => Self::Normal,
+            timetable::FireKind::Shifted => Self::Shifted,
+            timetable::FireKind::FirstOfTwo => Self::FirstOfTwo,
+            timetable::FireKind::SecondOfTwo => Self::SecondOfTwo,
         }
     }
 }

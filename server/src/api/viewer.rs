@@ -28,7 +28,7 @@ pub(crate) enum ViewerKind {
 pub(crate) enum Role {
     /// Look.
     Viewer,
-    /// Trigger, cancel, retry, pause, resume.
+    /// Trigger, cancel, retry, pause, resume, backfill.
     Operator,
     /// Make, change and delete schedules and workflows, deploy modules.
     Editor,

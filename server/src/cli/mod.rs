@@ -6,8 +6,8 @@
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`), those that
 //! work on the database that the configuration names (`serve`, `migrate`, `user`, `token`), and
-//! those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`, `runs`) or ask
-//! how it is (`healthcheck`).
+//! those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`, `runs`,
+//! `backfill`) or ask how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
@@ -18,6 +18,7 @@
 //! - one file a subcommand
 
 mod apply;
+mod backfill;
 mod caret;
 mod client;
 mod error;
@@ -59,6 +60,7 @@ enum Command {
     Trigger(trigger::Trigger),
     SkipNext(skip_next::SkipNext),
     Runs(runs::Runs),
+    Backfill(backfill::Backfill),
     Migrate(migrate::Migrate),
     Schema(schema::Schema),
     User(user::User),
@@ -76,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
         Command::SkipNext(skip) => offline::on_a_runtime(skip.run()),
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
+        Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
         Command::Schema(schema) => schema.run(),

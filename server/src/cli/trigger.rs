@@ -80,7 +80,8 @@ pub(super) async fn find(
     Ok(id)
 }
 
-fn context(text: &str) -> Result<Value, String> {
+/// A context on the command line.
+pub(super) fn context(text: &str) -> Result<Value, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if value.is_object() { Ok(value) } else { Err("give a JSON object".to_owned()) }
 }

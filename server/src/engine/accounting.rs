@@ -8,7 +8,7 @@
 //! An edit and a deletion do the same for what the old timing named up to that moment: none of it
 //! runs any more, and none of it is lost.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{Reason, Verdict};
@@ -23,6 +23,7 @@ use super::{
     EngineError, allowance, calendars,
     core::{Core, new_id},
     planner::{definition, kind, plan_policy},
+    ranges,
 };
 use crate::store::{
     Store,
@@ -67,7 +68,8 @@ pub async fn resume(
             return Ok(store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?);
         }
     };
-    write(store, tx, resumed(&schedule, &timetable, catch_up, now), now).await?;
+    let account = resumed(&schedule, &timetable, catch_up, now);
+    write(store, tx, &timetable, account, now).await?;
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(())
 }
@@ -155,7 +157,7 @@ pub async fn close(
         last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
         fires: 0,
     };
-    write(store, tx, Account { fires, advance }, now).await
+    write(store, tx, &timetable, Account { fires, advance }, now).await
 }
 
 /// A schedule's timetable with its calendars, or why there is none.
@@ -172,12 +174,15 @@ pub async fn timetable<C: ConnectionTrait>(
 async fn write(
     store: &Store,
     tx: &DatabaseTransaction,
+    timetable: &Timetable,
     account: Account,
     now: DateTime<Utc>,
 ) -> Result<(), EngineError> {
-    let written = store.insert_fires_if_absent(tx, &account.fires, now.into()).await?;
+    let timetables = HashMap::from([(account.advance.schedule_id, timetable.clone())]);
+    let fires = ranges::around_taken(store, tx, account.fires, &timetables, now).await?;
+    let written = store.insert_fires_if_absent(tx, &fires, now.into()).await?;
     let mut advances = [account.advance];
-    allowance::discount(&mut advances, &account.fires, &written);
+    allowance::discount(&mut advances, &fires, &written);
     Ok(store.advance_cursors(tx, &advances).await?)
 }
 

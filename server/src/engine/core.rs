@@ -15,7 +15,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    Settings, Signals, calendars::Calendars, definition::Definitions, flow, logs::LogMessage,
+    Settings, Signals, backfill::Watch, calendars::Calendars, definition::Definitions, flow,
+    logs::LogMessage,
 };
 use crate::{
     clock::Clock,
@@ -39,6 +40,8 @@ pub(super) struct Core {
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
     pub(super) calendars: Calendars,
+    /// Runs of backfills that are alive: whoever settles one wakes their service.
+    pub(super) backfills: Watch,
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
     /// Room for runs.
@@ -90,6 +93,7 @@ impl Core {
             slots: Arc::new(Semaphore::new(settings.capacity)),
             definitions: Definitions::default(),
             calendars: Calendars::default(),
+            backfills: Watch::default(),
             node: RwLock::new(node),
             backlog: AtomicBool::new(false),
             group_backlog: AtomicBool::new(false),

@@ -96,6 +96,9 @@ impl Dispatcher {
         if !(late.is_empty() && failed.is_empty()) {
             core.run_settled();
         }
+        if core.backfills.has_any(failed.iter().map(|(run, _)| *run)) {
+            core.signals.wake_backfill();
+        }
 
         for ((run, known), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
@@ -196,7 +199,9 @@ fn invocation(run: Waiting, task: &Task, hold: &Hold) -> Invocation {
         schedule: run.schedule,
         schedule_id: run.schedule_id,
         scheduled_at: match run.trigger {
-            run::Trigger::Schedule | run::Trigger::Retry => Some(run.scheduled_at.utc()),
+            run::Trigger::Schedule | run::Trigger::Retry | run::Trigger::Backfill => {
+                Some(run.scheduled_at.utc())
+            }
             run::Trigger::Manual => None,
         },
         idempotency_key: run.idempotency_key,

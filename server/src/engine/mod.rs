@@ -14,13 +14,15 @@
 //! the fires that wait for runs in their way and hands on the next when these have settled;
 //! `recovery` finds what a dead process left;
 //! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
-//! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
-//! suppresses fires compiled.
+//! `ranges` keeps what it writes off the rows that are there; `allowance` counts the fires of
+//! schedules that may have only so many; `calendars` keeps what suppresses fires compiled;
+//! `backfill` runs instants of the past that somebody ordered.
 //! `commands` is the write side for people and tools; `people` says who they are.
 
 pub mod accounting;
 mod allowance;
 mod attempt;
+pub mod backfill;
 mod buffer;
 pub mod calendars;
 pub mod commands;
@@ -35,6 +37,7 @@ mod logs;
 mod membership;
 pub mod people;
 mod planner;
+mod ranges;
 mod recovery;
 mod running;
 mod service;
@@ -43,6 +46,7 @@ mod settle;
 mod settler;
 mod signals;
 
+pub use backfill::BackfillReport;
 pub use definition::{Condition, Definition, Problem, Task, When};
 pub use dispatcher::DispatcherReport;
 pub use error::EngineError;

@@ -7,7 +7,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport, Settings, Signals,
+    BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
+    Settings, Signals,
+    backfill::Backfill,
     core::{Core, Parts, StopReason, Writers},
     dispatcher::Dispatcher,
     flow, logs,
@@ -37,6 +39,7 @@ pub struct Engine {
     planner: watch::Receiver<(u64, PlannerReport)>,
     dispatcher: watch::Receiver<(u64, DispatcherReport)>,
     recovery: watch::Receiver<(u64, RecoveryReport)>,
+    backfill: watch::Receiver<(u64, BackfillReport)>,
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
@@ -57,6 +60,8 @@ pub struct Status {
     pub dispatcher: (u64, DispatcherReport),
     /// Recovery's.
     pub recovery: (u64, RecoveryReport),
+    /// The backfills'.
+    pub backfill: (u64, BackfillReport),
     /// The heartbeat's.
     pub pulse: (u64, PulseReport),
 }
@@ -103,6 +108,7 @@ impl Engine {
         let planner = start.service(Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
+        let backfill = start.service(Backfill { core: core.clone() }, Wake::Backfill);
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
         let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Never);
@@ -118,6 +124,7 @@ impl Engine {
             planner,
             dispatcher,
             recovery,
+            backfill,
             heartbeat,
         })
     }
@@ -132,6 +139,7 @@ impl Engine {
             planner: *self.planner.borrow(),
             dispatcher: *self.dispatcher.borrow(),
             recovery: *self.recovery.borrow(),
+            backfill: *self.backfill.borrow(),
             pulse: *self.heartbeat.borrow(),
         }
     }
@@ -198,6 +206,7 @@ enum Wake {
     Planner,
     Dispatcher,
     Canceller,
+    Backfill,
     Never,
 }
 
@@ -213,6 +222,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Planner => self.core.signals.planner(),
             Wake::Dispatcher => self.core.signals.dispatcher(),
             Wake::Canceller => self.core.signals.canceller(),
+            Wake::Backfill => self.core.signals.backfill(),
             Wake::Never => &self.never,
         }
     }

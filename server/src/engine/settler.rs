@@ -51,6 +51,9 @@ pub(super) async fn run(
         }
         // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
         core.run_settled();
+        if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
+            core.signals.wake_backfill();
+        }
         for settled in batch.drain(..) {
             core.forget(&settled.hold);
         }

@@ -15,6 +15,7 @@ struct Inner {
     planner: Notify,
     dispatcher: Notify,
     canceller: Notify,
+    backfill: Notify,
 }
 
 impl Signals {
@@ -33,6 +34,11 @@ impl Signals {
         self.inner.canceller.notify_one();
     }
 
+    /// A backfill was made, changed or stopped, or one of its runs has settled.
+    pub fn wake_backfill(&self) {
+        self.inner.backfill.notify_one();
+    }
+
     pub(super) fn planner(&self) -> &Notify {
         &self.inner.planner
     }
@@ -43,5 +49,9 @@ impl Signals {
 
     pub(super) fn canceller(&self) -> &Notify {
         &self.inner.canceller
+    }
+
+    pub(super) fn backfill(&self) -> &Notify {
+        &self.inner.backfill
     }
 }

@@ -152,9 +152,10 @@ impl Store {
                OR {} <> s.version OR {} + s.start_deadline_ms < $1 \
                OR (s.overlap = 'cancel_other' AND EXISTS (SELECT 1 FROM run \
                  WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
-                   AND run.cancel_requested_at IS NULL)) \
+                   AND run.trigger <> 'backfill' AND run.cancel_requested_at IS NULL)) \
                OR NOT (EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
-                   AND run.state IN ('queued', 'running', 'retrying')) \
+                   AND run.state IN ('queued', 'running', 'retrying') \
+                   AND run.trigger <> 'backfill') \
                  OR EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = s.id \
                    AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL))) \
              UNION \

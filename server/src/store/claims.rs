@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// For each of `schedules` that has a run alive or an intent on its way to one: how many, and
-    /// the latest of them.
+    /// the latest of them. Runs of backfills are in nobody's way: they have a limit of their own.
     pub async fn live_by_schedule(
         &self,
         tx: &DatabaseTransaction,
@@ -159,6 +159,7 @@ impl Store {
                SELECT run.schedule_id, run.id FROM (SELECT DISTINCT id FROM v) w \
                  JOIN run ON run.schedule_id = w.id \
                 WHERE run.state IN ('queued', 'running', 'retrying') \
+                  AND run.trigger <> 'backfill' \
                UNION ALL \
                SELECT fire.schedule_id, fire.id FROM (SELECT DISTINCT id FROM v) w \
                  JOIN fire ON fire.schedule_id = w.id \

@@ -1,4 +1,5 @@
-//! Runs that are to give way to a fire of their schedule: asked to stop, or ended.
+//! Runs that are to give way to a fire of their schedule: asked to stop, or ended. Those of backfills
+//! are in nobody's way.
 
 use std::collections::HashSet;
 
@@ -38,7 +39,7 @@ impl Store {
                state = CASE WHEN run.state = 'running' THEN run.state ELSE 'cancelled' END, \
                changed = {} \
              FROM v WHERE run.schedule_id = v.schedule_id \
-               AND run.state IN ('queued', 'running', 'retrying') \
+               AND run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill' \
                AND run.cancel_requested_at IS NULL RETURNING run.id",
             self.dialect().stamp("run")
         );
@@ -75,7 +76,8 @@ impl Store {
                cancel_reason = coalesce(run.cancel_reason, v.reason), finished_at = {{0}}, \
                state = 'cancelled', epoch = run.epoch + 1, hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.schedule_id = v.schedule_id AND run.id <> v.fire_id \
-               AND run.state IN ('queued', 'running', 'retrying') RETURNING run.id",
+               AND run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill' \
+             RETURNING run.id",
             self.dialect().stamp("run")
         );
         let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);

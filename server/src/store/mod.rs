@@ -13,6 +13,8 @@
 //! spinning on the file's lock, while readers have connections that never wait for them.
 
 pub mod audit;
+pub mod backfill_runs;
+pub mod backfills;
 pub mod buffers;
 pub(crate) mod bulk;
 pub mod calendars;
@@ -27,6 +29,7 @@ pub mod groups;
 pub mod handoffs;
 pub mod holds;
 pub mod idempotency;
+pub mod instants;
 pub mod leases;
 pub mod logs;
 pub mod namespaces;

@@ -271,18 +271,55 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = format!(
-            "UPDATE run SET cancel_requested_at = coalesce(cancel_requested_at, $2), \
-               cancel_by = coalesce(cancel_by, $3), cancel_reason = coalesce(cancel_reason, $4), \
-               finished_at = CASE WHEN state = 'running' THEN NULL ELSE $2 END, \
-               state = CASE WHEN state = 'running' THEN state ELSE 'cancelled' END, \
-               changed = {} \
-             WHERE id = $1 AND state IN ('queued', 'running', 'retrying')",
-            self.dialect().stamp("run")
+            "UPDATE run SET {} WHERE id = $1 AND state IN ('queued', 'running', 'retrying')",
+            self.cancelled("$2", "$3", "$4")
         );
         let reason = reason.map(str::to_owned);
         let values = [run_id.into(), now.0.into(), by.into(), reason.into()];
         let result = tx.execute_raw(self.dialect().statement(sql, values)).await?;
         Ok(result.rows_affected() > 0)
+    }
+
+    /// Does so with those of `runs` that are alive and that no other transaction holds: it waits
+    /// for nobody, so it may hold other rows. Whoever needs all of them asks again.
+    pub async fn cancel_if_live_and_free(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[Uuid],
+        by: &str,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "UPDATE run SET {} FROM (SELECT run.id AS id FROM v JOIN run ON run.id = v.id \
+               WHERE run.state IN ('queued', 'running', 'retrying') {}) free \
+             WHERE run.id = free.id",
+            self.cancelled("{0}", "{1}", "{2}"),
+            self.dialect().skip_locked("run")
+        );
+        let values = vec![now.0.into(), by.into(), reason.into()];
+        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            values,
+        );
+        tx.execute_raw(statement).await?;
+        Ok(())
+    }
+
+    /// What is written over a run that somebody wants stopped; who asked first is remembered.
+    fn cancelled(&self, at: &str, by: &str, reason: &str) -> String {
+        format!(
+            "cancel_requested_at = coalesce(cancel_requested_at, {at}), \
+             cancel_by = coalesce(cancel_by, {by}), \
+             cancel_reason = coalesce(cancel_reason, {reason}), \
+             finished_at = CASE WHEN state = 'running' THEN NULL ELSE {at} END, \
+             state = CASE WHEN state = 'running' THEN state ELSE 'cancelled' END, changed = {}",
+            self.dialect().stamp("run")
+        )
     }
 }
 

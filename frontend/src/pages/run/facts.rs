@@ -48,6 +48,7 @@ fn trigger(run: &RunDetail) -> AnyView {
         RunTrigger::Schedule => "its schedule",
         RunTrigger::Manual => "by hand",
         RunTrigger::Retry => "a retry",
+        RunTrigger::Backfill => "a backfill",
     };
     let earlier =
         run.more.retry_of.clone().map(|id| {

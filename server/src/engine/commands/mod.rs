@@ -24,6 +24,7 @@
 //! - `secrets`: masked when shown, kept when the mask comes back
 //! - `standalone`: workflows made, changed and deleted by themselves
 //! - `runs`: trigger, retry, cancel
+//! - `backfills`: instants of the past: preview, order, pause, resume, cancel
 //! - `modules`: what a file declares, deployed
 //! - `cursor`: where a schedule stands after an edit
 //! - `naming`: fields as each surface spells them
@@ -32,6 +33,7 @@
 //! - `idempotency`: a repeated call is answered
 
 mod audit;
+mod backfills;
 mod buffer;
 mod calendars;
 mod change;
@@ -57,6 +59,7 @@ mod writing;
 
 use std::sync::Arc;
 
+pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
 pub use buffer::Rearranged;
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::{BadInput, CommandError};
@@ -66,6 +69,7 @@ pub use modules::{Action, Change, Deployment};
 pub use pause::{ResumeChoice, ResumePreview};
 pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
+pub(in crate::engine) use runs::laid_over;
 pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use skip::Skipped;

@@ -65,7 +65,7 @@ right!(
     Role::Viewer
 );
 right!(
-    /// The right to trigger, cancel, retry, pause and resume.
+    /// The right to trigger, cancel, retry, pause, resume and backfill.
     Operator,
     operator,
     Role::Operator

@@ -228,6 +228,7 @@ impl Commands {
         // One that waited has settled: what waits for it has its turn.
         self.signals.wake_planner();
         self.signals.wake_dispatcher();
+        self.signals.wake_backfill();
         Ok(ordered)
     }
 
@@ -347,11 +348,13 @@ fn queued(now: DateTime<Utc>) -> run::Model {
         retry_of: None,
         group_id: None,
         priority: 0,
+        backfill_id: None,
         changed: 0,
     }
 }
 
-fn laid_over(base: &Value, over: Option<&Value>) -> Value {
+/// The context `base` with `over` laid over it, key by key.
+pub(in crate::engine) fn laid_over(base: &Value, over: Option<&Value>) -> Value {
     let mut context = base.clone();
     if let (Value::Object(context), Some(Value::Object(over))) = (&mut context, over) {
         context.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));

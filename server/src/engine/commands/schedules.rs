@@ -97,8 +97,8 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Deletes a schedule: it fires no more. Its runs in flight end by themselves, its history
-    /// stays.
+    /// Deletes a schedule: it fires no more, and its backfills stop. Its other runs in flight end
+    /// by themselves, its history stays.
     pub async fn delete_schedule(
         &self,
         right: &Editor,
@@ -119,6 +119,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
+        self.signals.wake_backfill();
         Ok(id)
     }
 

@@ -184,6 +184,7 @@ impl Commands {
         let schedule = (row.id, !row.enabled);
         accounting::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, now).await?;
         schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
+        self.stop_backfills_of(tx, who, row.id).await?;
         let current = self.current_workflow(tx, row).await?;
         let before = self.spec_of(tx, row).await?;
         let entry = Entry {

@@ -1,6 +1,8 @@
 //! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
 //! transaction. Either all of it happened or none.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use entity::{
     Timestamp,
@@ -22,6 +24,7 @@ use crate::{
         calendars,
         core::{Core, new_id},
         handoff::past_deadline,
+        ranges,
     },
     store::{
         buffers::Buffered,
@@ -69,6 +72,7 @@ pub(super) async fn claim_due(
     let mut fires = Vec::with_capacity(due.len());
     let mut advances = Vec::with_capacity(due.len());
     let mut clearing = Clearing::default();
+    let mut ranged = HashMap::new();
     for schedule in &due {
         if fires.len() as u64 >= core.settings.batch {
             claimed.more_is_due = true;
@@ -115,9 +119,13 @@ pub(super) async fn claim_due(
             last_fire_at: decided.last().map(|fire| fire.last_scheduled_at),
             fires: allowance::counted(&decided),
         });
+        if decided.iter().any(|fire| fire.count > 1) {
+            ranged.insert(schedule.id, timetable);
+        }
         fires.extend(decided);
         clearing.add(demand);
     }
+    let fires = ranges::around_taken(&core.store, &tx, fires, &ranged, now).await?;
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     allowance::discount(&mut advances, &fires, &written);
     clearing.keep(&written);

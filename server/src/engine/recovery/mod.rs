@@ -123,7 +123,8 @@ impl Recovery {
                     recovered.push((stray.id, context));
                 }
                 Fate::Abandon(reason) => {
-                    // A retry names the fire of the run that it repeats, whose verdict stands.
+                    // A retry names the fire of the run that it repeats, a backfill's run the row of
+                    // its instant: their verdicts stand.
                     if let Some(fire) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
                         abandoned.push((fire, reason, detail));
@@ -142,6 +143,7 @@ impl Recovery {
         }
         if recovered.len() < strays.len() {
             core.run_settled();
+            core.signals.wake_backfill();
         }
         for node in expired {
             tracing::warn!(%node, "a node's heartbeat expired; its runs are taken over");
@@ -197,6 +199,7 @@ impl Recovery {
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
             core.run_settled();
+            core.signals.wake_backfill();
         }
         Ok(())
     }

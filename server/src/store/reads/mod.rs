@@ -5,12 +5,14 @@
 //!
 //! - `schedules`: the list with its filters
 //! - `runs`, `fires`, `logs`: history
+//! - `backfills`: orders for the past, how far they are
 //! - `batches`: the rows of many keys at once
 //! - `tally`: fires by what became of them
 //! - `overview`: counts and what comes next
 //! - `health`: the figures that say whether all is well
 //! - `feed`: what changed since a cursor
 
+pub mod backfills;
 pub mod batches;
 pub mod feed;
 pub mod fires;

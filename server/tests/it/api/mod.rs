@@ -1,5 +1,6 @@
 //! The control plane, asked directly: no HTTP in between.
 
+mod backfilling;
 mod batching;
 mod buffering;
 mod calendars;

@@ -8,6 +8,7 @@ use super::desk::Desk;
 use crate::support::TestDatabase;
 
 const ID: &str = "\"00000000-0000-7000-8000-000000000001\"";
+const WINDOW: &str = "from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\"";
 const TIMING: &str = "timing: { expressions: [\"@daily\"] }";
 
 /// Every root field but `me`, asked in a way that the library accepts.
@@ -25,6 +26,9 @@ fn queries() -> Vec<(&'static str, String)> {
         ("runs", "runs { nodes { id } }".into()),
         ("run", format!("run(id: {ID}) {{ id }}")),
         ("fires", format!("fires(scheduleId: {ID}) {{ nodes {{ id }} }}")),
+        ("backfills", "backfills { nodes { id } }".into()),
+        ("backfill", format!("backfill(id: {ID}) {{ id }}")),
+        ("previewBackfill", format!("previewBackfill(scheduleId: {ID}, {WINDOW}) {{ selected }}")),
         ("taskLog", format!("taskLog(runId: {ID}) {{ nodes {{ text }} }}")),
         ("concurrencyGroups", "concurrencyGroups { id }".into()),
         ("timezones", "timezones".into()),
@@ -93,6 +97,15 @@ fn mutations() -> Vec<(&'static str, String)> {
             ),
         ),
         ("deleteWorkflow", format!("deleteWorkflow(id: {ID}) {{ id }}")),
+        (
+            "createBackfill",
+            format!(
+                "createBackfill(scheduleId: {ID}, {WINDOW}, reason: \"x\") {{ backfill {{ id }} }}"
+            ),
+        ),
+        ("pauseBackfill", format!("pauseBackfill(id: {ID}) {{ backfill {{ id }} }}")),
+        ("resumeBackfill", format!("resumeBackfill(id: {ID}) {{ backfill {{ id }} }}")),
+        ("cancelBackfill", format!("cancelBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
     ]
 }

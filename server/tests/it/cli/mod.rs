@@ -1,5 +1,6 @@
 //! The command line, as the built binary.
 
+mod backfill;
 mod configuration;
 mod database;
 mod people;

@@ -93,6 +93,7 @@ pub(crate) async fn orphan(
         retry_of: None,
         group_id: None,
         priority: 0,
+        backfill_id: None,
         changed: 0,
     };
     change(&mut row);

@@ -6,6 +6,7 @@
 //! - `forge`: rows as a crash would have left them
 //! - the others: one promise a file
 
+mod backfill;
 mod broken;
 mod buffer;
 mod calendar;

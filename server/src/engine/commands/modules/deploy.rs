@@ -113,6 +113,7 @@ impl Commands {
         self.signals.wake_planner();
         // A group's limit may have become higher.
         self.signals.wake_dispatcher();
+        self.signals.wake_backfill();
         Ok(deployment)
     }
 

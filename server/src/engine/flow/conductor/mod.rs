@@ -59,6 +59,9 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         core.forget(&hold);
         core.slot_freed();
         core.run_settled();
+        if core.backfills.has_any(std::iter::once(hold.run_id)) {
+            core.signals.wake_backfill();
+        }
     });
 }
 

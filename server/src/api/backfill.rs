@@ -1,0 +1,310 @@
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use entity::{backfill, backfill_fire};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{BackfillProgressOf, BackfillRow, NamespaceName, RunRow, ScheduleRow},
+    page::{Connection, Paging, connection, cost},
+    run::Run,
+    scalar::Instant,
+    schedule::Schedule,
+    timing::{FireKind, LOCAL},
+};
+use crate::{
+    engine::commands::{CommandError, OrderedBackfill},
+    store::reads,
+};
+
+/// An order to run a schedule for instants of the past.
+pub(crate) struct Backfill(pub(crate) backfill::Model);
+
+/// An order to run a schedule for instants of the past.
+#[Object]
+impl Backfill {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    /// The schedule, deleted or not.
+    async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
+        Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
+    }
+
+    /// The version whose timing named the instants.
+    async fn schedule_version(&self) -> i32 {
+        self.0.schedule_version
+    }
+
+    /// Begin of the window, inclusive.
+    async fn from(&self) -> Instant {
+        self.0.from_at.into()
+    }
+
+    /// End of the window, exclusive.
+    async fn to(&self) -> Instant {
+        self.0.to_at.into()
+    }
+
+    async fn mode(&self) -> BackfillMode {
+        self.0.mode.into()
+    }
+
+    async fn order(&self) -> BackfillOrder {
+        self.0.fire_order.into()
+    }
+
+    /// How many of its runs may be alive at once.
+    async fn concurrency(&self) -> i32 {
+        self.0.concurrency
+    }
+
+    async fn state(&self) -> BackfillState {
+        self.0.state.into()
+    }
+
+    /// Why it was ordered.
+    async fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
+    /// Laid over the schedule's context, key by key.
+    async fn context(&self) -> Option<&serde_json::Value> {
+        self.0.context.as_ref()
+    }
+
+    async fn created_by(&self) -> &str {
+        &self.0.created_by
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// While it is paused.
+    async fn pause(&self) -> Option<BackfillPause> {
+        let at = self.0.paused_at?;
+        Some(BackfillPause { by: self.0.paused_by.clone().unwrap_or_default(), at: at.into() })
+    }
+
+    /// If somebody stopped it.
+    async fn cancel(&self) -> Option<BackfillCancel> {
+        let at = self.0.cancelled_at?;
+        Some(BackfillCancel {
+            by: self.0.cancelled_by.clone().unwrap_or_default(),
+            reason: self.0.cancel_reason.clone().unwrap_or_default(),
+            at: at.into(),
+        })
+    }
+
+    /// When the last of its fires came to an end.
+    async fn finished_at(&self) -> Option<Instant> {
+        self.0.finished_at.map(Into::into)
+    }
+
+    async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
+        let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
+        Ok(BackfillProgress { total: self.0.total, done: found })
+    }
+
+    /// Its fires, in the order of their turns.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn fires(
+        &self,
+        cx: &Context<'_>,
+        state: Option<BackfillFireState>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<BackfillFire>> {
+        let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
+        let state = state.map(Into::into);
+        let page = reads::backfills::fires(cx.store(), self.0.id, state, &window).await?;
+        Ok(connection(page, |row| row.position.to_string(), BackfillFire))
+    }
+}
+
+impl Backfill {
+    /// The backfill that a run belongs to.
+    pub(super) async fn of_run(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<Self>> {
+        let Some(id) = id else { return Ok(None) };
+        Ok(cx.rows().load_one(BackfillRow(id)).await?.map(Self))
+    }
+}
+
+/// Since when a backfill is paused, and by whom.
+#[derive(SimpleObject)]
+pub(crate) struct BackfillPause {
+    by: String,
+    at: Instant,
+}
+
+/// Who stopped a backfill, and why.
+#[derive(SimpleObject)]
+pub(crate) struct BackfillCancel {
+    by: String,
+    reason: String,
+    at: Instant,
+}
+
+/// How far a backfill is: its fires by what became of them.
+pub(crate) struct BackfillProgress {
+    total: i32,
+    done: reads::backfills::Progress,
+}
+
+/// How far a backfill is: its fires by what became of them.
+#[Object]
+impl BackfillProgress {
+    async fn total(&self) -> i32 {
+        self.total
+    }
+
+    async fn pending(&self) -> i64 {
+        self.done.pending
+    }
+
+    async fn running(&self) -> i64 {
+        self.done.running
+    }
+
+    async fn succeeded(&self) -> i64 {
+        self.done.succeeded
+    }
+
+    async fn failed(&self) -> i64 {
+        self.done.failed
+    }
+
+    async fn cancelled(&self) -> i64 {
+        self.done.cancelled
+    }
+
+    async fn skipped(&self) -> i64 {
+        self.done.skipped
+    }
+}
+
+/// One instant of a backfill.
+pub(crate) struct BackfillFire(backfill_fire::Model);
+
+/// One instant of a backfill.
+#[Object]
+impl BackfillFire {
+    /// Its place in the order, from 0.
+    async fn position(&self) -> i32 {
+        self.0.position
+    }
+
+    async fn scheduled_at(&self) -> Instant {
+        self.0.scheduled_at.into()
+    }
+
+    /// What the wall clock in the schedule's zone showed: 2026-03-29T03:00:00
+    async fn local(&self, cx: &Context<'_>) -> Result<String> {
+        let schedule = cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?;
+        let at = self.0.scheduled_at.utc();
+        let zone = schedule.as_ref().map_or("UTC", |row| &row.zone);
+        let local = timetable::wall_clock(zone, at).map_or(at.naive_utc(), |(local, _)| local);
+        Ok(local.format(LOCAL).to_string())
+    }
+
+    async fn kind(&self) -> FireKind {
+        self.0.kind.into()
+    }
+
+    async fn state(&self) -> BackfillFireState {
+        self.0.state.into()
+    }
+
+    async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
+        let Some(id) = self.0.run_id else { return Ok(None) };
+        Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
+    }
+
+    /// Why it was skipped, cancelled or could not be started.
+    async fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
+    /// When its run was queued.
+    async fn started_at(&self) -> Option<Instant> {
+        self.0.started_at.map(Into::into)
+    }
+
+    async fn finished_at(&self) -> Option<Instant> {
+        self.0.finished_at.map(Into::into)
+    }
+}
+
+/// Which instants of the window a backfill runs. One whose run is alive never.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "backfill::Mode")]
+pub(crate) enum BackfillMode {
+    /// Those that nothing has run for.
+    Missing,
+    /// And those whose runs have all ended badly.
+    MissingAndFailed,
+    /// And those that succeeded.
+    All,
+}
+
+/// In which order.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "backfill::Order")]
+pub(crate) enum BackfillOrder {
+    /// As time went.
+    OldestFirst,
+    /// The most recent first.
+    NewestFirst,
+}
+
+/// Where a backfill stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "backfill::State")]
+pub(crate) enum BackfillState {
+    /// Starts runs.
+    Running,
+    /// Starts none; those that are alive go on.
+    Paused,
+    /// Stopped for good. Its last runs may still be ending.
+    Cancelled,
+    /// Each of its fires has come to an end.
+    Completed,
+}
+
+/// What became of an instant of a backfill.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "backfill_fire::State")]
+pub(crate) enum BackfillFireState {
+    /// Waits for its turn.
+    Pending,
+    /// Its run is alive.
+    Running,
+    /// Its run succeeded.
+    Succeeded,
+    /// Its run failed or timed out, or could not be started.
+    Failed,
+    /// Its run was stopped, or it never had one.
+    Cancelled,
+    /// It was not wanted any more when its turn came.
+    Skipped,
+}
+
+/// A backfill as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct BackfillPayload {
+    backfill: Backfill,
+}
+
+impl BackfillPayload {
+    pub(super) async fn of(cx: &Context<'_>, ordered: OrderedBackfill) -> Result<Self> {
+        let row = reads::backfills::by_id(cx.store(), ordered.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("backfill", ordered.id))?;
+        Ok(Self { backfill: Backfill(row) })
+    }
+}

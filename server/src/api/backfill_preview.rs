@@ -1,0 +1,138 @@
+use async_graphql::{Context, Enum, Object};
+
+use super::{
+    calm::Calm,
+    context::Ask,
+    error::Result,
+    fire::Fire,
+    loaders::FireRow,
+    page::{bounded, cost},
+    scalar::Instant,
+    timing::{FireKind, LOCAL},
+};
+use crate::engine::{
+    backfill,
+    commands::{Looked, Preview},
+};
+
+/// What a backfill of a window would run.
+pub(crate) struct BackfillPreview(pub(crate) Preview);
+
+/// What a backfill of a window would run.
+#[Object]
+impl BackfillPreview {
+    /// The window's fires.
+    async fn total(&self) -> i32 {
+        self.count(|_| true)
+    }
+
+    /// Nothing has run for them.
+    async fn missing(&self) -> i32 {
+        self.of(Standing::Missing)
+    }
+
+    /// A run for them succeeded.
+    async fn succeeded(&self) -> i32 {
+        self.of(Standing::Succeeded)
+    }
+
+    /// Runs for them have ended, none of them well.
+    async fn failed(&self) -> i32 {
+        self.of(Standing::Failed)
+    }
+
+    /// A run for them is alive, or about to start.
+    async fn live(&self) -> i32 {
+        self.of(Standing::Live)
+    }
+
+    /// Nothing has run for them, and a calendar of the schedule says that nothing should.
+    async fn suppressed(&self) -> i32 {
+        self.of(Standing::Suppressed)
+    }
+
+    /// Those that a backfill in this mode would run.
+    async fn selected(&self) -> i32 {
+        self.count(|fire| fire.selected)
+    }
+
+    /// The first of the window's fires, oldest first; or of those that would run.
+    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    async fn fires(
+        &self,
+        #[graphql(default = 50)] first: i32,
+        #[graphql(default = false)] selected_only: bool,
+    ) -> Result<Vec<Calm<BackfillPreviewFire>>> {
+        let first = usize::try_from(bounded("first", first)?).unwrap_or_default();
+        let fires = self.0.fires.iter().filter(|fire| fire.selected || !selected_only);
+        Ok(fires.take(first).map(|fire| Calm(BackfillPreviewFire(*fire))).collect())
+    }
+}
+
+impl BackfillPreview {
+    fn of(&self, standing: Standing) -> i32 {
+        self.count(|fire| Standing::from(fire.standing) == standing)
+    }
+
+    /// There are 10,000 at the most.
+    fn count(&self, wanted: impl Fn(&Looked) -> bool) -> i32 {
+        let count = self.0.fires.iter().filter(|fire| wanted(fire)).count();
+        i32::try_from(count).unwrap_or(i32::MAX)
+    }
+}
+
+/// A fire of a window, and what it has come to.
+pub(crate) struct BackfillPreviewFire(Looked);
+
+/// A fire of a window, and what it has come to.
+#[Object]
+impl BackfillPreviewFire {
+    async fn at(&self) -> Instant {
+        self.0.fire.at.into()
+    }
+
+    /// Wall-clock time in the schedule's zone, without offset: 2026-03-29T03:00:00
+    async fn local(&self) -> String {
+        self.0.fire.local.format(LOCAL).to_string()
+    }
+
+    /// As +02:00
+    async fn offset(&self) -> String {
+        self.0.fire.offset.to_string()
+    }
+
+    async fn kind(&self) -> FireKind {
+        self.0.fire.kind.into()
+    }
+
+    async fn standing(&self) -> Standing {
+        self.0.standing.into()
+    }
+
+    /// Whether a backfill in this mode would run it.
+    async fn selected(&self) -> bool {
+        self.0.selected
+    }
+
+    /// The ledger's row that accounts for it, alone or among others.
+    async fn fire(&self, cx: &Context<'_>) -> Result<Option<Fire>> {
+        let Some(id) = self.0.fire_id else { return Ok(None) };
+        Ok(cx.rows().load_one(FireRow(id)).await?.map(Fire))
+    }
+}
+
+/// What an instant of the past has come to.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "backfill::Standing", name = "BackfillStanding")]
+pub(crate) enum Standing {
+    /// Nothing has run for it: the ledger has no row of it, or one that says why not.
+    Missing,
+    /// A run for it succeeded.
+    Succeeded,
+    /// Runs for it have ended, none of them well.
+    Failed,
+    /// A run for it is alive, or about to start.
+    Live,
+    /// Nothing has run for it, and a calendar of the schedule says that nothing should.
+    Suppressed,
+}

@@ -1,0 +1,79 @@
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{FACTS, progress, text};
+use crate::cli::{CliError, client::Server, output, trigger};
+
+/// List backfills, newest first
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    server: Server,
+    /// Of this namespace
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Of the schedule of this name
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+    /// In this state
+    #[arg(long, value_enum)]
+    state: Option<State>,
+    /// How many, 1 to 200
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum State {
+    Running,
+    Paused,
+    Cancelled,
+    Completed,
+}
+
+impl List {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        const ACTION: &str = "list the backfills";
+        let query = format!(
+            "query ($namespace: String!, $schedule: UUID, $state: BackfillState, $first: Int) {{
+                backfills(
+                    namespace: $namespace, scheduleId: $schedule, state: $state, first: $first
+                ) {{ nodes {{ {FACTS} }} }}
+            }}"
+        );
+        let schedule = match &self.schedule {
+            Some(name) => trigger::find(&self.server, ACTION, &self.namespace, name).await?,
+            None => Value::Null,
+        };
+        let state = self.state.map(|state| match state {
+            State::Running => "RUNNING",
+            State::Paused => "PAUSED",
+            State::Cancelled => "CANCELLED",
+            State::Completed => "COMPLETED",
+        });
+        let variables = json!({
+            "namespace": self.namespace, "schedule": schedule, "state": state, "first": self.limit,
+        });
+        let answer = self.server.ask(ACTION, &query, variables).await?;
+        let backfills = &answer["backfills"]["nodes"];
+        if self.json { output::json(backfills) } else { print(backfills) }
+    }
+}
+
+fn print(backfills: &Value) -> Result<(), CliError> {
+    let row = |backfill: &Value| {
+        [
+            text(&backfill["id"]),
+            text(&backfill["schedule"]["name"]),
+            text(&backfill["state"]).to_lowercase(),
+            text(&backfill["from"]),
+            text(&backfill["to"]),
+            progress(backfill),
+        ]
+    };
+    let rows: Vec<[String; 6]> = backfills.as_array().into_iter().flatten().map(row).collect();
+    output::table(["BACKFILL", "SCHEDULE", "STATE", "FROM", "TO", "DONE"], &rows)
+}

@@ -1,0 +1,111 @@
+//! Backfills from the command line: `preview` tells what `create` would run; the others list and
+//! steer what was created.
+
+mod create;
+mod list;
+mod preview;
+mod switch;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{CliError, client::Server, timing::instant, trigger};
+
+/// Run a schedule for instants of the past
+#[derive(Debug, Args)]
+pub(super) struct Backfill {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Preview(preview::Preview),
+    Create(create::Create),
+    List(list::List),
+    Pause(switch::Pause),
+    Resume(switch::Resume),
+    Cancel(switch::Cancel),
+}
+
+impl Backfill {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        match self.action {
+            Action::Preview(preview) => preview.run().await,
+            Action::Create(create) => create.run().await,
+            Action::List(list) => list.run().await,
+            Action::Pause(pause) => pause.run().await,
+            Action::Resume(resume) => resume.run().await,
+            Action::Cancel(cancel) => cancel.run().await,
+        }
+    }
+}
+
+/// Which fires of which schedule.
+#[derive(Debug, Args)]
+struct Wanted {
+    #[command(flatten)]
+    server: Server,
+    /// The schedule's name or id
+    schedule: String,
+    /// Where the name is looked for
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// The first instant
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    from: DateTime<Utc>,
+    /// The end, itself excluded; not in the future
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    to: DateTime<Utc>,
+    /// Which fires of that time
+    #[arg(long, value_enum, default_value = "missing")]
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// Those that nothing has run for
+    Missing,
+    /// And those whose runs have all ended badly
+    MissingAndFailed,
+    /// And those that succeeded
+    All,
+}
+
+impl Wanted {
+    /// The variables that preview and create share.
+    async fn variables(&self, action: &'static str) -> Result<Value, CliError> {
+        let id = match Uuid::try_parse(&self.schedule) {
+            Ok(id) => json!(id),
+            Err(_) => trigger::find(&self.server, action, &self.namespace, &self.schedule).await?,
+        };
+        let mode = match self.mode {
+            Mode::Missing => "MISSING",
+            Mode::MissingAndFailed => "MISSING_AND_FAILED",
+            Mode::All => "ALL",
+        };
+        Ok(json!({ "id": id, "from": self.from, "to": self.to, "mode": mode }))
+    }
+}
+
+/// What is told of a backfill.
+const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
+    schedule { name } progress { total pending running succeeded failed cancelled skipped }";
+
+/// How far it is, in words.
+fn progress(backfill: &Value) -> String {
+    let progress = &backfill["progress"];
+    let count = |name: &str| progress[name].as_i64().unwrap_or(0);
+    let done = count("total") - count("pending") - count("running");
+    let mut words = vec![format!("{done}/{}", count("total"))];
+    let parts = ["running", "failed", "cancelled", "skipped"].into_iter();
+    words
+        .extend(parts.filter(|name| count(name) > 0).map(|name| format!("{} {name}", count(name))));
+    words.join(", ")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}

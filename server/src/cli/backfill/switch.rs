@@ -1,0 +1,89 @@
+use clap::Args;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{FACTS, progress, text};
+use crate::cli::{CliError, client::Server, output};
+
+/// One backfill.
+#[derive(Debug, Args)]
+struct One {
+    #[command(flatten)]
+    server: Server,
+    /// Its id
+    backfill: Uuid,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Start no more of its runs until it is resumed
+#[derive(Debug, Args)]
+pub(super) struct Pause {
+    #[command(flatten)]
+    one: One,
+}
+
+/// Let a paused one go on
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    #[command(flatten)]
+    one: One,
+}
+
+/// Stop it for good, its live runs too
+#[derive(Debug, Args)]
+pub(super) struct Cancel {
+    #[command(flatten)]
+    one: One,
+    /// Why, for the audit log
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Pause {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query = format!(
+            "mutation ($id: UUID!) {{ done: pauseBackfill(id: $id) {{ backfill {{ {FACTS} }} }} }}"
+        );
+        self.one.order("pause the backfill", &query, json!({})).await
+    }
+}
+
+impl Resume {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query = format!(
+            "mutation ($id: UUID!) {{ done: resumeBackfill(id: $id) {{ backfill {{ {FACTS} }} }} }}"
+        );
+        self.one.order("resume the backfill", &query, json!({})).await
+    }
+}
+
+impl Cancel {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query = format!(
+            "mutation ($id: UUID!, $reason: String) {{
+                done: cancelBackfill(id: $id, reason: $reason) {{ backfill {{ {FACTS} }} }}
+            }}"
+        );
+        self.one.order("cancel the backfill", &query, json!({ "reason": self.reason })).await
+    }
+}
+
+impl One {
+    async fn order(
+        &self,
+        action: &'static str,
+        query: &str,
+        mut variables: Value,
+    ) -> Result<(), CliError> {
+        variables["id"] = json!(self.backfill);
+        let answer = self.server.ask(action, query, variables).await?;
+        let backfill = &answer["done"]["backfill"];
+        if self.json {
+            return output::json(backfill);
+        }
+        let state = text(&backfill["state"]).to_lowercase();
+        output::line(format!("backfill {} is {state}: {}", self.backfill, progress(backfill)))
+    }
+}

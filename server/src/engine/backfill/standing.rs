@@ -1,0 +1,171 @@
+use entity::{backfill::Mode, fire::Verdict, run};
+use sea_orm::ActiveEnum;
+use uuid::Uuid;
+
+use crate::store::instants::{RowAt, RunAt};
+
+/// What an instant of the past has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing has run for it.
+    Missing,
+    /// A run for it succeeded.
+    Succeeded,
+    /// Runs for it have ended, none of them well.
+    Failed,
+    /// A run for it is alive, or about to start.
+    Live,
+    /// Nothing has run for it, and a calendar of the schedule says that nothing should.
+    Suppressed,
+}
+
+/// What the tables say of an instant.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The ledger's row of it alone.
+    pub row: Option<RowAt>,
+    /// The ledger's row of many instants, of which it is one.
+    pub range: Option<Uuid>,
+    /// The runs that stand for it.
+    pub runs: Vec<RunAt>,
+}
+
+/// What becomes of an instant when its turn comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It gets its run.
+    Start,
+    /// It is not wanted any more.
+    Skip(String),
+}
+
+impl Facts {
+    /// The row that accounts for it.
+    pub fn fire_id(&self) -> Option<Uuid> {
+        self.row.map(|row| row.fire_id).or(self.range)
+    }
+
+    /// What they come to.
+    pub fn standing(&self) -> Standing {
+        let any = |wanted: fn(run::State) -> bool| self.runs.iter().any(|run| wanted(run.state));
+        let verdict = self.row.map(|row| row.verdict);
+        if any(run::State::is_live) || verdict == Some(Verdict::Pending) {
+            Standing::Live
+        } else if any(|state| state == run::State::Succeeded) {
+            Standing::Succeeded
+        } else if !self.runs.is_empty() || verdict == Some(Verdict::Started) {
+            // A start whose run is in the tables no more is not known to have succeeded.
+            Standing::Failed
+        } else {
+            Standing::Missing
+        }
+    }
+
+    /// What becomes of it now, long after the backfill was ordered.
+    pub(super) fn turn(&self, mode: Mode) -> Turn {
+        let standing = self.standing();
+        if selects(mode, standing) {
+            return Turn::Start;
+        }
+        let run = self.runs.iter().rev().find(|run| match standing {
+            Standing::Live => run.state.is_live(),
+            Standing::Succeeded => run.state == run::State::Succeeded,
+            Standing::Failed | Standing::Missing | Standing::Suppressed => true,
+        });
+        Turn::Skip(match run {
+            Some(run) if run.state.is_live() => {
+                format!("run {} was alive for this instant", run.run_id)
+            }
+            Some(run) => {
+                let state = run.state.to_value().replace('_', " ");
+                format!("run {} had {state} for this instant", run.run_id)
+            }
+            None => "its own fire was about to start".to_owned(),
+        })
+    }
+}
+
+/// Whether a backfill wants instants that have come to this. One that is alive never, and one that
+/// a calendar suppresses only if something has run for it all the same.
+pub fn selects(mode: Mode, standing: Standing) -> bool {
+    match (standing, mode) {
+        (Standing::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)
+        | (Standing::Failed, Mode::MissingAndFailed | Mode::All)
+        | (Standing::Succeeded, Mode::All) => true,
+        (Standing::Failed, Mode::Missing)
+        | (Standing::Succeeded, Mode::Missing | Mode::MissingAndFailed)
+        | (
+            Standing::Live | Standing::Suppressed,
+            Mode::Missing | Mode::MissingAndFailed | Mode::All,
+        ) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Timestamp;
+
+    use super::*;
+
+    fn facts(verdict: Option<Verdict>, states: &[run::State]) -> Facts {
+        let at = Timestamp(0);
+        let run = |state: &run::State| RunAt { at, run_id: Uuid::from_u128(7), state: *state };
+        Facts {
+            row: verdict.map(|verdict| RowAt { at, fire_id: Uuid::nil(), count: 1, verdict }),
+            range: None,
+            runs: states.iter().map(run).collect(),
+        }
+    }
+
+    #[test]
+    fn an_instant_is_what_the_best_of_its_runs_is() {
+        use run::State::{Cancelled, Failed, Queued, Succeeded, TimedOut};
+        let started = Some(Verdict::Started);
+        for (verdict, states, standing) in [
+            (None, &[][..], Standing::Missing),
+            (Some(Verdict::Missed), &[], Standing::Missing),
+            (Some(Verdict::Collapsed), &[], Standing::Missing),
+            (Some(Verdict::Skipped), &[], Standing::Missing),
+            (Some(Verdict::Abandoned), &[], Standing::Missing),
+            (Some(Verdict::Abandoned), &[Failed], Standing::Failed),
+            (Some(Verdict::Pending), &[], Standing::Live),
+            (started, &[Failed], Standing::Failed),
+            (started, &[TimedOut, Cancelled], Standing::Failed),
+            (started, &[Failed, Succeeded], Standing::Succeeded),
+            (started, &[Succeeded, Failed, Queued], Standing::Live),
+            (started, &[], Standing::Failed),
+            (Some(Verdict::Missed), &[Succeeded], Standing::Succeeded),
+        ] {
+            assert_eq!(facts(verdict, states).standing(), standing, "{verdict:?} {states:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_comes_too_late_says_which_run_was_there() {
+        let id = Uuid::from_u128(7);
+        for (mode, states, turn) in [
+            (Mode::Missing, &[][..], Turn::Start),
+            (Mode::MissingAndFailed, &[run::State::TimedOut], Turn::Start),
+            (Mode::All, &[run::State::Succeeded], Turn::Start),
+            (
+                Mode::Missing,
+                &[run::State::TimedOut],
+                Turn::Skip(format!("run {id} had timed out for this instant")),
+            ),
+            (
+                Mode::MissingAndFailed,
+                &[run::State::Succeeded],
+                Turn::Skip(format!("run {id} had succeeded for this instant")),
+            ),
+            (
+                Mode::All,
+                &[run::State::Succeeded, run::State::Retrying],
+                Turn::Skip(format!("run {id} was alive for this instant")),
+            ),
+        ] {
+            assert_eq!(facts(None, states).turn(mode), turn, "{mode:?} {states:?}");
+        }
+        let pending = facts(Some(Verdict::Pending), &[]).turn(Mode::All);
+        assert_eq!(pending, Turn::Skip("its own fire was about to start".to_owned()));
+    }
+}

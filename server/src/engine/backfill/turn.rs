@@ -1,0 +1,225 @@
+//! One backfill, one transaction: what has ended is written down, what may start is started.
+//!
+//! The transaction holds the schedule's row, so that no planner writes the ledger's rows of the
+//! same instants meanwhile, and then the backfill's, so that its state is what it is.
+
+use chrono::{DateTime, Utc};
+use entity::{
+    Timestamp,
+    backfill::{self, State},
+    backfill_fire, run, schedule,
+};
+use sea_orm::{DatabaseTransaction, Set};
+use uuid::Uuid;
+
+use super::{
+    choose::{LOOKED_AT, choose},
+    survey,
+};
+use crate::{
+    engine::{EngineError, commands::laid_over, core::Core},
+    store::{
+        backfill_runs::{BackfillRun, BackfillRuns},
+        backfills::{EndedFire, FireAtWork, OpenBackfill},
+        schedules, workflows,
+    },
+};
+
+/// What a turn did.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Fires whose runs have settled.
+    pub(super) settled: usize,
+    /// Runs queued.
+    pub(super) started: usize,
+    /// How many of them wrote the ledger's row of their instant.
+    pub(super) fires: usize,
+    /// Fires that were not wanted any more, or could not be started.
+    pub(super) passed_over: usize,
+    /// Whether it was the last turn.
+    pub(super) finished: bool,
+    /// Runs that are alive.
+    pub(super) alive: Vec<Uuid>,
+    /// Runs asked to stop.
+    pub(super) stopped: usize,
+    /// Whether there is more to do at once.
+    pub(super) again: bool,
+}
+
+/// Takes a backfill's turn; nothing, if it has ended meanwhile.
+pub(super) async fn take(
+    core: &Core,
+    open: OpenBackfill,
+    now: DateTime<Utc>,
+) -> Result<Option<(backfill::Model, Taken)>, EngineError> {
+    let tx = core.store.begin().await?;
+    let schedule = schedules::lock(&tx, open.schedule_id).await?;
+    let found = core.store.lock_backfill(&tx, open.id).await?;
+    let Some(mut backfill) = found.filter(|backfill| backfill.finished_at.is_none()) else {
+        tx.rollback().await?;
+        return Ok(None);
+    };
+
+    let at_work = core.store.fires_at_work(&tx, backfill.id).await?;
+    let ended: Vec<EndedFire> = at_work.iter().filter_map(|fire| end_of(fire, now)).collect();
+    core.store.end_fires(&tx, backfill.id, &ended).await?;
+    let alive: Vec<&FireAtWork> =
+        at_work.iter().filter(|fire| end_of(fire, now).is_none()).collect();
+    let mut taken = Taken {
+        settled: ended.len(),
+        alive: alive.iter().map(|fire| fire.run_id).collect(),
+        ..Taken::default()
+    };
+
+    let mut left = true;
+    match (backfill.state, &schedule) {
+        (State::Running | State::Paused, None) => {
+            // Deleting a schedule stops its backfills; whatever slipped through is stopped here.
+            let columns = stopped("carillon", "the schedule was deleted", now);
+            core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
+            let detail = "the schedule was deleted";
+            core.store.cancel_pending_fires(&tx, backfill.id, detail, now.into()).await?;
+            backfill.state = State::Cancelled;
+            taken.again = true;
+        }
+        (State::Running, Some(schedule)) => {
+            left = start(core, &tx, &backfill, schedule, now, &mut taken).await?;
+        }
+        (State::Paused, Some(_)) => {
+            left = !core.store.next_fires(&tx, backfill.id, 1).await?.is_empty();
+        }
+        (State::Cancelled | State::Completed, _) => left = false,
+    }
+    if backfill.state == State::Cancelled {
+        let unasked = alive.iter().filter(|fire| fire.cancel_requested_at.is_none());
+        let unasked: Vec<Uuid> = unasked.map(|fire| fire.run_id).collect();
+        let by = backfill.cancelled_by.as_deref().unwrap_or("carillon");
+        let why = backfill.cancel_reason.as_deref().unwrap_or("its backfill was cancelled");
+        core.store.cancel_if_live_and_free(&tx, &unasked, by, why, now.into()).await?;
+        // Those that waited have ended by that; those that somebody held are asked again.
+        taken.again |= !unasked.is_empty();
+        taken.stopped = unasked.len();
+    }
+    if !left && taken.alive.is_empty() {
+        taken.finished = true;
+        let state = match backfill.state {
+            State::Cancelled => State::Cancelled,
+            State::Running | State::Paused | State::Completed => State::Completed,
+        };
+        let columns = backfill::ActiveModel {
+            state: Set(state),
+            finished_at: Set(Some(now.into())),
+            ..backfill::ActiveModel::default()
+        };
+        core.store.update_locked_backfill(&tx, backfill.id, columns).await?;
+    }
+    // Before they can settle: whoever does that looks there.
+    core.backfills.add(taken.alive.iter().copied());
+    core.store.commit(tx).await?;
+    Ok(Some((backfill, taken)))
+}
+
+/// Starts as many as there is room for; says whether some are left.
+async fn start(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    backfill: &backfill::Model,
+    schedule: &schedule::Model,
+    now: DateTime<Utc>,
+    taken: &mut Taken,
+) -> Result<bool, EngineError> {
+    let concurrency = usize::try_from(backfill.concurrency).unwrap_or(1);
+    let room = concurrency.saturating_sub(taken.alive.len());
+    if room == 0 {
+        return Ok(true);
+    }
+    let waiting = core.store.next_fires(tx, backfill.id, LOOKED_AT).await?;
+    let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
+    let facts = survey(&core.store, tx, schedule.id, &instants).await?;
+    let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
+    let mut next = choose(&waiting, &facts, &others, backfill, room, now);
+
+    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
+    match core.definitions.known(&core.store, tx, key).await? {
+        Ok(known) => {
+            let of = BackfillRuns {
+                backfill_id: backfill.id,
+                namespace_id: backfill.namespace_id,
+                schedule_id: schedule.id,
+                schedule_version: schedule.version,
+                workflow_id: key.0,
+                workflow_version: key.1,
+                max_attempts: known.definition.max_attempts(),
+                context: laid_over(&schedule.context, backfill.context.as_ref()),
+                group_id: schedule.group_id,
+                priority: schedule.priority,
+                node_id: core.node_id().await,
+            };
+            let written =
+                core.store.insert_backfilled_fires(tx, &of, &next.runs, now.into()).await?;
+            let before = next.runs.len();
+            next.runs.retain(|run| run.fire_id != Some(run.id) || written.contains(&run.id));
+            // Somebody wrote the instant's row at this very moment: look at it again.
+            next.again |= next.runs.len() < before;
+            core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
+            taken.fires = written.len();
+        }
+        Err(error) => {
+            // It is so for all of them, until somebody mends the workflow.
+            tracing::error!(backfill = %backfill.id, "failed to {error}");
+            let end = |run: BackfillRun| EndedFire {
+                position: run.position,
+                state: backfill_fire::State::Failed,
+                detail: Some(format!("failed to {error}")),
+                at: now.into(),
+            };
+            next.ended.extend(next.runs.drain(..).map(end));
+            next.again |= !next.exhausted;
+        }
+    }
+    core.store.end_fires(tx, backfill.id, &next.ended).await?;
+    taken.started = next.runs.len();
+    taken.passed_over = next.ended.len();
+    taken.again |= next.again;
+    taken.alive.extend(next.runs.iter().map(|run| run.id));
+    Ok(!next.exhausted || next.again)
+}
+
+/// What becomes of a fire whose run is alive no more.
+fn end_of(fire: &FireAtWork, now: DateTime<Utc>) -> Option<EndedFire> {
+    let (state, detail) = match fire.state {
+        Some(run::State::Queued | run::State::Running | run::State::Retrying) => return None,
+        Some(run::State::Succeeded) => (backfill_fire::State::Succeeded, None),
+        Some(run::State::Failed | run::State::TimedOut) => (backfill_fire::State::Failed, None),
+        Some(run::State::Cancelled) => (backfill_fire::State::Cancelled, None),
+        None => {
+            let gone = "its run is in the tables no more".to_owned();
+            (backfill_fire::State::Failed, Some(gone))
+        }
+    };
+    let at = fire.finished_at.unwrap_or(now.into());
+    Some(EndedFire { position: fire.position, state, detail, at })
+}
+
+/// The columns of a backfill that somebody stops.
+pub(in crate::engine) fn stopped(
+    by: &str,
+    reason: &str,
+    now: DateTime<Utc>,
+) -> backfill::ActiveModel {
+    backfill::ActiveModel {
+        state: Set(State::Cancelled),
+        paused_by: Set(None),
+        paused_at: Set(None),
+        cancelled_by: Set(Some(by.to_owned())),
+        cancel_reason: Set(Some(reason.to_owned())),
+        cancelled_at: Set(Some(now.into())),
+        ..backfill::ActiveModel::default()
+    }
+}
+
+/// The version of a workflow that new runs start with; one that there is not, if it is gone.
+async fn current_version(tx: &DatabaseTransaction, workflow: Uuid) -> Result<i32, EngineError> {
+    let found = workflows::by_ids(tx, &[workflow]).await?.pop();
+    Ok(found.filter(|row| row.deleted_at.is_none()).map_or(0, |row| row.version))
+}

@@ -1,0 +1,109 @@
+use chrono::{DateTime, Utc};
+use entity::{Timestamp, backfill::Mode, schedule};
+use timetable::Fire;
+use uuid::Uuid;
+
+use crate::{
+    engine::{
+        backfill::{MOST, Standing, Window, selects, survey},
+        commands::{BadInput, CommandError, Commands, Reader},
+    },
+    store::schedules,
+};
+
+/// Which fires of which schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// Begin of the window, inclusive.
+    pub from: DateTime<Utc>,
+    /// Its end, exclusive; not in the future.
+    pub to: DateTime<Utc>,
+    /// Which of its fires.
+    pub mode: Mode,
+}
+
+/// The fires of a window, and what they have come to.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The schedule as it is now.
+    pub schedule: schedule::Model,
+    /// In the order of their instants.
+    pub fires: Vec<Looked>,
+}
+
+/// A fire of a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked {
+    /// When.
+    pub fire: Fire,
+    /// What it has come to.
+    pub standing: Standing,
+    /// The ledger's row that accounts for it.
+    pub fire_id: Option<Uuid>,
+    /// Whether a backfill would run it.
+    pub selected: bool,
+}
+
+impl Commands {
+    /// What a backfill would run: the exact fires of the window.
+    pub async fn preview_backfill(
+        &self,
+        _right: &Reader,
+        wanted: Wanted,
+    ) -> Result<Preview, CommandError> {
+        let window = self.backfill_window(wanted)?;
+        self.look_at_window(wanted, window).await
+    }
+
+    pub(super) fn backfill_window(&self, wanted: Wanted) -> Result<Window, BadInput> {
+        let Wanted { from, to, .. } = wanted;
+        let now = self.clock.now();
+        if from < DateTime::UNIX_EPOCH {
+            let help = "give an instant from 1970-01-01T00:00:00Z on";
+            return Err(BadInput::new("from", from.to_rfc3339(), "is before 1970", help));
+        }
+        if to > now {
+            let problem = format!("is in the future: it is {} now", now.to_rfc3339());
+            let help = "a backfill is for the past: end it now or earlier";
+            return Err(BadInput::new("to", to.to_rfc3339(), problem, help));
+        }
+        if from >= to {
+            let problem = format!("is not before the end, {}", to.to_rfc3339());
+            let help = "'from' is inclusive and 'to' exclusive: move one of them";
+            return Err(BadInput::new("from", from.to_rfc3339(), problem, help));
+        }
+        Ok(Window::new(from, to))
+    }
+
+    pub(super) async fn look_at_window(
+        &self,
+        wanted: Wanted,
+        window: Window,
+    ) -> Result<Preview, CommandError> {
+        let id = wanted.schedule_id;
+        let schedule = schedules::by_id(self.store.read(), id)
+            .await?
+            .filter(|schedule| schedule.deleted_at.is_none())
+            .ok_or_else(|| CommandError::not_found("schedule", id))?;
+        let timetable = self.timetable_of(self.store.read(), &schedule).await?;
+        let fires = window.fires(&timetable).map_err(|many| {
+            let problem = format!("the window holds {} fires; the limit is {MOST}", many.count);
+            let help = format!("end it at {}, or make several backfills", many.end.to_rfc3339());
+            BadInput::new("to", wanted.to.to_rfc3339(), problem, help)
+        })?;
+        let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.at.into()).collect();
+        let facts = survey(&self.store, self.store.read(), id, &instants).await?;
+        let looked = |fire: Fire| {
+            let facts = facts.get(&Timestamp::from(fire.at));
+            let mut standing = facts.map_or(Standing::Missing, |facts| facts.standing());
+            if standing == Standing::Missing && timetable.suppressed_by(fire.at).is_some() {
+                standing = Standing::Suppressed;
+            }
+            let fire_id = facts.and_then(|facts| facts.fire_id());
+            Looked { fire, standing, fire_id, selected: selects(wanted.mode, standing) }
+        };
+        Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
+    }
+}

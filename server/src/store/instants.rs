@@ -1,0 +1,150 @@
+//! What the tables say of given instants of a schedule: the ledger's rows and the runs that stand
+//! for them. All of it is found by index, instant by instant, so it costs the same however much
+//! else the schedule has in its ledger.
+
+use std::collections::HashMap;
+
+use entity::{Timestamp, fire::Verdict, run};
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Store, StoreError, bulk::Bulk};
+
+/// The ledger's row of exactly that instant. It may be the first of a range.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct RowAt {
+    /// The instant.
+    pub at: Timestamp,
+    /// The row.
+    pub fire_id: Uuid,
+    /// How many instants it accounts for.
+    pub count: i64,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// A run that stands for an instant, whoever started it.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct RunAt {
+    /// The instant.
+    pub at: Timestamp,
+    /// The run.
+    pub run_id: Uuid,
+    /// Where it stands.
+    pub state: run::State,
+}
+
+/// A row of the ledger that accounts for many instants.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct RangeOver {
+    /// The row.
+    pub fire_id: Uuid,
+    /// Its first instant.
+    pub scheduled_at: Timestamp,
+    /// Its last.
+    pub last_scheduled_at: Timestamp,
+}
+
+/// So many instants are asked about in one statement.
+const CHUNK: usize = 1_000;
+
+impl Store {
+    /// The ledger's rows of exactly these instants.
+    pub async fn rows_at(
+        &self,
+        connection: &impl ConnectionTrait,
+        schedule: Uuid,
+        instants: &[Timestamp],
+    ) -> Result<Vec<RowAt>, StoreError> {
+        let sql = "SELECT v.at AS at, fire.id AS fire_id, fire.count AS count, \
+               fire.verdict AS verdict \
+             FROM v JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at";
+        let mut rows = Vec::new();
+        for some in instants.chunks(CHUNK) {
+            let statement = Bulk::default().int("at", some.iter().map(|at| at.0)).statement(
+                self.dialect(),
+                sql,
+                vec![schedule.into()],
+            );
+            rows.extend(RowAt::find_by_statement(statement).all(connection).await?);
+        }
+        Ok(rows)
+    }
+
+    /// The runs that stand for these instants: those of fires, and those beside the timing.
+    pub async fn runs_at(
+        &self,
+        connection: &impl ConnectionTrait,
+        schedule: Uuid,
+        instants: &[Timestamp],
+    ) -> Result<Vec<RunAt>, StoreError> {
+        let sql = "SELECT v.at AS at, run.id AS run_id, run.state AS state FROM v \
+               JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at \
+               JOIN run ON run.id = fire.run_id \
+             UNION \
+             SELECT v.at AS at, run.id AS run_id, run.state AS state FROM v \
+               JOIN run ON run.schedule_id = {0} AND run.scheduled_at = v.at \
+                AND run.trigger <> 'schedule'";
+        let mut rows = Vec::new();
+        for some in instants.chunks(CHUNK) {
+            let statement = Bulk::default().int("at", some.iter().map(|at| at.0)).statement(
+                self.dialect(),
+                sql,
+                vec![schedule.into()],
+            );
+            rows.extend(RunAt::find_by_statement(statement).all(connection).await?);
+        }
+        Ok(rows)
+    }
+
+    /// The ranges that reach into the time from `first` to `last`, both inclusive.
+    pub async fn ranges_over(
+        &self,
+        connection: &impl ConnectionTrait,
+        schedule: Uuid,
+        first: Timestamp,
+        last: Timestamp,
+    ) -> Result<Vec<RangeOver>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT id AS fire_id, scheduled_at, last_scheduled_at FROM fire \
+             WHERE schedule_id = $1 AND count > 1 AND scheduled_at <= $3 \
+               AND last_scheduled_at >= $2 ORDER BY scheduled_at",
+            [schedule.into(), first.0.into(), last.0.into()],
+        );
+        Ok(RangeOver::find_by_statement(statement).all(connection).await?)
+    }
+
+    /// The instants of these spans that have a row already, in order. A span is a schedule's time
+    /// from one instant to another, both inclusive.
+    pub async fn instants_taken(
+        &self,
+        connection: &impl ConnectionTrait,
+        spans: &[(Uuid, Timestamp, Timestamp)],
+    ) -> Result<HashMap<Uuid, Vec<Timestamp>>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            schedule_id: Uuid,
+            at: Timestamp,
+        }
+        if spans.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let statement = Bulk::default()
+            .uuid("schedule_id", spans.iter().map(|(schedule, _, _)| *schedule))
+            .int("from_at", spans.iter().map(|(_, first, _)| first.0))
+            .int("to_at", spans.iter().map(|(_, _, last)| last.0))
+            .statement(
+                self.dialect(),
+                "SELECT fire.schedule_id AS schedule_id, fire.scheduled_at AS at \
+                 FROM v JOIN fire ON fire.schedule_id = v.schedule_id \
+                   AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at \
+                 ORDER BY fire.scheduled_at",
+                vec![],
+            );
+        let mut taken: HashMap<Uuid, Vec<Timestamp>> = HashMap::new();
+        for row in Row::find_by_statement(statement).all(connection).await? {
+            taken.entry(row.schedule_id).or_default().push(row.at);
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,125 @@
+//! Backfills, newest first, and their fires in the order of their turns.
+
+use std::collections::HashMap;
+
+use entity::{
+    backfill::{Column, Entity, Model, State},
+    backfill_fire,
+};
+use sea_orm::{
+    ColumnTrait, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait,
+};
+use uuid::Uuid;
+
+use crate::store::{Page, Store, StoreError, Window, bulk::Bulk};
+
+/// Which backfills. What is None does not narrow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// They are of this schedule.
+    pub schedule_id: Option<Uuid>,
+    /// They stand there.
+    pub state: Option<State>,
+}
+
+/// How far a backfill is: its fires by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// They wait for their turn.
+    pub pending: i64,
+    /// Their runs are alive.
+    pub running: i64,
+    /// Their runs succeeded.
+    pub succeeded: i64,
+    /// Their runs failed.
+    pub failed: i64,
+    /// They were stopped.
+    pub cancelled: i64,
+    /// They were not wanted any more.
+    pub skipped: i64,
+}
+
+/// The backfill of that key.
+pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(store.read()).await?)
+}
+
+/// The backfills of those keys, in no order.
+pub async fn by_ids(store: &Store, ids: &[Uuid]) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::Id.is_in(ids.iter().copied()));
+    Ok(query.all(store.read()).await?)
+}
+
+/// A page of the namespace's backfills, newest first.
+pub async fn page(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let order = if window.from_end { Order::Asc } else { Order::Desc };
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
+        .apply_if(filter.state, |query, state| query.filter(Column::State.eq(state)))
+        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
+        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
+        .order_by(Column::Id, order)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}
+
+/// A page of a backfill's fires, in the order of their turns. The key is the place in it.
+pub async fn fires(
+    store: &Store,
+    backfill: Uuid,
+    state: Option<backfill_fire::State>,
+    window: &Window<i32>,
+) -> Result<Page<backfill_fire::Model>, StoreError> {
+    use backfill_fire::{Column, Entity};
+    let query = Entity::find()
+        .filter(Column::BackfillId.eq(backfill))
+        .apply_if(state, |query, state| query.filter(Column::State.eq(state)))
+        .apply_if(window.after, |query, position| query.filter(Column::Position.gt(position)))
+        .order_by_asc(Column::Position)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}
+
+/// How far each of those backfills is: counted in an index, and so never out of step with the
+/// fires themselves.
+pub async fn progress(
+    store: &Store,
+    backfills: &[Uuid],
+) -> Result<HashMap<Uuid, Progress>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        backfill_id: Uuid,
+        state: backfill_fire::State,
+        fires: i64,
+    }
+    if backfills.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = Bulk::default().uuid("id", backfills.iter().copied()).statement(
+        store.dialect(),
+        "SELECT f.backfill_id AS backfill_id, f.state AS state, count(*) AS fires \
+         FROM v JOIN backfill_fire f ON f.backfill_id = v.id GROUP BY f.backfill_id, f.state",
+        vec![],
+    );
+    let mut all: HashMap<Uuid, Progress> = HashMap::new();
+    for row in Row::find_by_statement(statement).all(store.read()).await? {
+        let progress = all.entry(row.backfill_id).or_default();
+        let count = match row.state {
+            backfill_fire::State::Pending => &mut progress.pending,
+            backfill_fire::State::Running => &mut progress.running,
+            backfill_fire::State::Succeeded => &mut progress.succeeded,
+            backfill_fire::State::Failed => &mut progress.failed,
+            backfill_fire::State::Cancelled => &mut progress.cancelled,
+            backfill_fire::State::Skipped => &mut progress.skipped,
+        };
+        *count = row.fires;
+    }
+    Ok(all)
+}

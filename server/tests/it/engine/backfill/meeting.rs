@@ -1,0 +1,162 @@
+use std::time::Duration;
+
+use carillon::engine::commands::Call;
+use entity::{
+    backfill::{Mode, State},
+    backfill_fire::State::{Skipped, Succeeded},
+    fire::{Reason, Verdict},
+    run,
+    schedule::{self, CatchUp},
+};
+
+use super::{
+    super::{
+        gate::Gate,
+        world::{World, at, ms, noop},
+    },
+    assert_each_minute_once, commands, ended, fires, key, missing, operator, order, states, usual,
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    an_instant_in_two_backfills_has_one_run_at_a_time,
+    an_instant_that_the_planner_fires_at_the_same_moment_runs_once,
+    a_run_of_a_backfill_is_not_in_the_way_of_the_schedules_next_fire,
+    what_a_pause_leaves_goes_around_what_a_backfill_ran,
+    what_an_outage_leaves_and_a_backfill_account_for_each_instant_once,
+);
+
+const NOW: &str = "2026-03-01T12:00:30Z";
+
+fn paused(row: &mut schedule::Model) {
+    row.enabled = false;
+}
+
+async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let mut gate = Gate::open().await;
+    let schedule = world.schedule("0 * * * *", gate.task(), paused).await;
+    let mut wanted = missing(&schedule, "10:00:00", "12:00:00");
+    wanted.mode = Mode::All;
+    let mut both = [order(&world, wanted, usual()).await, order(&world, wanted, usual()).await];
+    // Of the same millisecond: the lesser key has its turn first.
+    both.sort();
+    let [one, two] = both;
+    let engine = world.engine().await;
+    // The one begins with the first instant, so the other goes on to the second.
+    let (first, second) = (gate.arrival().await, gate.arrival().await);
+    let (first, second) =
+        if first.key == key(&schedule, "10:00:00") { (first, second) } else { (second, first) };
+    assert_eq!(first.key, key(&schedule, "10:00:00"));
+    assert_eq!(second.key, key(&schedule, "11:00:00"));
+    let later = &fires(&world, two).await[0];
+    assert_eq!(later.state, Skipped);
+    let run = fires(&world, one).await[0].run_id.unwrap();
+    assert_eq!(later.detail, Some(format!("run {run} was alive for this instant")));
+
+    first.answer(200);
+    ended(&world, one).await;
+    assert_eq!(states(&world, one).await, [Succeeded, Skipped]);
+    second.answer(200);
+    assert_eq!(ended(&world, two).await.state, State::Completed);
+    assert_eq!(states(&world, two).await, [Skipped, Succeeded]);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(world.runs(schedule.id).await.len(), 2);
+    assert_eq!(world.ledger(schedule.id).await.len(), 2);
+}
+
+async fn an_instant_that_the_planner_fires_at_the_same_moment_runs_once(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let mut pairs = Vec::new();
+    for _ in 0..20 {
+        let due = |row: &mut schedule::Model| {
+            row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
+        };
+        let schedule = world.schedule("* * * * *", noop(), due).await;
+        let id = order(&world, missing(&schedule, "12:00:00", "12:00:30"), usual()).await;
+        pairs.push((schedule, id));
+    }
+    let engine = world.engine().await;
+    for (schedule, id) in pairs {
+        ended(&world, id).await;
+        let runs = world.settled(schedule.id, 1).await;
+        let ledger = world.ledger(schedule.id).await;
+        assert_eq!((runs.len(), ledger.len()), (1, 1), "{runs:#?}");
+        assert_eq!((ledger[0].verdict, ledger[0].run_id), (Verdict::Started, Some(runs[0].id)));
+        let expected = if runs[0].trigger == run::Trigger::Backfill {
+            (Reason::Backfilled, vec![Succeeded])
+        } else {
+            (Reason::OnTime, vec![Skipped])
+        };
+        assert_eq!((ledger[0].reason, states(&world, id).await), expected);
+    }
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_run_of_a_backfill_is_not_in_the_way_of_the_schedules_next_fire(database: TestDatabase) {
+    let (world, clock) = World::at(database, at(NOW)).await;
+    let mut gate = Gate::open().await;
+    let schedule = world.schedule("0 * * * *", gate.task(), |_| {}).await;
+    let id = order(&world, missing(&schedule, "11:00:00", "12:00:00"), usual()).await;
+    let engine = world.engine().await;
+    let of_the_backfill = gate.arrival().await;
+    clock.set(at("2026-03-01T13:00:00Z"));
+    let of_the_schedule = gate.arrival().await;
+    assert_eq!(of_the_schedule.key, key(&schedule, "13:00:00"));
+    of_the_schedule.answer(200);
+    of_the_backfill.answer(200);
+    ended(&world, id).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let schedule = world
+        .schedule("* * * * *", noop(), |row| {
+            paused(row);
+            row.next_scheduled_at = Some(ms("2026-03-01T06:01:00Z"));
+        })
+        .await;
+    let id = order(&world, missing(&schedule, "08:00:00", "08:03:00"), usual()).await;
+    let engine = world.engine().await;
+    ended(&world, id).await;
+    let resumed = commands(&world);
+    resumed.resume(&operator(), schedule.id, CatchUp::Skip, &Call::once()).await.unwrap();
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let ledger = world.ledger(schedule.id).await;
+    assert_each_minute_once(&ledger, "06:01:00", "12:00:00");
+    let told: Vec<_> = ledger.iter().map(|row| (row.reason, row.count)).collect();
+    let backfilled = (Reason::Backfilled, 1);
+    assert_eq!(
+        told,
+        [(Reason::Paused, 119), backfilled, backfilled, backfilled, (Reason::Paused, 238)]
+    );
+}
+
+async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
+    database: TestDatabase,
+) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let schedule = world
+        .schedule("* * * * *", noop(), |row| {
+            row.catch_up = CatchUp::Skip;
+            row.next_scheduled_at = Some(ms("2026-03-01T06:01:00Z"));
+        })
+        .await;
+    let id = order(&world, missing(&schedule, "08:00:00", "08:03:00"), usual()).await;
+    // Planner and backfill begin at once.
+    let engine = world.engine().await;
+    ended(&world, id).await;
+    assert_eq!(states(&world, id).await, [Succeeded; 3]);
+    let ledger = world
+        .until("the outage is accounted for", || async {
+            let ledger = world.ledger(schedule.id).await;
+            ledger
+                .iter()
+                .any(|row| row.scheduled_at == ms("2026-03-01T12:00:00Z"))
+                .then_some(ledger)
+        })
+        .await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert_each_minute_once(&ledger, "06:01:00", "12:00:00");
+}

@@ -1,0 +1,122 @@
+//! Instants of the past, run because somebody ordered it.
+//!
+//! - `running`: which run, in which order, how many at once, and what the ledger says then
+//! - `stopping`: pause, resume, cancel, a schedule that is deleted
+//! - `restarting`: kills between the steps
+//! - `meeting`: other backfills, the planner, a pause that ends
+
+mod meeting;
+mod restarting;
+mod running;
+mod stopping;
+
+use std::sync::Arc;
+
+use carillon::{
+    engine::commands::{Call, Commands, Manner, Operator, Viewer, ViewerKind, Wanted},
+    target::{Executor, Policy},
+};
+use entity::{
+    backfill::{self, Mode, Order},
+    backfill_fire, fire, schedule,
+    user::Role,
+};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use super::world::{World, at};
+
+/// Somebody who may edit, and so operate.
+fn ada() -> Viewer {
+    let (kind, role) = (ViewerKind::User, Role::Editor);
+    Viewer { id: Uuid::from_u128(7), name: "ada".to_owned(), kind, role, source: "test".to_owned() }
+}
+
+fn operator() -> Operator {
+    ada().operator().unwrap()
+}
+
+/// The write side of a world.
+fn commands(world: &World) -> Commands {
+    let executor = Executor::new(Policy::default(), world.clock.clone()).unwrap();
+    Commands::new(
+        world.database.store.clone(),
+        world.clock.clone(),
+        Arc::new(timetable::Cache::new(1_000)),
+        Arc::new(executor),
+        world.signals.clone(),
+    )
+}
+
+/// The fires of 1 March from one time to another, that nothing has run for.
+fn missing(schedule: &schedule::Model, from: &str, to: &str) -> Wanted {
+    let day = |time: &str| at(&format!("2026-03-01T{time}Z"));
+    Wanted { schedule_id: schedule.id, from: day(from), to: day(to), mode: Mode::Missing }
+}
+
+/// One after the other, as time went.
+fn usual() -> Manner {
+    let reason = "the receiver was down".to_owned();
+    Manner { order: Order::OldestFirst, concurrency: 1, reason, context: None }
+}
+
+/// Orders a backfill.
+async fn order(world: &World, wanted: Wanted, manner: Manner) -> Uuid {
+    let commands = commands(world);
+    commands.create_backfill(&operator(), wanted, &manner, &Call::once()).await.unwrap().id
+}
+
+async fn backfill(world: &World, id: Uuid) -> backfill::Model {
+    let found = backfill::Entity::find_by_id(id).one(world.database.store.read()).await;
+    found.unwrap().unwrap()
+}
+
+/// Its fires, in the order of their turns.
+async fn fires(world: &World, id: Uuid) -> Vec<backfill_fire::Model> {
+    backfill_fire::Entity::find()
+        .filter(backfill_fire::Column::BackfillId.eq(id))
+        .order_by_asc(backfill_fire::Column::Position)
+        .all(world.database.store.read())
+        .await
+        .unwrap()
+}
+
+async fn states(world: &World, id: Uuid) -> Vec<backfill_fire::State> {
+    fires(world, id).await.into_iter().map(|fire| fire.state).collect()
+}
+
+/// Waits until all of it has come to an end; gives it.
+async fn ended(world: &World, id: Uuid) -> backfill::Model {
+    world
+        .until("the backfill has ended", || async {
+            Some(backfill(world, id).await).filter(|backfill| backfill.finished_at.is_some())
+        })
+        .await
+}
+
+/// Waits until its fires stand like this.
+async fn fires_are(world: &World, id: Uuid, wanted: &[backfill_fire::State]) {
+    world
+        .until(&format!("the fires are {wanted:?}"), || async {
+            (states(world, id).await == wanted).then_some(())
+        })
+        .await;
+}
+
+/// What the receiver of a fire of 1 March hears.
+fn key(schedule: &schedule::Model, time: &str) -> String {
+    format!("{}-{}", schedule.id, at(&format!("2026-03-01T{time}Z")).timestamp())
+}
+
+/// Asserts that the ledger accounts for each minute from one to another exactly once.
+fn assert_each_minute_once(ledger: &[fire::Model], from: &str, to: &str) {
+    let minute = |time: &str| at(&format!("2026-03-01T{time}Z")).timestamp() / 60;
+    let mut next = minute(from);
+    for row in ledger {
+        let (first, last) = (row.scheduled_at.0 / 60_000, row.last_scheduled_at.0 / 60_000);
+        assert_eq!(first, next, "a gap or an overlap before {row:#?}");
+        assert_eq!(row.count, last - first + 1, "{row:#?}");
+        next = last + 1;
+    }
+    assert_eq!(next, minute(to) + 1);
+}
