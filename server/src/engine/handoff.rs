@@ -139,7 +139,7 @@ async fn try_hand_over(
     let node = core.node_id().await;
     let tx = core.store.begin_handoff().await?;
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
-    let current = core.store.current_schedules(&tx, &schedules).await?;
+    let current = core.store.current_schedules(&tx, &schedules, node).await?;
     // Not before the tables have answered: short runs of the batch before have ended by then.
     let mut slots = core.free_slots(intents.len());
     let now = core.clock.now();
@@ -167,8 +167,10 @@ async fn try_hand_over(
                 continue;
             }
         };
-        // The dispatcher alone starts runs of a group: it keeps their limit and their order.
-        let has_room = started < slots.len() && schedule.group_id.is_none();
+        // The dispatcher alone starts runs of a group: it keeps their limit and their order. And
+        // what a life that was declared dead started would be taken from it at once.
+        let has_room =
+            started < slots.len() && schedule.group_id.is_none() && schedule.node_is_alive;
         let start = has_room.then(|| {
             let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             Start { task, hard_limit }
@@ -428,6 +430,7 @@ mod tests {
             context: json!({}),
             group_id: None,
             priority: 0,
+            node_is_alive: true,
         }
     }
 

@@ -75,6 +75,8 @@ pub struct Current {
     pub group_id: Option<Uuid>,
     /// See `entity::schedule`.
     pub priority: i16,
+    /// Whether the node that asks may start runs.
+    pub node_is_alive: bool,
 }
 
 /// A run that a fire starts.
@@ -137,11 +139,12 @@ pub struct Decided {
 }
 
 impl Store {
-    /// The schedules of `ids` as they are now.
+    /// The schedules of `ids` as they are now, for `node`.
     pub async fn current_schedules(
         &self,
         tx: &DatabaseTransaction,
         ids: &HashSet<Uuid>,
+        node: Uuid,
     ) -> Result<HashMap<Uuid, Current>, StoreError> {
         if ids.is_empty() {
             return Ok(HashMap::new());
@@ -149,11 +152,13 @@ impl Store {
         let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
             self.dialect(),
             "SELECT s.id, s.name, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, \
-               s.grace_ms, s.jitter_ms, \
-               s.workflow_id, s.context, s.group_id, s.priority, w.version AS workflow_version, n.name AS namespace \
+               s.grace_ms, s.jitter_ms, s.workflow_id, s.context, s.group_id, s.priority, \
+               w.version AS workflow_version, n.name AS namespace, \
+               EXISTS (SELECT 1 FROM node WHERE node.id = {0} AND node.state = 'alive') \
+                 AS node_is_alive \
              FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
              JOIN namespace n ON n.id = s.namespace_id",
-            vec![],
+            vec![node.into()],
         );
         let rows = Current::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())

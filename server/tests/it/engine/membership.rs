@@ -14,6 +14,7 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life,
+    a_node_that_was_declared_dead_starts_nothing_before_its_new_life,
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
     a_node_whose_name_another_process_bears_says_so,
@@ -60,6 +61,32 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     assert_ne!(node, old);
     let node = life(&world, node).await;
     assert_eq!((node.state, node.incarnation), (node::State::Alive, 2));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// What it started would be taken from it at once, and run twice.
+async fn a_node_that_was_declared_dead_starts_nothing_before_its_new_life(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let mut gate = Gate::open().await;
+    let engine = world.engine().await;
+    engine.pulse_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
+    let old = engine.status().await.node_id;
+    world.write("UPDATE node SET state = 'dead' WHERE id = $1", [old.into()]).await;
+    let schedule = world.due_now(gate.task(), |_| {}).await;
+    let handed_over = world
+        .until("the fire is handed over", || async { world.runs(schedule.id).await.pop() })
+        .await;
+    assert_eq!((handed_over.state, handed_over.attempt), (run::State::Queued, 0));
+
+    clock.advance(world.settings.heartbeat_interval);
+    let arrival = gate.arrival().await;
+    assert_eq!(arrival.attempt(), 1);
+    arrival.answer(200);
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.attempt), (run::State::Succeeded, 1));
+    let attempts = world.attempts(run.id).await;
+    assert_eq!(attempts.len(), 1);
+    assert_ne!(attempts[0].node_id, old);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
