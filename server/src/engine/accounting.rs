@@ -11,7 +11,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::fire::{Reason, Verdict};
+use entity::{
+    Timestamp,
+    fire::{Reason, Verdict},
+};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use timetable::{
     Timetable, TimingError,
@@ -158,6 +161,22 @@ pub async fn close(
         fires: 0,
     };
     write(store, tx, &timetable, Account { fires, advance }, now).await
+}
+
+/// The instant behind which a timing that takes the place of another begins: now. Where the clock
+/// has been stepped back, the old timing's instants are accounted for beyond that, and the new one
+/// begins behind them: else it would name instants that lie in rows of the ledger already.
+pub async fn begin(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    (schedule_id, last_fire_at): (Uuid, Option<Timestamp>),
+    now: DateTime<Utc>,
+) -> Result<DateTime<Utc>, EngineError> {
+    if last_fire_at.is_none_or(|last| last.utc() <= now) {
+        return Ok(now);
+    }
+    let past = store.last_past_instant(tx, schedule_id).await?;
+    Ok(past.map_or(now, |past| now.max(past.utc())))
 }
 
 /// A schedule's timetable with its calendars, or why there is none.

@@ -114,6 +114,27 @@ impl Store {
         Ok(RangeOver::find_by_statement(statement).all(connection).await?)
     }
 
+    /// The last instant of a schedule that had come when its row was written. Those that somebody
+    /// had skipped ahead of time had not.
+    pub async fn last_past_instant(
+        &self,
+        connection: &impl ConnectionTrait,
+        schedule: Uuid,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: Timestamp,
+        }
+        let statement = self.dialect().statement(
+            "SELECT last_scheduled_at AS at FROM fire \
+             WHERE schedule_id = $1 AND last_scheduled_at <= claimed_at \
+             ORDER BY scheduled_at DESC LIMIT 1",
+            [schedule.into()],
+        );
+        let row = Row::find_by_statement(statement).one(connection).await?;
+        Ok(row.map(|row| row.at))
+    }
+
     /// The instants of these spans that have a row already, in order. A span is a schedule's time
     /// from one instant to another, both inclusive.
     pub async fn instants_taken(

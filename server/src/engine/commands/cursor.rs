@@ -16,9 +16,9 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The first fire after `now`.
-    pub(super) fn from_now(timetable: &Timetable, now: DateTime<Utc>) -> Self {
-        let next = timetable.next(now);
+    /// The first fire after `begin`.
+    pub(super) fn after(timetable: &Timetable, begin: DateTime<Utc>) -> Self {
+        let next = timetable.next(begin);
         Self {
             scheduled_at: next.map(|fire| fire.at.into()),
             fire_at: next.map(|fire| timetable.due_at(fire.at).into()),

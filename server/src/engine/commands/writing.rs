@@ -60,7 +60,7 @@ impl Commands {
             row.paused_by = Set(Some(who.name.clone()));
             row.paused_at = Set(Some(now.into()));
         }
-        cursor::Cursor::from_now(&timetable, now).fill(&mut row);
+        cursor::Cursor::after(&timetable, now).fill(&mut row);
         let added = schedules::insert(tx, self.store.dialect(), row).await;
         added.map_err(|error| name_taken(error, &spec.name))?;
         self.keep_version(tx, who, id, 1, &spec, &resolved, "made").await?;
@@ -151,7 +151,9 @@ impl Commands {
         if is_spent {
             cursor::Cursor::none().fill(&mut columns);
         } else if is_another || was_spent {
-            cursor::Cursor::from_now(&timetable, now).fill(&mut columns);
+            let place = (row.id, row.last_fire_at);
+            let begin = accounting::begin(&self.store, tx, place, now).await?;
+            cursor::Cursor::after(&timetable, begin).fill(&mut columns);
         }
         let dialect = self.store.dialect();
         let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;

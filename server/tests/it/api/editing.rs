@@ -1,8 +1,9 @@
+use chrono::{DateTime, Utc};
 use entity::{
     fire::{self, Reason, Verdict},
     schedule,
 };
-use sea_orm::{ConnectionTrait, EntityTrait};
+use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder};
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
@@ -12,6 +13,8 @@ on_both!(
     a_change_makes_a_version_that_says_what_changed,
     a_change_of_an_old_version_is_refused_with_both,
     an_edited_timing_begins_anew_from_now,
+    an_edit_after_the_clock_was_stepped_back_begins_behind_what_is_accounted_for,
+    an_edit_does_not_wait_for_what_was_skipped_ahead_of_time,
     what_nobody_claimed_before_an_edit_is_accounted_for,
     what_nobody_claimed_before_a_deletion_is_accounted_for,
     a_maximum_of_fires_is_more_than_have_started,
@@ -83,6 +86,47 @@ async fn an_edited_timing_begins_anew_from_now(database: TestDatabase) {
     desk.clock.set("2026-03-01T13:20:30Z".parse().unwrap());
     let schedule = update(&desk, &id, 2, json!({ "note": "x" })).await;
     assert_eq!(schedule["nextFireAt"], "2026-03-01T13:05:00Z");
+}
+
+async fn an_edit_after_the_clock_was_stepped_back_begins_behind_what_is_accounted_for(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("every", "* * * * *").await;
+    let mut next = Value::Null;
+    for (version, now, expression) in [
+        (1, "2026-03-01T14:00:30Z", "*/2 * * * *"),
+        (2, "2026-03-01T13:00:30Z", "* * * * *"),
+        (3, "2026-03-01T15:00:30Z", "*/2 * * * *"),
+    ] {
+        desk.clock.set(now.parse().unwrap());
+        let timing = json!({ "expressions": [expression] });
+        let schedule = update(&desk, &id, version, json!({ "timing": timing })).await;
+        if version == 2 {
+            next = schedule["nextFireAt"].clone();
+        }
+    }
+    assert_eq!(next, "2026-03-01T14:01:00Z");
+    let rows = fire::Entity::find().order_by_asc(fire::Column::ScheduledAt);
+    let minute = |text: &str| text.parse::<DateTime<Utc>>().unwrap().timestamp_millis();
+    let mut next = minute("2026-03-01T12:01:00Z");
+    for row in rows.all(desk.database.store.read()).await.unwrap() {
+        assert_eq!(row.scheduled_at.0, next, "a gap or an overlap before {row:#?}");
+        next = row.last_scheduled_at.0 + 60_000;
+    }
+    assert_eq!(next, minute("2026-03-01T15:01:00Z"));
+}
+
+async fn an_edit_does_not_wait_for_what_was_skipped_ahead_of_time(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let skip = "mutation($id: UUID!) {
+        skipNext(id: $id, count: 3, reason: \"away\") { schedule { nextFireAt } } }";
+    let answer = desk.ask(skip, json!({ "id": id })).await;
+    assert_eq!(answer["skipNext"]["schedule"]["nextFireAt"], "2026-03-05T02:00:00Z");
+    let timing = json!({ "expressions": ["0 3 * * *"] });
+    let schedule = update(&desk, &id, 1, json!({ "timing": timing })).await;
+    assert_eq!(schedule["nextFireAt"], "2026-03-02T03:00:00Z");
 }
 
 async fn a_deleted_schedule_is_gone_and_its_name_free(database: TestDatabase) {
