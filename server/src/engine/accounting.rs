@@ -8,7 +8,10 @@
 //! An edit and a deletion do the same for what the old timing named up to that moment: none of it
 //! runs any more, and none of it is lost.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -188,6 +191,28 @@ pub async fn timetable<C: ConnectionTrait>(
     let current = calendars::read(connection, schedule.calendars.as_ref()).await?;
     let timetable = timings.timetable(&definition(schedule));
     Ok(timetable.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current)))
+}
+
+/// What of an account would be written as the ledger is: an instant that has a row keeps it.
+pub async fn unwritten<C: ConnectionTrait>(
+    store: &Store,
+    connection: &C,
+    timetable: &Timetable,
+    Account { fires, advance }: Account,
+    now: DateTime<Utc>,
+) -> Result<Account, EngineError> {
+    let timetables = HashMap::from([(advance.schedule_id, timetable.clone())]);
+    let mut fires = ranges::around_taken(store, connection, fires, &timetables, now).await?;
+    let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.scheduled_at).collect();
+    let rows = store.rows_at(connection, advance.schedule_id, &instants).await?;
+    let taken: HashSet<Timestamp> = rows.into_iter().map(|row| row.at).collect();
+    let free = fires.iter().filter(|fire| !taken.contains(&fire.scheduled_at));
+    let free: HashSet<Uuid> = free.map(|fire| fire.id).collect();
+    let mut advances = [advance];
+    allowance::discount(&mut advances, &fires, &free);
+    fires.retain(|fire| free.contains(&fire.id));
+    let [advance] = advances;
+    Ok(Account { fires, advance })
 }
 
 async fn write(

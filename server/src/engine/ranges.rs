@@ -6,18 +6,18 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
-use sea_orm::DatabaseTransaction;
+use sea_orm::ConnectionTrait;
 use timetable::{Timetable, taken::Stretch};
 use uuid::Uuid;
 
 use super::{EngineError, core::new_id, planner::kind};
 use crate::store::{Store, claims::NewFire};
 
-/// The same rows with their ranges apart where instants have a row. The schedules are locked, so
+/// The same rows with their ranges apart where instants have a row. Where the schedules are locked,
 /// nobody writes one meanwhile; `timetables` has those of all that have a range.
-pub(super) async fn around_taken(
+pub(super) async fn around_taken<C: ConnectionTrait>(
     store: &Store,
-    tx: &DatabaseTransaction,
+    connection: &C,
     fires: Vec<NewFire>,
     timetables: &HashMap<Uuid, Timetable>,
     now: DateTime<Utc>,
@@ -26,7 +26,7 @@ pub(super) async fn around_taken(
     let spans: Vec<(Uuid, Timestamp, Timestamp)> = ranges
         .map(|range| (range.schedule_id, range.scheduled_at, range.last_scheduled_at))
         .collect();
-    let taken = store.instants_taken(tx, &spans).await?;
+    let taken = store.instants_taken(connection, &spans).await?;
     if taken.is_empty() {
         return Ok(fires);
     }

@@ -142,15 +142,18 @@ impl Commands {
         let schedule = self.store.schedule_with_cursor(connection, id).await?;
         let schedule = schedule.ok_or_else(missing)?;
         let timetable = self.timetable_of(connection, &row).await?;
-        let choices = [CatchUp::Skip, CatchUp::Latest, CatchUp::All].map(|missed| {
+        let mut choices = Vec::with_capacity(3);
+        for missed in [CatchUp::Skip, CatchUp::Latest, CatchUp::All] {
             let account = accounting::resumed(&schedule, &timetable, engine_word(missed), at);
+            let account =
+                accounting::unwritten(&self.store, connection, &timetable, account, at).await?;
             let spent = schedule
                 .max_fires
                 .is_some_and(|max| max <= schedule.fire_count + account.advance.fires);
             let next = account.advance.next_scheduled_at.filter(|_| !spent);
-            ResumeChoice { missed, fires: account.fires, next: next.map(Into::into) }
-        });
-        Ok(ResumePreview { at, paused: true, choices: choices.into() })
+            choices.push(ResumeChoice { missed, fires: account.fires, next: next.map(Into::into) });
+        }
+        Ok(ResumePreview { at, paused: true, choices })
     }
 
     async fn audit_switch(

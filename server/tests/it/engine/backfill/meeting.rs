@@ -14,7 +14,8 @@ use super::{
         gate::Gate,
         world::{World, at, ms, noop},
     },
-    assert_each_minute_once, commands, ended, fires, key, missing, operator, order, states, usual,
+    ada, assert_each_minute_once, commands, ended, fires, key, missing, operator, order, states,
+    usual,
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -120,8 +121,10 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
     let id = order(&world, missing(&schedule, "08:00:00", "08:03:00"), usual()).await;
     let engine = world.engine().await;
     ended(&world, id).await;
-    let resumed = commands(&world);
-    resumed.resume(&operator(), schedule.id, CatchUp::Skip, &Call::once()).await.unwrap();
+    let commands = commands(&world);
+    let reader = ada().viewer().unwrap();
+    let preview = commands.resume_preview(&reader, schedule.id).await.unwrap();
+    commands.resume(&operator(), schedule.id, CatchUp::Skip, &Call::once()).await.unwrap();
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
     assert_each_minute_once(&ledger, "06:01:00", "12:00:00");
@@ -131,6 +134,11 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
         told,
         [(Reason::Paused, 119), backfilled, backfilled, backfilled, (Reason::Paused, 238)]
     );
+    let skip = &preview.choices[0].fires;
+    let foreseen: Vec<_> = skip.iter().map(|row| (row.scheduled_at, row.count)).collect();
+    let written = ledger.iter().filter(|row| row.reason == Reason::Paused);
+    let written: Vec<_> = written.map(|row| (row.scheduled_at, row.count)).collect();
+    assert_eq!(foreseen, written);
 }
 
 async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
