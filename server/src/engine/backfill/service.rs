@@ -77,6 +77,9 @@ impl Backfill {
     /// What follows from a turn that is committed.
     fn follow_up(&self, backfill: &backfill::Model, taken: Taken, round: &mut Round) {
         let core = &self.core;
+        if taken.was_in_the_way {
+            core.signals.wake_planner();
+        }
         if taken.started > 0 {
             core.signals.wake_dispatcher();
         }

@@ -44,6 +44,8 @@ pub(super) struct Taken {
     pub(super) stopped: usize,
     /// Whether there is more to do at once.
     pub(super) again: bool,
+    /// Whether the schedule fell due by its end: the planner passes over one that is locked.
+    pub(super) was_in_the_way: bool,
 }
 
 /// Takes a backfill's turn; nothing, if it has ended meanwhile.
@@ -116,6 +118,8 @@ pub(super) async fn take(
     // Before they can settle: whoever does that looks there.
     core.backfills.add(taken.alive.iter().copied());
     core.store.commit(tx).await?;
+    let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
+    taken.was_in_the_way = due.is_some_and(|due| due.utc() <= core.clock.now());
     Ok(Some((backfill, taken)))
 }
 

@@ -98,6 +98,8 @@ impl Commands {
         self.remember(&tx, right.who(), call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_backfill();
+        // It passes over a schedule that is locked.
+        self.signals.wake_planner();
         Ok(ordered)
     }
 
