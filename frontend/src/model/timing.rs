@@ -28,7 +28,8 @@ pub(crate) struct Warning {
 impl Warning {
     /// Whether it says that no fire will ever come, which every list shows.
     pub(crate) fn is_never(&self) -> bool {
-        self.code.to_ascii_lowercase().contains("never")
+        let never = ["never_fires", "never_allowed", "outside_bounds"];
+        never.iter().any(|code| self.code.eq_ignore_ascii_case(code))
     }
 }
 
