@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::{
     Ask,
     operations::{
-        self, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, ResumeSchedule,
-        RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule, Workflows,
+        self, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, RerunFromFailed,
+        ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule,
+        Workflows,
     },
 };
 use crate::{
@@ -171,6 +172,11 @@ pub(crate) fn trigger_schedule(
 
 pub(crate) fn cancel_run(id: String) -> Ask<String> {
     Ask::new::<CancelRun>(operations::cancel_run::Variables { id })
+}
+
+/// Answers the new run's id.
+pub(crate) fn rerun_from_failed(id: String) -> Ask<String> {
+    Ask::new::<RerunFromFailed>(operations::rerun_from_failed::Variables { id })
 }
 
 /// Answers the new run's id.

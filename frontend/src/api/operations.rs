@@ -6,8 +6,8 @@ use graphql_client::GraphQLQuery;
 use crate::model::{
     Backoff, CatchUp, Fire, FireKind, GapPolicy, House, HttpAnswer, LogEvent, LogStream, Named,
     NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role, RunDetail,
-    RunEvent, RunRow, RunState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleRow,
-    ScheduleState, TaskRunState, Verdict, Viewer,
+    RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
+    ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -36,7 +36,7 @@ macro_rules! operations {
                 extern_enums(
                     "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
                     "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
-                    "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
+                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
                 )
             )]
             pub(crate) struct $name;
@@ -74,6 +74,7 @@ operations! {
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
+    RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;
     RunEvents = "graphql/run_events.graphql", "/runEvents" => RunEvent;
     ScheduleEvents = "graphql/schedule_events.graphql", "/scheduleEvents" => ScheduleEvent;
     LogLines = "graphql/log_lines.graphql", "/taskLog" => LogEvent;

@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::model::{NodeState, RunState, ScheduleState, TaskRunState, Verdict};
+use crate::model::{NodeState, RunState, RunTaskState, ScheduleState, TaskRunState, Verdict};
 
 /// A state of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Run(RunState),
+    Task(RunTaskState),
     Attempt(TaskRunState),
     Schedule(ScheduleState),
     Verdict(Verdict),
@@ -20,22 +21,26 @@ impl Mark {
     fn state_and_word(self) -> (&'static str, &'static str) {
         match self {
             Self::Run(RunState::Queued) => ("queued", "Queued"),
-            Self::Run(RunState::Running) | Self::Attempt(TaskRunState::Running) => {
-                ("running", "Running")
+            Self::Task(RunTaskState::Waiting) => ("queued", "Waiting"),
+            Self::Task(RunTaskState::NotRun) => ("cancelled", "Not run"),
+            Self::Run(RunState::Running)
+            | Self::Task(RunTaskState::Running)
+            | Self::Attempt(TaskRunState::Running) => ("running", "Running"),
+            Self::Run(RunState::Retrying) | Self::Task(RunTaskState::Retrying) => {
+                ("retrying", "Retrying")
             }
-            Self::Run(RunState::Retrying) => ("retrying", "Retrying"),
-            Self::Run(RunState::Succeeded) | Self::Attempt(TaskRunState::Succeeded) => {
-                ("succeeded", "Succeeded")
-            }
-            Self::Run(RunState::Failed) | Self::Attempt(TaskRunState::Failed) => {
-                ("failed", "Failed")
-            }
-            Self::Run(RunState::TimedOut) | Self::Attempt(TaskRunState::TimedOut) => {
-                ("timed_out", "Timed out")
-            }
-            Self::Run(RunState::Cancelled) | Self::Attempt(TaskRunState::Cancelled) => {
-                ("cancelled", "Cancelled")
-            }
+            Self::Run(RunState::Succeeded)
+            | Self::Task(RunTaskState::Succeeded)
+            | Self::Attempt(TaskRunState::Succeeded) => ("succeeded", "Succeeded"),
+            Self::Run(RunState::Failed)
+            | Self::Task(RunTaskState::Failed)
+            | Self::Attempt(TaskRunState::Failed) => ("failed", "Failed"),
+            Self::Run(RunState::TimedOut)
+            | Self::Task(RunTaskState::TimedOut)
+            | Self::Attempt(TaskRunState::TimedOut) => ("timed_out", "Timed out"),
+            Self::Run(RunState::Cancelled)
+            | Self::Task(RunTaskState::Cancelled)
+            | Self::Attempt(TaskRunState::Cancelled) => ("cancelled", "Cancelled"),
             Self::Attempt(TaskRunState::Lost) => ("lost", "Lost"),
             Self::Schedule(ScheduleState::Active) => ("active", "Active"),
             Self::Schedule(ScheduleState::Paused) => ("paused", "Paused"),
@@ -43,9 +48,9 @@ impl Mark {
             Self::Schedule(ScheduleState::Exhausted) => ("finished", "Exhausted"),
             Self::Verdict(Verdict::Pending) => ("pending", "Pending"),
             Self::Verdict(Verdict::Started) => ("started", "Started"),
-            Self::Attempt(TaskRunState::Skipped) | Self::Verdict(Verdict::Skipped) => {
-                ("skipped", "Skipped")
-            }
+            Self::Task(RunTaskState::Skipped)
+            | Self::Attempt(TaskRunState::Skipped)
+            | Self::Verdict(Verdict::Skipped) => ("skipped", "Skipped"),
             Self::Verdict(Verdict::Missed) => ("missed", "Missed"),
             Self::Verdict(Verdict::Collapsed) => ("collapsed", "Collapsed"),
             Self::Verdict(Verdict::Abandoned) => ("abandoned", "Abandoned"),

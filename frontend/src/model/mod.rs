@@ -24,13 +24,14 @@ mod timing;
 pub(crate) use fire::Fire;
 pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
 pub(crate) use page::{Page, Row};
-pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow};
+pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
     Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
-    OverlapPolicy, Role, RunState, RunTrigger, ScheduleState, TaskRunState, Verdict,
+    OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
+    TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    FireKind, LogStream, Row, RunState, RunTrigger, TaskRunState, Verdict, fire::Reason, full::Full,
+    FireKind, LogStream, Row, RunState, RunTaskState, RunTrigger, TaskCondition, TaskRunState,
+    Verdict, fire::Reason, full::Full,
 };
 use crate::time::Moment;
 
@@ -88,6 +89,20 @@ pub(crate) struct RunMore {
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
     pub(crate) task_runs: Vec<Attempt>,
+    pub(crate) tasks: Vec<RunTask>,
+    /// What its tasks gave back, merged.
+    pub(crate) output: Option<Value>,
+}
+
+/// One task of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct RunTask {
+    pub(crate) name: String,
+    pub(crate) needs: Vec<String>,
+    pub(crate) when: TaskCondition,
+    pub(crate) state: RunTaskState,
+    /// Whether its success is that of the run that this one does again.
+    pub(crate) kept: bool,
 }
 
 /// Who cancelled a run, and why.

@@ -14,6 +14,10 @@ states! {
     Role { Viewer, Operator, Editor, Admin }
     RunState { Queued, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled }
     RunTrigger { Schedule, Manual, Retry, Backfill }
+    RunTaskState {
+        Waiting, Running, Retrying, Succeeded, Failed, TimedOut, Cancelled, Skipped, NotRun,
+    }
+    TaskCondition { Success, Failure, Always }
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
@@ -34,6 +38,21 @@ impl RunState {
         match self {
             Self::Queued | Self::Running | Self::Retrying => true,
             Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled => false,
+        }
+    }
+}
+
+impl RunTaskState {
+    /// Whether nothing more becomes of the task.
+    pub(crate) fn is_over(self) -> bool {
+        match self {
+            Self::Waiting | Self::Running | Self::Retrying => false,
+            Self::Succeeded
+            | Self::Failed
+            | Self::TimedOut
+            | Self::Cancelled
+            | Self::Skipped
+            | Self::NotRun => true,
         }
     }
 }

@@ -1,19 +1,21 @@
 //! A run: its state, its facts, its attempts, and its log while it is written.
 //!
 //! - `facts`: where it came from and how it went
+//! - `tasks`: where each task of a workflow stands
 //! - `attempts`: every attempt at every task
 //! - `log`: the log, live
 
 mod attempts;
 mod facts;
 mod log;
+mod tasks;
 
 use leptos::prelude::*;
 
 use crate::{
     api::{self, Actor, Feed, Load, use_actor, use_feed, use_load},
     components::{AsyncView, Look, Mark, badge, button, json_view, panel},
-    model::RunDetail,
+    model::{RunDetail, RunState},
     route::Route,
     state::{Address, Session, use_address, use_session, use_title},
 };
@@ -37,16 +39,27 @@ pub(crate) fn Run(id: String) -> impl IntoView {
             {load.draw(move |run| header(run, loading, tools))}
             <div class="run-grid">
                 <div class="run-main">
+                    {load.draw(tasks::tasks)}
                     {panel("Attempts", (), load.draw(attempts::attempts))}
                     <log::LogPanel id=id.clone() run=load/>
                 </div>
                 <div class="run-side">
                     {panel("Facts", (), load.draw(facts::facts))}
                     {panel("Context", (), load.draw(|run| json_view(&run.more.context, "Context of the run")))}
+                    {load.draw(output)}
                 </div>
             </div>
         </AsyncView>
     }
+}
+
+/// What the tasks gave back, if they did.
+fn output(run: &RunDetail) -> AnyView {
+    let output = run.more.output.as_ref();
+    output.map_or_else(
+        || ().into_any(),
+        |output| panel("Output", (), json_view(output, "What the tasks gave back")),
+    )
 }
 
 /// What acting on a run takes.
@@ -71,7 +84,8 @@ fn header(run: &RunDetail, loading: api::Loading, tools: Tools) -> AnyView {
         let action = if run.row.state.is_live() {
             button(Look::Danger, None, "Cancel run", cancel(run, loading, tools))
         } else {
-            button(Look::Plain, None, "Run again", retry(run, tools))
+            view! { {again(run, tools)}{button(Look::Plain, None, "Run again", retry(run, tools))} }
+                .into_any()
         };
         view! { <div class="actions">{action}</div> }.into_any()
     });
@@ -95,6 +109,22 @@ fn cancel(run: &RunDetail, loading: api::Loading, tools: Tools) -> impl Fn() + u
         let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();
         tools.actor.act(api::cancel_run(id.clone()), said, move |_| loading.refresh());
     }
+}
+
+/// The button that does only what failed again: where there is something else, and something failed.
+fn again(run: &RunDetail, tools: Tools) -> Option<AnyView> {
+    let failed = match run.row.state {
+        RunState::Failed | RunState::TimedOut | RunState::Cancelled => true,
+        RunState::Succeeded | RunState::Queued | RunState::Running | RunState::Retrying => false,
+    };
+    let id = run.row.id.clone();
+    let rerun = move || {
+        let said = "A new run goes on from where this one failed.".to_owned();
+        let go = move |next| tools.address.go(&Route::Run(next).path());
+        tools.actor.act(api::rerun_from_failed(id.clone()), said, go);
+    };
+    (failed && run.more.tasks.len() > 1)
+        .then(|| button(Look::Plain, None, "Rerun from the failure", rerun))
 }
 
 fn retry(run: &RunDetail, tools: Tools) -> impl Fn() + use<> {

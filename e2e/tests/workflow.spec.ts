@@ -1,0 +1,51 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+test("a run of several tasks shows where each stands, and goes on from where it failed", async ({
+  page,
+  server,
+  admin,
+}) => {
+  const gate = join(server.folder, "ready");
+  const module = `
+module: assembly
+workflows:
+  assembly:
+    tasks:
+      - { name: fetch, target: { command: { script: "echo fetched" } } }
+      - { name: build, needs: [fetch], target: { command: { script: "test -e ${gate}" } } }
+      - { name: ship, needs: [build], target: { command: { script: "echo shipped" } } }
+      - { name: mourn, needs: [build], when: failure, target: { noop: {} } }
+schedules:
+  assembly-line: { when: "0 0 1 1 *", workflow: assembly }
+`;
+  deploy(server, "assembly", module);
+  await page.goto("/schedules?q=assembly-line");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "assembly-line" }).click();
+  await page.getByRole("button", { name: "Run now" }).click();
+  await page.getByTestId("run-row").first().getByRole("link").first().click();
+
+  const state = page.getByTestId("run-state");
+  const task = (name: string) => page.getByTestId("task-row").filter({ hasText: name }).first();
+  await expect(state).toHaveAttribute("data-state", "failed");
+  await expect(task("fetch")).toContainText("Succeeded");
+  await expect(task("build")).toContainText("Failed");
+  await expect(task("ship")).toContainText("Skipped");
+  await expect(task("mourn")).toContainText("Succeeded");
+  await expect(task("mourn")).toContainText("if one of them failed");
+
+  const failed = page.url();
+  writeFileSync(gate, "");
+  await page.getByRole("button", { name: "Rerun from the failure" }).click();
+  await expect(page).not.toHaveURL(failed);
+  await expect(state).toHaveAttribute("data-state", "succeeded");
+  await expect(task("fetch")).toContainText("kept from the earlier run");
+  await expect(task("ship")).toContainText("Succeeded");
+  await expect(task("mourn")).toContainText("Skipped");
+  await expect(page.getByTestId("log-line").filter({ hasText: "shipped" })).toBeVisible();
+  await expect(page.getByTestId("log-line").filter({ hasText: "fetched" })).toHaveCount(0);
+});
