@@ -111,7 +111,8 @@ impl Query {
         let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
         let names = calendars.map(|names| (namespace, names));
         match timing::compile_with(cx, timing, like.as_ref(), names).await? {
-            Ok(timetable) => SchedulePreview::of(&timetable, from, count),
+            Ok(timetable) if like.is_some() => SchedulePreview::of(&timetable, from, count),
+            Ok(timetable) => SchedulePreview::example(&timetable, from, count),
             Err(problem) => Ok(SchedulePreview::refused(problem)),
         }
     }

@@ -289,6 +289,13 @@ impl SchedulePreview {
         })
     }
 
+    /// The same, where no schedule is there yet: what `H` chose will not be what it gets.
+    pub(crate) fn example(timetable: &Timetable, from: DateTime<Utc>, count: i32) -> Result<Self> {
+        let mut preview = Self::of(timetable, from, count)?;
+        preview.warnings.extend(timetable.example().map(Into::into));
+        Ok(preview)
+    }
+
     /// Of one that cannot.
     pub(crate) fn refused(problem: BadInput) -> Self {
         Self {

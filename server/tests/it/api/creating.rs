@@ -191,6 +191,19 @@ async fn a_preview_tells_what_the_schedule_then_does() {
 }
 
 #[tokio::test]
+async fn what_h_chose_is_called_an_example_until_there_is_a_schedule() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let query = "query($id: UUID) { schedulePreview(
+        timing: { expressions: [\"H H * * *\"] }, scheduleId: $id
+    ) { warnings { code } } }";
+    let new = desk.ask(query, json!({})).await;
+    assert_eq!(new["schedulePreview"]["warnings"], json!([{ "code": "hashed_example" }]));
+    let id = desk.schedule("spread", "H H * * *").await;
+    let known = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(known["schedulePreview"]["warnings"], json!([]));
+}
+
+#[tokio::test]
 async fn a_command_is_refused_where_commands_are_off_and_the_setting_named() {
     let database = TestDatabase::sqlite().await;
     let desk = Desk::with(database, Policy::default(), |store| store).await;
