@@ -5,8 +5,10 @@ use async_graphql::{Request, http::ALL_WEBSOCKET_PROTOCOLS};
 use async_graphql_axum::{GraphQLProtocol, GraphQLResponse};
 use axum::{
     Extension, Json,
-    extract::{State, WebSocketUpgrade, rejection::JsonRejection},
-    http::header,
+    extract::{
+        State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection,
+    },
+    http::{StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
 
@@ -36,9 +38,14 @@ pub(super) async fn execute(
 pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
-    protocol: GraphQLProtocol,
-    upgrade: WebSocketUpgrade,
+    protocol: Result<GraphQLProtocol, StatusCode>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
+    let (Ok(protocol), Ok(upgrade)) = (protocol, upgrade) else {
+        let text = "queries and mutations come by POST; for subscriptions open a WebSocket with the \
+                    protocol graphql-transport-ws";
+        return Refusal::new(StatusCode::BAD_REQUEST, text).into_response();
+    };
     let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
     upgrade.on_upgrade(move |socket| super::socket::serve(socket, protocol, web, asking))
 }

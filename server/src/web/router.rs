@@ -50,11 +50,18 @@ pub fn router(web: Web) -> Router {
         .merge(identified.layer(from_fn(headers::never_stored)))
         .merge(watched)
         .fallback(console::serve)
+        .method_not_allowed_fallback(other_method)
         // A defect costs its request, not the connection; it is logged where it happened.
         .layer(CatchPanicLayer::custom(|_| Refusal::defect().into_response()))
         .layer(TraceLayer::new_for_http())
         .layer(from_fn_with_state(web.clone(), headers::secure))
         .with_state(web)
+}
+
+/// The router names the methods in the header `Allow`.
+async fn other_method() -> Refusal {
+    let text = "this address does not take that method; the header 'Allow' names those it takes";
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text)
 }
 
 /// Answers in the place of a request that takes too long; what it began is dropped, and with that

@@ -129,6 +129,25 @@ async fn a_body_that_is_no_request_is_refused() {
 }
 
 #[tokio::test]
+async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_json() {
+    let database = TestDatabase::sqlite().await;
+    let server = Server::start(&database);
+    for (request, status) in [
+        (server.get("/graphql"), StatusCode::BAD_REQUEST),
+        (server.get("/graphql/ws"), StatusCode::BAD_REQUEST),
+        (server.get("/auth/login"), StatusCode::METHOD_NOT_ALLOWED),
+        (server.post("/healthz"), StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status);
+        let allows = answer.headers().contains_key(header::ALLOW);
+        assert_eq!(allows, status == StatusCode::METHOD_NOT_ALLOWED);
+        let body: Value = answer.json().await.unwrap();
+        assert!(body["error"].as_str().is_some_and(|text| text.len() > 20), "{body}");
+    }
+}
+
+#[tokio::test]
 async fn graphiql_has_a_policy_of_its_own() {
     let database = TestDatabase::sqlite().await;
     let server = Server::start(&database);
