@@ -47,10 +47,14 @@ impl Clock {
         }
     }
 
-    /// A monotonic reading for measuring durations. Never moves with a manual clock.
+    /// A monotonic reading for measuring durations. On a manual clock it moves by
+    /// [`ManualClock::pass`] alone: a clock that is set is stepped, and no duration with it.
     pub fn instant(&self) -> Instant {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
-        Instant::now()
+        match self {
+            #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+            Self::System => Instant::now(),
+            Self::Manual(clock) => clock.instant(),
+        }
     }
 
     /// Waits until the clock shows `at` or later.
@@ -126,6 +130,7 @@ pub struct ManualClock {
 
 struct ManualState {
     now: DateTime<Utc>,
+    instant: Instant,
     /// Sleepers by the instant they wait for; the number keeps those of one instant apart.
     sleepers: BTreeMap<(DateTime<Utc>, u64), (Wait, oneshot::Sender<()>)>,
     next_sleeper: u64,
@@ -144,7 +149,8 @@ impl ManualClock {
     /// A clock that shows `now`.
     pub fn new(now: DateTime<Utc>) -> Self {
         let now = now.trunc_subsecs(3);
-        let state = ManualState { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
+        let instant = Clock::System.instant();
+        let state = ManualState { now, instant, sleepers: BTreeMap::new(), next_sleeper: 0 };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -185,6 +191,23 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let now = self.now();
         self.set(now + TimeDelta::from_std(by).unwrap_or(TimeDelta::zero()));
+    }
+
+    /// Lets time pass, on the clock and for durations alike.
+    pub fn pass(&self, by: Duration) {
+        self.locked().instant += by;
+        self.advance(by);
+    }
+
+    /// Who waits on the clock: the number that each was given, which never comes again.
+    pub fn sleepers(&self) -> Vec<u64> {
+        let mut state = self.locked();
+        state.sleepers.retain(|_, (_, waker)| !waker.is_closed());
+        state.sleepers.keys().map(|(_, number)| *number).collect()
+    }
+
+    fn instant(&self) -> Instant {
+        self.locked().instant
     }
 
     /// The earliest instant that somebody waits for.

@@ -2,7 +2,7 @@
 //! monitoring console.
 //!
 //! The rooms and who may know whom: `web -> api -> engine -> { store -> entity, target,
-//! timetable }`; `clock`, `config` and `telemetry` are leaves that every room may use. `app` puts
+//! timetable }`; `clock`, `config`, `random` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
 pub mod api;
@@ -11,6 +11,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod engine;
+pub mod random;
 pub mod store;
 pub mod target;
 pub mod telemetry;

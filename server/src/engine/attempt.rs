@@ -17,6 +17,7 @@ use super::{
     settle::{self, Standing},
 };
 use crate::{
+    random,
     store::holds::{Hold, Settlement},
     target::{Invocation, Names, Outcome, Target, TemplateUse},
 };
@@ -74,7 +75,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         let now = core.clock.now();
         let why = core.let_go(&hold);
         let standing =
-            Standing { attempt: hold.attempt, max_attempts, task, now, random: rand::random() };
+            Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };
         let Some(decision) = settle::settle(outcome, why, standing) else {
             core.forget(&hold);
             return;

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    random,
     store::{
         Store,
         holds::{Hold, Settlement},
@@ -195,7 +196,9 @@ impl Core {
     /// How long this node has worked on an attempt, if it does.
     pub(super) fn held_for(&self, hold: &Hold) -> Option<Duration> {
         let held = self.held();
-        held.get(&hold.run_id).filter(|now| now.hold == *hold).map(|now| now.since.elapsed())
+        let now = self.clock.instant();
+        let entry = held.get(&hold.run_id).filter(|entry| entry.hold == *hold)?;
+        Some(now.saturating_duration_since(entry.since))
     }
 
     /// How many attempts this node works on.
@@ -260,7 +263,6 @@ pub(super) struct Writers {
 
 /// A key whose time is the application's: the order of keys is the order of creation on any clock.
 pub(super) fn new_id(now: DateTime<Utc>) -> Uuid {
-    let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
-    let at = uuid::Timestamp::from_unix(uuid::NoContext, seconds, now.timestamp_subsec_nanos());
-    Uuid::new_v7(at)
+    let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(millis, &random::bytes()).into_uuid()
 }

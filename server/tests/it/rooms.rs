@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const LEAVES: &[&str] = &["clock", "config", "telemetry"];
+const LEAVES: &[&str] = &["clock", "config", "random", "telemetry"];
 
 /// A room and those beneath it. What may use everything (`app`, the CLI, the roots) is not here.
 const BENEATH: &[(&str, &[&str])] = &[
@@ -17,6 +17,7 @@ const BENEATH: &[(&str, &[&str])] = &[
     ("target", &[]),
     ("clock", &[]),
     ("config", &[]),
+    ("random", &[]),
     ("telemetry", &[]),
 ];
 const ABOVE_ALL: &[&str] = &["app", "cli", "lib", "main"];

@@ -34,6 +34,7 @@ use super::{
     settle::{self, Standing},
 };
 use crate::{
+    random,
     store::{
         StoreError,
         holds::{Hold, Settlement},
@@ -186,7 +187,7 @@ impl Recovery {
                 Err(_) => (&nothing, stray.attempt),
             };
             let attempt = stray.attempt;
-            let standing = Standing { attempt, max_attempts, task, now, random: rand::random() };
+            let standing = Standing { attempt, max_attempts, task, now, random: random::unit() };
             settlements.push(settlement(stray, settle::overrun(standing), now));
         }
         let ended = self.settle(&tx, &settlements, now).await?;

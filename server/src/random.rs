@@ -1,0 +1,59 @@
+//! The only source of chance: for keys, and for what is spread over time.
+//!
+//! A simulation gives its thread a seed, and from then on the thread draws the same numbers in the
+//! same order each time. Secrets are not made of this: they come from the system's own randomness,
+//! where they are made.
+
+use std::cell::RefCell;
+
+use rand::{Rng, RngCore, SeedableRng, rngs::StdRng};
+
+thread_local! {
+    static SEEDED: RefCell<Option<StdRng>> = const { RefCell::new(None) };
+}
+
+/// Uniform in `[0, 1)`.
+pub fn unit() -> f64 {
+    draw(|source| source.random())
+}
+
+/// As many bytes as are wanted.
+pub fn bytes<const N: usize>() -> [u8; N] {
+    draw(|source| {
+        let mut bytes = [0; N];
+        source.fill_bytes(&mut bytes);
+        bytes
+    })
+}
+
+/// Lets this thread draw from `seed` from now on: for simulations.
+pub fn seed(seed: u64) {
+    SEEDED.set(Some(StdRng::seed_from_u64(seed)));
+}
+
+fn draw<T>(from: impl FnOnce(&mut dyn RngCore) -> T) -> T {
+    SEEDED.with_borrow_mut(|seeded| match seeded {
+        Some(source) => from(source),
+        None => from(&mut rand::rng()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_decides_what_its_thread_draws() {
+        let drawn = || std::thread::spawn(|| (bytes::<10>(), unit())).join().unwrap();
+        let seeded = || {
+            let draw = || {
+                seed(7);
+                (bytes::<10>(), unit())
+            };
+            std::thread::spawn(draw).join().unwrap()
+        };
+        assert_eq!(seeded(), seeded());
+        assert_ne!(drawn(), drawn());
+        assert!((0.0..1.0).contains(&unit()));
+    }
+}
