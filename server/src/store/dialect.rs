@@ -2,6 +2,7 @@
 
 use sea_orm::{DbBackend, Statement, Value};
 
+use super::faults::Faults;
 use crate::clock::Clock;
 
 /// Gives the pieces of SQL that the databases spell differently.
@@ -9,15 +10,21 @@ use crate::clock::Clock;
 pub struct Dialect {
     backend: DbBackend,
     clock: Option<Clock>,
+    /// Only in a simulation.
+    faults: Option<Faults>,
 }
 
 impl Dialect {
     pub(super) fn new(backend: DbBackend) -> Self {
-        Self { backend, clock: None }
+        Self { backend, clock: None, faults: None }
     }
 
     pub(super) fn with_clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    pub(super) fn with_faults(self, faults: Faults) -> Self {
+        Self { faults: Some(faults), ..self }
     }
 
     /// Which database it is.
@@ -87,6 +94,7 @@ impl Dialect {
     where
         I: IntoIterator<Item = Value>,
     {
-        Statement::from_sql_and_values(self.backend, sql, values)
+        let broken = self.faults.as_ref().and_then(Faults::statement);
+        broken.unwrap_or_else(|| Statement::from_sql_and_values(self.backend, sql, values))
     }
 }

@@ -47,7 +47,7 @@ impl Store {
         let values = [name.into(), holder.into(), term.into()];
         let tx = self.begin().await?;
         let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
-        tx.commit().await?;
+        self.commit_unseen(tx).await?;
         Ok(row.map_or(Term::Elsewhere, |row| Term::Held(row.epoch)))
     }
 }

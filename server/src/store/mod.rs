@@ -24,6 +24,7 @@ pub mod clearing;
 mod definitions;
 mod dialect;
 mod error;
+mod faults;
 pub mod flows;
 pub mod groups;
 pub mod handoffs;
@@ -55,6 +56,8 @@ use sea_orm::{
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
 pub use error::{Constraint, StoreError};
+#[doc(hidden)]
+pub use faults::{Edge, Faults};
 pub use open::{Migrations, Options, Schema};
 pub use page::{Page, Window};
 pub use sizes::Sizes;
@@ -71,6 +74,8 @@ pub struct Store {
     write: DatabaseConnection,
     dialect: Dialect,
     changes: Changes,
+    /// Only in a simulation.
+    faults: Option<Faults>,
 }
 
 impl Store {
@@ -91,6 +96,7 @@ impl Store {
 
     /// Begins a transaction that will write.
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.at(Edge::Begin).await?;
         let options = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
@@ -100,7 +106,7 @@ impl Store {
 
     /// Commits, and wakes the followers of the change feed.
     pub async fn commit(&self, transaction: DatabaseTransaction) -> Result<(), StoreError> {
-        transaction.commit().await?;
+        self.commit_unseen(transaction).await?;
         self.changes.wake();
         Ok(())
     }
@@ -127,6 +133,29 @@ impl Store {
             transaction.execute_unprepared(&lock).await?;
         }
         self.commit(transaction).await
+    }
+
+    /// Commits what nobody follows: heartbeats and terms.
+    async fn commit_unseen(&self, transaction: DatabaseTransaction) -> Result<(), StoreError> {
+        self.at(Edge::Commit).await?;
+        transaction.commit().await?;
+        self.at(Edge::Committed).await
+    }
+
+    async fn at(&self, edge: Edge) -> Result<(), StoreError> {
+        match &self.faults {
+            None => Ok(()),
+            Some(faults) => faults.at(edge).await,
+        }
+    }
+
+    /// The same store with faults at the edges of its transactions and in its statements: for
+    /// simulations.
+    #[doc(hidden)]
+    pub fn with_faults(mut self, faults: Faults) -> Self {
+        self.dialect = self.dialect.with_faults(faults.clone());
+        self.faults = Some(faults);
+        self
     }
 
     /// The same store whose leases and heartbeats follow `clock` instead of the database's clock:

@@ -65,7 +65,7 @@ impl Store {
         let now = self.dialect().now();
         let sql = format!("UPDATE node SET heartbeat_at = {now} WHERE id = $1 AND state = 'alive'");
         let result = tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
-        tx.commit().await?;
+        self.commit_unseen(tx).await?;
         Ok(if result.rows_affected() > 0 { Heartbeat::Alive } else { Heartbeat::Lost })
     }
 

@@ -90,7 +90,13 @@ impl Store {
             let pool = pool.map_err(unreachable)?;
             (pool.clone(), pool)
         };
-        Ok(Self { read, write, dialect: Dialect::new(backend), changes: Changes::default() })
+        Ok(Self {
+            read,
+            write,
+            dialect: Dialect::new(backend),
+            changes: Changes::default(),
+            faults: None,
+        })
     }
 }
 
