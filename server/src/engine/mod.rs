@@ -45,6 +45,7 @@ mod settings;
 mod settle;
 mod settler;
 mod signals;
+mod stepwise;
 
 pub use backfill::BackfillReport;
 pub use definition::{Condition, Definition, Problem, Task, When};
@@ -58,3 +59,5 @@ pub use recovery::RecoveryReport;
 pub use running::{Engine, Status};
 pub use settings::Settings;
 pub use signals::Signals;
+#[doc(hidden)]
+pub use stepwise::{Step, Stepwise};

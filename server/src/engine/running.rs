@@ -12,14 +12,20 @@ use super::{
     backfill::Backfill,
     core::{Core, Parts, StopReason, Writers},
     dispatcher::Dispatcher,
-    flow, logs,
+    flow,
+    logs::{self, LogMessage},
     membership::{self, Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
     service::{Service, drive},
     settler,
 };
-use crate::{clock::Clock, store::Store, target::Executor, telemetry::Metrics};
+use crate::{
+    clock::Clock,
+    store::{Store, holds::Settlement},
+    target::Executor,
+    telemetry::Metrics,
+};
 
 /// A running engine. It goes on until [`Engine::shutdown`].
 #[derive(Debug)]
@@ -83,13 +89,8 @@ impl Engine {
         signals: Signals,
         metrics: Metrics,
     ) -> Result<Self, EngineError> {
-        let node = membership::join(&store, &clock, &settings).await?;
-        tracing::info!(%node, name = settings.node_name, "the node has joined");
-        let (settlements, to_settle) = mpsc::channel(QUEUE);
-        let (steps, to_step) = mpsc::channel(QUEUE);
-        let (logs, to_write) = mpsc::channel(QUEUE);
         let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
-        let core = Arc::new(Core::new(parts, node, Writers { settlements, steps, logs }));
+        let Joined { core, to_settle, to_step, to_write } = join(parts).await?;
 
         let stop = CancellationToken::new();
         let stop_pulse = CancellationToken::new();
@@ -198,6 +199,27 @@ impl Engine {
         self.give_up.cancel();
         self.core.stop_held(StopReason::Lost, |_| true);
     }
+}
+
+/// A node that has joined, before anything on it goes on.
+pub(super) struct Joined {
+    pub(super) core: Arc<Core>,
+    /// What attempts ask to be settled.
+    pub(super) to_settle: mpsc::Receiver<Settlement>,
+    /// What runs of several tasks ask to be written.
+    pub(super) to_step: mpsc::Receiver<flow::Asked>,
+    /// What attempts print.
+    pub(super) to_write: mpsc::Receiver<LogMessage>,
+}
+
+pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
+    let node = membership::join(&parts.store, &parts.clock, &parts.settings).await?;
+    tracing::info!(%node, name = parts.settings.node_name, "the node has joined");
+    let (settlements, to_settle) = mpsc::channel(QUEUE);
+    let (steps, to_step) = mpsc::channel(QUEUE);
+    let (logs, to_write) = mpsc::channel(QUEUE);
+    let core = Arc::new(Core::new(parts, node, Writers { settlements, steps, logs }));
+    Ok(Joined { core, to_settle, to_step, to_write })
 }
 
 /// What wakes a service before its time.

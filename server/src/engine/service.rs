@@ -82,7 +82,9 @@ pub(super) async fn drive<S: Service>(
 }
 
 /// A defect in one round must not end the service for good, unnoticed.
-async fn caught<R>(round: impl Future<Output = Result<R, EngineError>>) -> Result<R, EngineError> {
+pub(super) async fn caught<R>(
+    round: impl Future<Output = Result<R, EngineError>>,
+) -> Result<R, EngineError> {
     let round = AssertUnwindSafe(round).catch_unwind().await;
     round.unwrap_or(Err(EngineError::Defect))
 }

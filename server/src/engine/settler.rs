@@ -45,18 +45,36 @@ pub(super) async fn run(
             return;
         }
         gather(&mut settlements, &mut batch).await;
-        write(&core, &mut batch).await;
-        if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-            core.signals.wake_dispatcher();
-        }
-        // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
-        core.run_settled();
-        if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
-            core.signals.wake_backfill();
-        }
-        for settled in batch.drain(..) {
-            core.forget(&settled.hold);
-        }
+        finish(&core, &mut batch).await;
+    }
+}
+
+/// Settles what has come in until now; says how many attempts that were.
+pub(super) async fn settle_waiting(
+    core: &Core,
+    settlements: &mut mpsc::Receiver<Settlement>,
+) -> usize {
+    let mut batch: Vec<_> =
+        std::iter::from_fn(|| settlements.try_recv().ok()).take(BATCH).collect();
+    let count = batch.len();
+    if count > 0 {
+        finish(core, &mut batch).await;
+    }
+    count
+}
+
+async fn finish(core: &Core, batch: &mut Vec<Settlement>) {
+    write(core, batch).await;
+    if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
+        core.signals.wake_dispatcher();
+    }
+    // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
+    core.run_settled();
+    if core.backfills.has_any(batch.iter().map(|settled| settled.hold.run_id)) {
+        core.signals.wake_backfill();
+    }
+    for settled in batch.drain(..) {
+        core.forget(&settled.hold);
     }
 }
 

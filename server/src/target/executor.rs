@@ -1,3 +1,6 @@
+use std::{fmt, sync::Arc};
+
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +17,20 @@ pub struct Executor {
     /// Only where the policy allows commands.
     runner: Option<Runner>,
     clock: Clock,
+    stand_in: Option<StandIn>,
+}
+
+/// What acts in the place of all targets, in a simulation: it is told what an attempt is told, and
+/// decides how the attempt ends.
+#[derive(Clone)]
+struct StandIn(Arc<Act>);
+
+type Act = dyn Fn(&Invocation, CancellationToken) -> BoxFuture<'static, Outcome> + Send + Sync;
+
+impl fmt::Debug for StandIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StandIn")
+    }
 }
 
 impl Executor {
@@ -25,7 +42,22 @@ impl Executor {
             sender: Sender::new(&policy, clock.clone())?,
             runner: runner.transpose()?,
             clock,
+            stand_in: None,
         })
+    }
+
+    /// The same executor that carries out nothing: `act` stands in for every target. For
+    /// simulations, which decide themselves how each attempt ends.
+    #[doc(hidden)]
+    pub fn with_stand_in(
+        mut self,
+        act: impl Fn(&Invocation, CancellationToken) -> BoxFuture<'static, Outcome>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.stand_in = Some(StandIn(Arc::new(act)));
+        self
     }
 
     /// Whether `target` may be carried out here, as far as its definition tells. The error names
@@ -50,6 +82,9 @@ impl Executor {
         lines: mpsc::Sender<Line>,
         stop: CancellationToken,
     ) -> Outcome {
+        if let Some(StandIn(act)) = &self.stand_in {
+            return act(invocation, stop).await;
+        }
         let log = Log::new(&self.clock, lines);
         match target {
             Target::Http(definition) => {

@@ -1,0 +1,168 @@
+//! The engine step by step: for a simulation that decides itself which service of which node goes
+//! next, and where it stops.
+//!
+//! The services are those that [`super::Engine`] starts, on the same core; only the loops around
+//! them are missing. A round may be left waiting in the middle, on the clock or at an edge of the
+//! store, while others go on; to drop it, and then to [`Stepwise::abandon`] the node, is a crash.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::{
+    EngineError, Settings, Signals,
+    core::{Core, Parts, StopReason},
+    dispatcher::Dispatcher,
+    logs::LogMessage,
+    membership::{Canceller, Pulse},
+    planner::Planner,
+    recovery::Recovery,
+    running::{Joined, join},
+    service::{Service, caught},
+    settler,
+};
+use crate::{
+    clock::Clock,
+    store::{Store, holds::Settlement},
+    target::Executor,
+    telemetry::Metrics,
+};
+
+/// What the services of a node share.
+#[derive(Debug)]
+pub struct Stepwise {
+    core: Arc<Core>,
+    /// Nobody writes lines down here, but attempts must be able to say that they have none.
+    _to_write: mpsc::Receiver<LogMessage>,
+}
+
+impl Stepwise {
+    /// Joins the nodes; gives each service, to be carried on by hand.
+    pub async fn join(
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        executor: Arc<Executor>,
+        timings: Arc<timetable::Cache>,
+        signals: Signals,
+        metrics: Metrics,
+    ) -> Result<(Self, Vec<Step>), EngineError> {
+        let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
+        let Joined { core, to_settle, to_step, to_write } = join(parts).await?;
+        let steps = vec![
+            Step::of(Planner::new(core.clone())),
+            Step::of(Dispatcher::new(core.clone())),
+            Step::of(Settling { core: core.clone(), to_settle }),
+            Step::of(Pulse { core: core.clone() }),
+            Step::of(Recovery::new(core.clone())),
+            Step::of(Canceller { core: core.clone() }),
+        ];
+        Ok((Self { core, _to_write: to_write }, steps))
+    }
+
+    /// The node's current life.
+    pub async fn node_id(&self) -> Uuid {
+        self.core.node_id().await
+    }
+
+    /// How many attempts have not come to their end.
+    pub fn attempts(&self) -> usize {
+        self.core.attempts.len()
+    }
+
+    /// Stops the attempts as a crash would: nothing is settled, nothing is released.
+    pub fn abandon(&self) {
+        self.core.stop_held(StopReason::Lost, |_| true);
+    }
+
+    /// Stops the attempts for other nodes to go on with, as a shutdown does. What they ask to be
+    /// settled must still be settled, and then the node can [`Stepwise::leave`].
+    pub fn release(&self) {
+        self.core.stop_held(StopReason::Released, |_| true);
+    }
+
+    /// Ends the node's life in good order.
+    pub async fn leave(&self) -> Result<(), EngineError> {
+        Ok(self.core.store.leave(self.core.node_id().await).await?)
+    }
+}
+
+/// A service of a node.
+pub struct Step {
+    name: &'static str,
+    rounds: Box<dyn Rounds>,
+}
+
+impl Step {
+    fn of<S: Service + 'static>(service: S) -> Self {
+        Self { name: S::NAME, rounds: Box::new(service) }
+    }
+
+    /// The service's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Does all that there is to do at `now`; says what that was, if it is worth telling.
+    pub async fn once(&mut self, now: DateTime<Utc>) -> Result<Option<String>, EngineError> {
+        self.rounds.once(now).await
+    }
+
+    /// When the next round is wanted.
+    pub fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.rounds.next(now)
+    }
+}
+
+/// A service whose reports are only told.
+trait Rounds: Send {
+    fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>>;
+    fn next(&mut self, now: DateTime<Utc>) -> DateTime<Utc>;
+}
+
+impl<S: Service> Rounds for S {
+    fn once(&mut self, now: DateTime<Utc>) -> BoxFuture<'_, Result<Option<String>, EngineError>> {
+        Box::pin(async move {
+            let report = caught(self.run_once(now)).await?;
+            Ok(S::is_notable(&report).then(|| format!("{report:?}")))
+        })
+    }
+
+    fn next(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.next_round(now)
+    }
+}
+
+/// The settler: a round settles what has come in.
+struct Settling {
+    core: Arc<Core>,
+    to_settle: mpsc::Receiver<Settlement>,
+}
+
+/// How many attempts a round settled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Settled {
+    attempts: usize,
+}
+
+impl Service for Settling {
+    type Report = Settled;
+    const NAME: &'static str = "settler";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<Settled, EngineError> {
+        let attempts = settler::settle_waiting(&self.core, &mut self.to_settle).await;
+        Ok(Settled { attempts })
+    }
+
+    /// Whatever comes in is settled at once.
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now
+    }
+
+    fn is_notable(report: &Settled) -> bool {
+        report.attempts > 0
+    }
+}
