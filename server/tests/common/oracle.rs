@@ -12,49 +12,71 @@ use entity::{
 };
 
 /// What a schedule says, as far as the oracle needs to know.
-pub(super) struct Timing<'a> {
-    pub(super) expressions: Vec<&'a str>,
-    pub(super) zone: Tz,
-    pub(super) gap: DstGap,
-    pub(super) overlap: DstOverlap,
-    pub(super) anchor: DateTime<Utc>,
+pub(crate) struct Timing<'a> {
+    pub(crate) expressions: Vec<&'a str>,
+    pub(crate) zone: Tz,
+    pub(crate) gap: DstGap,
+    pub(crate) overlap: DstOverlap,
+    pub(crate) anchor: DateTime<Utc>,
+    /// The first instant that counts, and the first that counts no more.
+    pub(crate) bounds: (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
 }
 
 /// The fires in `(after, until]`.
-pub(super) fn fires(
+pub(crate) fn fires(
     timing: &Timing<'_>,
     after: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> BTreeMap<DateTime<Utc>, Kind> {
     let mut fires = BTreeMap::new();
     for expression in &timing.expressions {
-        match expression.strip_prefix("@every ") {
-            Some(interval) => elapsed(timing, interval, until, &mut fires),
-            None => walk(timing, expression, after, until, &mut fires),
+        match expression.split_once(' ') {
+            Some(("@every", interval)) => elapsed(timing, interval, after, until, &mut fires),
+            Some(("@at", instant)) => {
+                let at: DateTime<Utc> = instant.parse().unwrap();
+                fires.insert(at, reading(timing.zone, at));
+            }
+            _ => walk(timing, expression, after, until, &mut fires),
         }
     }
+    let (start, end) = timing.bounds;
     fires.retain(|at, _| after < *at && *at <= until);
+    fires.retain(|at, _| start.is_none_or(|start| start <= *at) && end.is_none_or(|end| *at < end));
     fires
 }
 
 fn elapsed(
     timing: &Timing<'_>,
     interval: &str,
+    after: DateTime<Utc>,
     until: DateTime<Utc>,
     fires: &mut BTreeMap<DateTime<Utc>, Kind>,
 ) {
     let (number, unit) = interval.split_at(interval.len() - 1);
-    let hours = number.parse::<i64>().unwrap() * if unit == "d" { 24 } else { 1 };
-    let mut at = timing.anchor + TimeDelta::hours(hours);
+    let unit = match unit {
+        "s" => TimeDelta::seconds(1),
+        "m" => TimeDelta::minutes(1),
+        "h" => TimeDelta::hours(1),
+        "d" => TimeDelta::hours(24),
+        other => panic!("the oracle does not know the unit {other}"),
+    };
+    let interval = unit * number.parse().unwrap();
+    let mut at = timing.anchor + interval;
     while at <= until {
-        let local = at.with_timezone(&timing.zone).naive_local();
-        let kind = match timing.zone.from_local_datetime(&local) {
-            LocalResult::Ambiguous(first, _) if first == at => Kind::FirstOfTwo,
-            LocalResult::Ambiguous(..) => Kind::SecondOfTwo,
-            LocalResult::Single(_) | LocalResult::None => Kind::Normal,
-        };
-        fires.insert(at, kind);
-        at += TimeDelta::hours(hours);
+        if at > after {
+            fires.insert(at, reading(timing.zone, at));
+        }
+        at += interval;
+    }
+}
+
+/// What the wall clock shows at an instant: a time that it shows once, or twice.
+fn reading(zone: Tz, at: DateTime<Utc>) -> Kind {
+    let local = at.with_timezone(&zone).naive_local();
+    match zone.from_local_datetime(&local) {
+        LocalResult::Ambiguous(first, _) if first == at => Kind::FirstOfTwo,
+        LocalResult::Ambiguous(..) => Kind::SecondOfTwo,
+        LocalResult::Single(_) | LocalResult::None => Kind::Normal,
     }
 }
 
@@ -67,10 +89,11 @@ fn walk(
 ) {
     let fields = fields(expression);
     let wildcard = fields[..2].iter().any(|field| field.starts_with('*'));
-    let day = TimeDelta::days(1);
-    let mut civil = (after - day).with_timezone(&timing.zone).naive_local();
-    civil = civil.with_second(0).unwrap();
-    let last = (until + day).with_timezone(&timing.zone).naive_local();
+    // No clock is stepped by more.
+    let margin = TimeDelta::hours(3);
+    let mut civil = (after - margin).with_timezone(&timing.zone).naive_local();
+    civil = civil.with_second(0).unwrap().with_nanosecond(0).unwrap();
+    let last = (until + margin).with_timezone(&timing.zone).naive_local();
     while civil <= last {
         if matches(&fields, civil) {
             match timing.zone.from_local_datetime(&civil) {

@@ -1,6 +1,7 @@
 //! Simulated fortnights, one around each change of a zone's clock: the engine lives through them,
 //! and its ledger is compared with what an independent [`oracle`] says should have happened.
 
+#[path = "../../common/oracle.rs"]
 mod oracle;
 
 use std::time::Duration;
@@ -171,6 +172,7 @@ async fn compare(
         gap: row.dst_gap,
         overlap: row.dst_overlap,
         anchor: row.anchor_at.utc(),
+        bounds: (None, None),
     };
     let expected: Vec<_> = oracle::fires(&timing, start, end).into_iter().collect();
     let found: Vec<_> = ledger.iter().map(|fire| (fire.scheduled_at.utc(), fire.kind)).collect();
