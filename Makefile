@@ -70,6 +70,12 @@ test-rust: rust ## Run the tests of everything but the console, with a PostgreSQ
 	@scripts/with-postgres cargo nextest run $(RUST)
 	@cargo test --doc $(RUST) --quiet
 
+.PHONY: sim
+sim: rust ## Live through many simulated worlds; SIM_SEEDS=from..to, or SIM_SEED=n for one
+	@scripts/packages cc
+	@SIM_SEED=$(SIM_SEED) SIM_SEEDS=$(or $(SIM_SEEDS),0..20000) \
+		cargo test $(RUST) --test sim -- --nocapture every_seed
+
 .PHONY: test-console
 test-console: rust ## Run the console's unit tests
 	@scripts/packages cc

@@ -1,0 +1,117 @@
+//! A database for each seed: on SQLite a copy of one migrated file, in memory where the system has
+//! a folder for that; on PostgreSQL a clone of a template.
+
+use std::{
+    path::PathBuf,
+    sync::OnceLock,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use carillon::store::{Options, Store};
+use entity::namespace;
+use sea_orm::{ActiveModelTrait, IntoActiveModel};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{support::TestDatabase, witness};
+
+/// The tenant of all simulated schedules.
+pub(crate) const NAMESPACE: &str = "sim";
+
+/// Which database a seed lives on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+/// An empty database with a namespace and a witness.
+pub(crate) struct Database {
+    pub(crate) store: Store,
+    _place: Place,
+}
+
+enum Place {
+    File(PathBuf),
+    Server { _dropped_with_its_data: Box<TestDatabase> },
+}
+
+impl Database {
+    pub(crate) async fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Sqlite => Self::sqlite().await,
+            Kind::Postgres => Self::postgres().await,
+        }
+    }
+
+    async fn sqlite() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let template = template();
+        let name = format!("{}.db", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = template.with_file_name(name);
+        std::fs::copy(template, &path).unwrap();
+        Self { store: open(&path).await, _place: Place::File(path) }
+    }
+
+    async fn postgres() -> Self {
+        let database = TestDatabase::postgres().await;
+        let store = database.store.clone();
+        furnish(&store).await;
+        Self { store, _place: Place::Server { _dropped_with_its_data: Box::new(database) } }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Self::File(path) = self {
+            for end in ["", "-wal", "-shm"] {
+                let mut path = path.clone().into_os_string();
+                path.push(end);
+                // What is not there need not go.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// The migrated file that all others are copies of, in a folder that goes away with the process.
+fn template() -> &'static PathBuf {
+    static TEMPLATE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let make = || {
+        let memory = PathBuf::from("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = folder.unwrap();
+        let path = folder.path().join("template");
+        let made = path.clone();
+        // The caller is inside a runtime.
+        let making = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let store = open(&made).await;
+                furnish(&store).await;
+                store.close().await.unwrap();
+            });
+        });
+        making.join().unwrap();
+        (folder, path)
+    };
+    &TEMPLATE.get_or_init(make).1
+}
+
+async fn open(path: &std::path::Path) -> Store {
+    let options = Options { connections: 1, ..Options::new(format!("sqlite:{}", path.display())) };
+    Store::open(&options).await.unwrap()
+}
+
+async fn furnish(store: &Store) {
+    let tx = store.begin().await.unwrap();
+    let row = namespace::Model {
+        id: Uuid::from_u128(1),
+        name: NAMESPACE.to_owned(),
+        created_at: entity::Timestamp(0),
+    };
+    row.into_active_model().insert(&tx).await.unwrap();
+    witness::install(store, &tx).await;
+    store.commit(tx).await.unwrap();
+}

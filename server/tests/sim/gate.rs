@@ -1,0 +1,197 @@
+//! Between a node and its database: where errors, waits and deaths strike.
+//!
+//! A gate knows the round that is under way. It lets a round wait, or end with its node, only where
+//! the round holds no other transaction open: on SQLite that would hold up everybody, and in no
+//! world could it be decided what the database makes of the other transaction.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use carillon::store::{Edge, Faults, StoreError};
+use futures::future::BoxFuture;
+use sea_orm::{ConnAcquireErr, DbBackend, DbErr, Statement};
+use tokio::sync::Notify;
+
+use super::scenario::Strike;
+
+/// The gate of one node.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    strike: Option<(u32, Strike)>,
+    broken: Option<(u32, bool)>,
+    crashed: bool,
+    round: Round,
+    /// What struck, since somebody last asked.
+    struck: Vec<String>,
+}
+
+/// A round of a service, as far as the gate is concerned.
+#[derive(Clone, Default)]
+pub(crate) struct Round(Arc<Mutex<RoundState>>, Arc<Notify>);
+
+#[derive(Default)]
+struct RoundState {
+    /// Transactions that it has begun. One that was rolled back stays counted: then the round is
+    /// spared what must not strike beside another transaction.
+    open: u32,
+    waits: bool,
+    /// It is an operator's: nobody could go on with it later.
+    is_whole: bool,
+}
+
+impl Gate {
+    /// What a store asks.
+    pub(crate) fn faults(&self, backend: DbBackend) -> Faults {
+        let (edges, statements) = (self.clone(), self.clone());
+        Faults::new(move |edge| edges.at(edge), move || statements.statement(backend))
+    }
+
+    /// After `edges` more edges, `strike` happens.
+    pub(crate) fn strike(&self, edges: u32, strike: Strike) {
+        self.locked().strike = Some((edges, strike));
+    }
+
+    /// After `statements` more statements, one fails.
+    pub(crate) fn break_statement(&self, statements: u32, may_pass: bool) {
+        self.locked().broken = Some((statements, may_pass));
+    }
+
+    /// From here on `round` is under way.
+    pub(crate) fn enter(&self, round: &Round) {
+        let mut state = self.locked();
+        state.round = round.clone();
+        state.round.locked().open = 0;
+    }
+
+    /// Nothing strikes any more.
+    pub(crate) fn calm(&self) {
+        let mut state = self.locked();
+        (state.strike, state.broken) = (None, None);
+    }
+
+    /// Whether the node's process has ended; asked once.
+    pub(crate) fn take_crash(&self) -> bool {
+        std::mem::take(&mut self.locked().crashed)
+    }
+
+    /// What has struck since this was asked last.
+    pub(crate) fn take_struck(&self) -> Vec<String> {
+        std::mem::take(&mut self.locked().struck)
+    }
+
+    fn at(&self, edge: Edge) -> BoxFuture<'static, Result<(), StoreError>> {
+        let mut state = self.locked();
+        let round = state.round.clone();
+        let others = {
+            let mut round = round.locked();
+            match edge {
+                Edge::Begin => round.open,
+                Edge::Commit => round.open.saturating_sub(1),
+                Edge::Committed => {
+                    round.open = round.open.saturating_sub(1);
+                    round.open
+                }
+            }
+        };
+        let is_whole = round.locked().is_whole;
+        let fits = |strike| match strike {
+            Strike::Error(_) => true,
+            Strike::Crash => others == 0 && !is_whole,
+            Strike::Pause => others == 0 && !is_whole && edge != Edge::Commit,
+        };
+        let due = match &mut state.strike {
+            Some((0, strike)) if fits(*strike) => Some(*strike),
+            Some((0, _)) | None => None,
+            Some((edges, _)) => {
+                *edges -= 1;
+                None
+            }
+        };
+        if let Some(strike) = due {
+            state.strike = None;
+            state.struck.push(format!("{strike:?} at {edge:?}"));
+        }
+        match due {
+            Some(Strike::Crash) => {
+                state.crashed = true;
+                return Box::pin(std::future::pending());
+            }
+            Some(Strike::Error(may_pass)) => {
+                let error = failure(may_pass);
+                return Box::pin(async move { Err(error) });
+            }
+            Some(Strike::Pause) => round.locked().waits = true,
+            None => {}
+        }
+        let begins = edge == Edge::Begin;
+        Box::pin(async move {
+            round.ready().await;
+            if begins {
+                round.locked().open += 1;
+            }
+            Ok(())
+        })
+    }
+
+    fn statement(&self, backend: DbBackend) -> Option<Statement> {
+        let mut state = self.locked();
+        let (statements, may_pass) = state.broken.as_mut()?;
+        if *statements > 0 {
+            *statements -= 1;
+            return None;
+        }
+        let may_pass = *may_pass;
+        state.broken = None;
+        state.struck.push("a statement fails".to_owned());
+        // The driver's message tells the store whether it may pass.
+        let table = if may_pass { "locked" } else { "broken" };
+        Some(Statement::from_string(backend, format!("SELECT 1 FROM this_table_is_{table}")))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Round {
+    /// One that an operator waits for.
+    pub(crate) fn whole() -> Self {
+        let state = RoundState { is_whole: true, ..RoundState::default() };
+        Self(Arc::new(Mutex::new(state)), Arc::default())
+    }
+
+    /// Whether it waits to be let go on.
+    pub(crate) fn waits(&self) -> bool {
+        self.locked().waits
+    }
+
+    /// Lets it go on.
+    pub(crate) fn release(&self) {
+        self.locked().waits = false;
+        self.1.notify_waiters();
+    }
+
+    async fn ready(&self) {
+        loop {
+            let released = self.1.notified();
+            if !self.waits() {
+                return;
+            }
+            released.await;
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, RoundState> {
+        self.0.lock().unwrap()
+    }
+}
+
+fn failure(may_pass: bool) -> StoreError {
+    StoreError::Database(if may_pass {
+        DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)
+    } else {
+        DbErr::Custom("this is a simulation".to_owned())
+    })
+}

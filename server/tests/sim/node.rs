@@ -1,0 +1,291 @@
+//! A node: the engine's services, carried on one round at a time.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+};
+
+use carillon::{
+    clock::ManualClock,
+    engine::{EngineError, Settings, Signals, Step, Stepwise},
+    store::Store,
+    telemetry::Metrics,
+};
+use chrono::{DateTime, Utc};
+
+use super::{
+    gate::{Gate, Round},
+    workshop,
+};
+
+/// A machine and the process on it, if it is up.
+pub(crate) struct Node {
+    pub(crate) index: usize,
+    pub(crate) clock: ManualClock,
+    pub(crate) signals: Signals,
+    pub(crate) store: Store,
+    pub(crate) gate: Gate,
+    pub(crate) settings: Settings,
+    pub(crate) frozen: bool,
+    lives: u32,
+    life: Option<Life>,
+}
+
+struct Life {
+    stepwise: Stepwise,
+    slots: Vec<Slot>,
+}
+
+/// A service, and what it is at.
+struct Slot {
+    name: &'static str,
+    at: At,
+    round: Round,
+    /// When its next round is wanted.
+    due: DateTime<Utc>,
+}
+
+enum At {
+    /// Between two rounds.
+    Rest(Step),
+    /// In the middle of one: at the gate, or asleep on the clock under this number.
+    Middle(Middle, Option<u64>),
+    /// For a moment, while it is carried on.
+    Hands,
+}
+
+type Middle = Pin<Box<dyn Future<Output = (Step, Result<Option<String>, EngineError>)>>>;
+
+/// What became of a round.
+#[derive(Debug)]
+pub(crate) enum Went {
+    /// It did something worth telling, or nothing.
+    Well(Option<String>),
+    /// It failed.
+    Ill(EngineError),
+    /// It waits, at the gate or on the clock.
+    Waiting(&'static str),
+    /// The process is gone.
+    Crashed,
+}
+
+impl Node {
+    pub(crate) fn new(
+        index: usize,
+        store: &Store,
+        settings: &Settings,
+        clock: ManualClock,
+    ) -> Self {
+        let gate = Gate::default();
+        let store = store.clone().with_faults(gate.faults(store.dialect().backend()));
+        let settings = Settings { node_name: format!("node-{index}"), ..settings.clone() };
+        let signals = Signals::default();
+        Self { index, clock, signals, store, gate, settings, frozen: false, lives: 0, life: None }
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.life.is_some()
+    }
+
+    /// Whether it can do something now.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.is_up() && !self.frozen
+    }
+
+    /// Its place in the workshop.
+    pub(crate) fn place(&self) -> (usize, u32) {
+        (self.index, self.lives)
+    }
+
+    /// Starts its process.
+    pub(crate) async fn start(&mut self, cache: &Arc<timetable::Cache>) -> Result<(), EngineError> {
+        self.gate.enter(&Round::whole());
+        self.lives += 1;
+        let (stepwise, steps) = Stepwise::join(
+            self.settings.clone(),
+            self.store.clone(),
+            self.clock.clock(),
+            workshop::executor(),
+            cache.clone(),
+            self.signals.clone(),
+            Metrics::unread(self.clock.clock()),
+        )
+        .await?;
+        let due = self.clock.now();
+        let slot = |step: Step| {
+            let (name, round) = (step.name(), Round::default());
+            Slot { name, at: At::Rest(step), round, due }
+        };
+        self.life = Some(Life { stepwise, slots: steps.into_iter().map(slot).collect() });
+        self.frozen = false;
+        Ok(())
+    }
+
+    /// Ends its process, wherever it is.
+    pub(crate) async fn crash(&mut self) {
+        self.frozen = false;
+        let Some(Life { stepwise, slots }) = self.life.take() else { return };
+        drop(slots);
+        stepwise.abandon();
+        until(|| stepwise.attempts() == 0).await;
+    }
+
+    /// Lets its process end in good order, if nothing of it is in the middle of something.
+    pub(crate) async fn leave(&mut self) -> Option<Result<(), EngineError>> {
+        let life = self.life.as_mut()?;
+        if life.slots.iter().any(|slot| !matches!(slot.at, At::Rest(_))) {
+            return None;
+        }
+        life.stepwise.release();
+        until(|| life.stepwise.attempts() == 0).await;
+        let settler = life.slots.iter().position(|slot| slot.name == "settler")?;
+        match self.go(settler).await {
+            Went::Well(_) => {}
+            Went::Ill(error) => return Some(Err(error)),
+            Went::Waiting(_) | Went::Crashed => return None,
+        }
+        self.gate.enter(&Round::whole());
+        let left = match &self.life {
+            Some(life) => life.stepwise.leave().await,
+            None => Ok(()),
+        };
+        self.crash().await;
+        Some(left)
+    }
+
+    /// How many services it has.
+    pub(crate) fn services(&self) -> usize {
+        self.life.as_ref().map_or(0, |life| life.slots.len())
+    }
+
+    /// The service's name.
+    pub(crate) fn name(&self, service: usize) -> &'static str {
+        self.life.as_ref().map_or("down", |life| life.slots[service].name)
+    }
+
+    /// The services that want to go on now.
+    pub(crate) fn due(&self) -> Vec<usize> {
+        let Some(life) = self.life.as_ref().filter(|_| !self.frozen) else { return vec![] };
+        let (now, sleepers) = (self.clock.now(), self.clock.sleepers());
+        let is_due = |slot: &Slot| match &slot.at {
+            At::Rest(_) => slot.due <= now,
+            At::Middle(_, Some(number)) => !sleepers.contains(number),
+            At::Middle(_, None) => true,
+            At::Hands => false,
+        };
+        (0..life.slots.len()).filter(|&index| is_due(&life.slots[index])).collect()
+    }
+
+    /// The service's time has come.
+    pub(crate) fn wake(&mut self, name: &str) {
+        let now = self.clock.now();
+        let slots = self.life.iter_mut().flat_map(|life| &mut life.slots);
+        for slot in slots.filter(|slot| slot.name == name) {
+            slot.due = now;
+        }
+    }
+
+    /// When the next service wants to go on, after now.
+    pub(crate) fn next_due(&self) -> Option<DateTime<Utc>> {
+        let life = self.life.as_ref().filter(|_| !self.frozen)?;
+        let now = self.clock.now();
+        let resting = life.slots.iter().filter(|slot| matches!(slot.at, At::Rest(_)));
+        let due = resting.map(|slot| slot.due).chain(self.clock.next_wake());
+        due.filter(|due| *due > now).min()
+    }
+
+    /// Carries a service on: a new round, or the one that it is in the middle of.
+    pub(crate) async fn go(&mut self, service: usize) -> Went {
+        let place = self.place();
+        let Some(life) = self.life.as_mut() else { return Went::Well(None) };
+        let slot = &mut life.slots[service];
+        let clock = self.clock.clone();
+        let mut middle: Middle = match std::mem::replace(&mut slot.at, At::Hands) {
+            At::Rest(mut step) => {
+                slot.round = Round::default();
+                let now = clock.now();
+                Box::pin(async move {
+                    let went = step.once(now).await;
+                    (step, went)
+                })
+            }
+            At::Middle(middle, Some(number)) if clock.sleepers().contains(&number) => {
+                slot.at = At::Middle(middle, Some(number));
+                return Went::Waiting("is still asleep");
+            }
+            At::Middle(middle, _) => middle,
+            At::Hands => unreachable!("a service is carried on by one at a time"),
+        };
+        workshop::at_work(place);
+        self.gate.enter(&slot.round);
+        slot.round.release();
+        let asleep_before = clock.sleepers();
+        let halt = poll_fn(|context| {
+            if let Poll::Ready((step, went)) = middle.as_mut().poll(context) {
+                return Poll::Ready(Halt::Done(step, went));
+            }
+            if self.gate.take_crash() {
+                return Poll::Ready(Halt::Crashed);
+            }
+            if slot.round.waits() {
+                return Poll::Ready(Halt::Waits(None));
+            }
+            let mut sleepers = clock.sleepers().into_iter();
+            match sleepers.find(|number| !asleep_before.contains(number)) {
+                Some(number) => Poll::Ready(Halt::Waits(Some(number))),
+                None => Poll::Pending,
+            }
+        })
+        .await;
+        let went = match halt {
+            Halt::Done(mut step, went) => {
+                slot.due = step.next_round(clock.now());
+                if went.is_err() {
+                    // The loop around a service waits for a moment after a failure.
+                    slot.due = clock.now() + chrono::TimeDelta::milliseconds(100);
+                }
+                slot.at = At::Rest(step);
+                match went {
+                    Ok(told) => Went::Well(told),
+                    Err(error) => Went::Ill(error),
+                }
+            }
+            Halt::Waits(asleep) => {
+                slot.at = At::Middle(middle, asleep);
+                Went::Waiting(if asleep.is_some() { "sleeps" } else { "waits at the gate" })
+            }
+            Halt::Crashed => {
+                drop(middle);
+                self.crash().await;
+                return Went::Crashed;
+            }
+        };
+        self.quiet().await;
+        went
+    }
+
+    /// Waits until each attempt on this node has begun, or come to its end.
+    pub(crate) async fn quiet(&self) {
+        let Some(life) = &self.life else { return };
+        until(|| life.stepwise.attempts() == workshop::open_at(self.place())).await;
+    }
+}
+
+enum Halt {
+    Done(Step, Result<Option<String>, EngineError>),
+    Waits(Option<u64>),
+    Crashed,
+}
+
+/// Lets other tasks go on until it is so.
+async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..100_000 {
+        if is_so() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the attempts of a node never come to rest");
+}

@@ -1,0 +1,155 @@
+//! What a schedule of a simulated world is: drawn from tables, so that a new policy is a new line.
+
+use carillon::{
+    engine::{
+        Task,
+        commands::{Misfire, Spec, Timing},
+    },
+    target::{Noop, Target},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
+use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
+use timetable::retry;
+
+/// Where and when a world lives: zones, each with an instant at which its clock changes. The last
+/// has none.
+pub(crate) const PLACES: &[(&str, &str)] = &[
+    ("Europe/Berlin", "2026-03-29T01:00:00Z"),
+    ("Europe/Berlin", "2026-10-25T01:00:00Z"),
+    ("America/New_York", "2026-03-08T07:00:00Z"),
+    ("America/New_York", "2026-11-01T06:00:00Z"),
+    ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+    ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+    ("UTC", "2026-06-01T12:00:00Z"),
+];
+
+/// Expressions whose fires are seconds apart, minutes apart, and more. `@at` gets its instant when
+/// it is drawn.
+const QUICK: &[&str] = &["@every 10s", "@every 30s", "@every 45s"];
+const STEADY: &[&str] =
+    &["* * * * *", "*/5 * * * *", "*/7 * * * *", "@every 90s", "@every 7m", "0,15,30,45 * * * *"];
+const SELDOM: &[&str] = &[
+    "0 * * * *",
+    "30 2 * * *",
+    "15 2 * * *",
+    "0,15,30 2 * * *",
+    "45 1 * * *",
+    "*/30 1-3 * * *",
+    "0,15,30,45 1-3 * * *",
+    "0 2,3 * * *",
+    "@every 1h",
+    "@at",
+];
+
+const GAPS: &[DstGap] = &[DstGap::Shift, DstGap::Skip];
+const OVERLAPS_OF_CLOCK: &[DstOverlap] = &[DstOverlap::First, DstOverlap::Last, DstOverlap::Both];
+const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
+const OVERLAPS: &[Overlap] = &[Overlap::Skip, Overlap::Skip, Overlap::Allow];
+
+/// A schedule and the task that it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) timing: Timing,
+    pub(crate) misfire: Misfire,
+    pub(crate) overlap: Overlap,
+    pub(crate) deadline: Option<i64>,
+    pub(crate) retry: retry::Policy,
+    pub(crate) timeout_ms: i64,
+}
+
+impl Plan {
+    /// Draws one for a world in `zone` that begins at `start`.
+    pub(crate) fn draw(random: &mut StdRng, zone: &str, start: DateTime<Utc>) -> Self {
+        let tempo = random.random_range(0..10);
+        let table = match tempo {
+            0..2 => QUICK,
+            2..6 => STEADY,
+            _ => SELDOM,
+        };
+        let mut expressions = vec![expression(random, table, start)];
+        if random.random_bool(0.15) {
+            expressions.push(expression(random, SELDOM, start));
+        }
+        let later = |random: &mut StdRng, minutes: i64| {
+            (start + TimeDelta::seconds(random.random_range(0..minutes * 60))).trunc_subsecs(0)
+        };
+        let start_at = random.random_bool(0.15).then(|| later(random, 120));
+        let end_at = random.random_bool(0.15).then(|| {
+            start_at.unwrap_or(start) + TimeDelta::minutes(random.random_range(10..12 * 60))
+        });
+        let jitter_seconds = match (random.random_range(0..10), tempo) {
+            (0..6, _) => 0,
+            (_, 0..2) => random.random_range(1..8),
+            _ => random.random_range(1..50),
+        };
+        let quick = tempo < 2;
+        let timing = Timing {
+            expressions,
+            zone: zone.to_owned(),
+            gap: one(random, GAPS),
+            overlap: one(random, OVERLAPS_OF_CLOCK),
+            start_at,
+            end_at,
+            jitter_seconds,
+        };
+        let misfire = Misfire {
+            catch_up: one(random, CATCH_UPS),
+            grace_seconds: one(random, if quick { &[0, 5, 60] } else { &[0, 5, 60, 300, 900] }),
+            max: random.random_range(1..=if quick { 5 } else { 20 }),
+            spacing_seconds: one(random, &[0, 0, 1, 30]),
+            window_seconds: one(random, &[600, 3_600, 6 * 3_600, 86_400]),
+        };
+        Self {
+            timing,
+            misfire,
+            overlap: one(random, OVERLAPS),
+            deadline: random.random_bool(0.2).then(|| one(random, &[5, 60, 600])),
+            retry: retry::Policy {
+                max_attempts: one(random, &[1, 1, 2, 4]),
+                initial_ms: one(random, &[0, 1_000, 60_000]),
+                ..retry::Policy::default()
+            },
+            timeout_ms: one(random, &[10_000, 60_000, 3_600_000]),
+        }
+    }
+
+    /// As the control plane takes it.
+    pub(crate) fn spec(&self, name: &str) -> Spec {
+        Spec {
+            name: name.to_owned(),
+            note: String::new(),
+            tags: vec![],
+            timing: self.timing.clone(),
+            misfire: self.misfire,
+            overlap: self.overlap,
+            start_deadline_seconds: self.deadline,
+            context: serde_json::json!({}),
+        }
+    }
+
+    /// What it runs.
+    pub(crate) fn task(&self) -> Task {
+        Task {
+            name: "main".to_owned(),
+            target: Target::Noop(Noop::default()),
+            timeout_ms: self.timeout_ms,
+            kill_grace_ms: 1_000,
+            retry: self.retry,
+        }
+    }
+}
+
+fn expression(random: &mut StdRng, table: &[&str], start: DateTime<Utc>) -> String {
+    let text = one(random, table);
+    if text == "@at" {
+        let at = start.trunc_subsecs(0) + TimeDelta::seconds(random.random_range(0..6 * 3_600));
+        return format!("@at {}", at.format("%Y-%m-%dT%H:%M:%SZ"));
+    }
+    text.to_owned()
+}
+
+/// One of a table.
+pub(crate) fn one<T: Clone>(random: &mut StdRng, table: &[T]) -> T {
+    table.choose(random).expect("a table has a line").clone()
+}

@@ -1,0 +1,183 @@
+//! Many seeds, on as many threads as there are processors; and one that fails, made smaller.
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use carillon::clock::Clock;
+
+use super::{
+    database::Kind,
+    scenario::Scenario,
+    world::{self, Size, Trace},
+};
+
+/// Lives through all of `seeds`; panics at the first that fails, with its trace.
+pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
+    let start = now();
+    let next = AtomicU64::new(0);
+    let total = Mutex::new(Size::default());
+    let failed: Mutex<Option<String>> = Mutex::new(None);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while failed.lock().unwrap().is_none() {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&seed) = seeds.get(usize::try_from(number).unwrap()) else { return };
+                    match live(&Scenario::draw(seed), kind) {
+                        Ok(size) => total.lock().unwrap().add(size),
+                        Err(failure) => {
+                            failed.lock().unwrap().get_or_insert(report(seed, kind, failure));
+                        }
+                    }
+                    if (number + 1).is_multiple_of(500) {
+                        progress(number + 1, seeds.len(), start);
+                    }
+                }
+            });
+        }
+    });
+    if let Some(failed) = failed.into_inner().unwrap() {
+        panic!("{failed}");
+    }
+    let Size { fires, runs, attempts, rounds } = total.into_inner().unwrap();
+    let took = start.elapsed();
+    let count = seeds.len();
+    println!(
+        "{count} seeds on {kind:?} in {took:.1?}: {rounds} rounds, {fires} fires, {runs} runs, \
+         {attempts} attempts"
+    );
+}
+
+/// Why a scenario failed, and all that happened until then.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) what: String,
+    pub(crate) trace: Vec<String>,
+}
+
+/// Lives through one scenario.
+pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
+    live_traced(scenario, kind).0
+}
+
+/// The same, with all that happened.
+pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Failure>, Vec<String>) {
+    let trace = Trace::default();
+    let lived = catch_unwind(AssertUnwindSafe(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(world::live(scenario, kind, trace.clone()))
+    }));
+    let what = match lived {
+        Ok(Ok(size)) => {
+            let trace = std::mem::take(&mut *trace.lock().unwrap());
+            return (Ok(size), trace);
+        }
+        Ok(Err(what)) => what,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            format!("panic: {}", text.unwrap_or_default())
+        }
+    };
+    let trace = std::mem::take(&mut *trace.lock().unwrap());
+    (Err(Failure { what, trace: trace.clone() }), trace)
+}
+
+/// What somebody needs who is to mend it.
+fn report(seed: u64, kind: Kind, failure: Failure) -> String {
+    let (scenario, failure) = shrunk(Scenario::draw(seed), kind, failure);
+    let events = scenario.events.len();
+    format!(
+        "seed {seed} on {kind:?} ({events} events, {} schedules, {} nodes)\n{}\n\n{}\n\n\
+         To see it again: SIM_SEED={seed}",
+        scenario.plans.len(),
+        scenario.nodes,
+        failure.trace.join("\n"),
+        failure.what,
+    )
+}
+
+/// How long a failing seed is made smaller.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Leaves out events and schedules, half of them, a quarter, and so on, as long as what is left
+/// still fails.
+fn shrunk(mut scenario: Scenario, kind: Kind, mut failure: Failure) -> (Scenario, Failure) {
+    let start = now();
+    let mut portion = scenario.events.len().div_ceil(2);
+    while portion > 0 && start.elapsed() < PATIENCE {
+        let mut at = 0;
+        while at < scenario.events.len() && start.elapsed() < PATIENCE {
+            let mut smaller = scenario.clone();
+            let end = (at + portion).min(smaller.events.len());
+            smaller.events.drain(at..end);
+            match live(&smaller, kind) {
+                Err(still) if same_kind(&still.what, &failure.what) => {
+                    (scenario, failure) = (smaller, still);
+                }
+                Ok(_) | Err(_) => at = end,
+            }
+        }
+        portion /= 2;
+    }
+    let mut at = 0;
+    while at < scenario.plans.len() && start.elapsed() < PATIENCE {
+        let mut smaller = scenario.clone();
+        smaller.plans.remove(at);
+        match live(&smaller, kind) {
+            Err(still) if same_kind(&still.what, &failure.what) => {
+                (scenario, failure) = (smaller, still);
+            }
+            Ok(_) | Err(_) => at += 1,
+        }
+    }
+    (scenario, failure)
+}
+
+/// Whether two failures are likely the same: their words are, apart from names and numbers.
+fn same_kind(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let head = text.split(": Model").next().unwrap_or(text);
+        let words = head.split_whitespace().filter(|word| !word.contains(|c: char| c.is_numeric()));
+        words.map(str::to_owned).collect()
+    };
+    words(one) == words(other)
+}
+
+impl Size {
+    fn add(&mut self, other: Size) {
+        self.fires += other.fires;
+        self.runs += other.runs;
+        self.attempts += other.attempts;
+        self.rounds += other.rounds;
+    }
+}
+
+fn progress(done: u64, of: usize, start: Instant) {
+    let seconds = start.elapsed().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let pace = done as f64 / seconds;
+    println!("{done} of {of} seeds, {pace:.0} a second");
+}
+
+fn now() -> Instant {
+    Clock::system().instant()
+}
+
+/// The seeds of a range, as `SIM_SEEDS` gives it: `0..300`.
+pub(crate) fn range(text: &str) -> Range<u64> {
+    let parse = || {
+        let (from, to) = text.split_once("..")?;
+        Some(from.trim().parse().ok()?..to.trim().parse().ok()?)
+    };
+    parse()
+        .unwrap_or_else(|| panic!("SIM_SEEDS: '{text}' is no range; give FROM..TO, as in 0..300"))
+}

@@ -1,0 +1,211 @@
+//! What happens in a seed: a world and a list of events, all of it drawn before it begins.
+//!
+//! An event says what is to be done with whatever is there then (`pick` is taken modulo the number
+//! of choices), so the list stays meaningful when events are taken out of it: that is how a failing
+//! seed is made smaller.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::schedule::CatchUp;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use super::plan::{PLACES, Plan, one};
+
+/// A whole seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) seed: u64,
+    pub(crate) nodes: usize,
+    pub(crate) start: DateTime<Utc>,
+    pub(crate) capacity: usize,
+    pub(crate) batch: u64,
+    pub(crate) lost_after_seconds: u64,
+    pub(crate) plans: Vec<Plan>,
+    pub(crate) events: Vec<Event>,
+    /// What resumes the paused schedules in the end.
+    pub(crate) missed: CatchUp,
+    /// Whether the dead come back in the end; one always does.
+    pub(crate) revival: bool,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// One service of a node does a round, whether it is time for it or not.
+    Step { node: usize, service: usize },
+    /// All services of a node whose time has come do a round.
+    Rounds { node: usize },
+    /// An attempt comes to its end.
+    End { pick: usize, ending: Ending },
+    /// Time passes.
+    Pass { ms: u64 },
+    /// Time passes until some service wants its round.
+    Next,
+    /// Somebody orders something.
+    Order { node: usize, pick: usize, order: Order },
+    /// Something goes wrong.
+    Fault { node: usize, fault: Fault },
+}
+
+/// How an attempt ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Success,
+    Failure,
+    Timeout,
+    /// It was stopped from outside; no event asks for it.
+    Stopped,
+}
+
+/// What an operator orders.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Create(Box<Plan>),
+    /// The policies only, or the timing too.
+    Edit(Box<Plan>, bool),
+    Delete,
+    Pause(Option<i64>),
+    Resume(CatchUp),
+    Trigger,
+    Cancel(usize),
+    Retry(usize),
+}
+
+/// What goes wrong on a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    /// Its process ends, between two steps.
+    Crash,
+    /// It is started, if it is down.
+    Start,
+    /// It leaves in good order.
+    Leave,
+    /// It stands still, until it thaws.
+    Freeze,
+    Thaw,
+    /// Its clock is stepped.
+    StepClock(i64),
+    /// The clocks of all nodes and of the database are stepped.
+    StepAll(i64),
+    /// After so many more edges of transactions, this happens there.
+    Strike(u32, Strike),
+    /// After so many more statements, one fails.
+    Break(u32, bool),
+}
+
+/// What happens at the edge of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strike {
+    /// The database fails; whether that may pass.
+    Error(bool),
+    /// The process ends.
+    Crash,
+    /// The service waits until its next step, while others go on.
+    Pause,
+}
+
+impl Scenario {
+    /// Draws the whole of `seed`.
+    pub(crate) fn draw(seed: u64) -> Self {
+        let random = &mut StdRng::seed_from_u64(seed);
+        let (zone, change) = one(random, PLACES);
+        let change: DateTime<Utc> = change.parse().expect("an instant");
+        let start = change - TimeDelta::milliseconds(random.random_range(0..30 * 3_600_000));
+        let nodes = one(random, &[1, 2, 2, 3, 4]);
+        let plans = (0..random.random_range(3..=12)).map(|_| Plan::draw(random, zone, start));
+        let plans = plans.collect();
+        // Some worlds are calm all along, some are stormy.
+        let trouble = one(random, &[0.0, 0.08, 0.15, 0.25]);
+        let count = random.random_range(40..=120);
+        let events = (0..count).map(|_| Event::draw(random, trouble, zone, start)).collect();
+        Self {
+            seed,
+            nodes,
+            start,
+            capacity: one(random, &[1, 2, 5, 512]),
+            batch: one(random, &[2, 5, 500]),
+            lost_after_seconds: one(random, &[20, 300]),
+            plans,
+            events,
+            missed: one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]),
+            revival: random.random_bool(0.5),
+        }
+    }
+}
+
+impl Event {
+    fn draw(random: &mut StdRng, trouble: f64, zone: &str, start: DateTime<Utc>) -> Self {
+        let node = random.random_range(0..60);
+        if random.random_bool(trouble) {
+            return Self::Fault { node, fault: Fault::draw(random) };
+        }
+        match random.random_range(0..100) {
+            0..32 => Self::Rounds { node },
+            32..44 => Self::Step { node, service: random.random_range(0..60) },
+            44..62 => {
+                let ending = one(
+                    random,
+                    &[Ending::Success, Ending::Success, Ending::Failure, Ending::Timeout],
+                );
+                Self::End { pick: random.random_range(0..60), ending }
+            }
+            62..76 => Self::Next,
+            76..90 => Self::Pass { ms: passing(random) },
+            _ => {
+                let order = Order::draw(random, zone, start);
+                Self::Order { node, pick: random.random_range(0..60), order }
+            }
+        }
+    }
+}
+
+/// Mostly seconds and minutes, now and then hours.
+fn passing(random: &mut StdRng) -> u64 {
+    match random.random_range(0..20) {
+        0..8 => random.random_range(1..20_000),
+        8..15 => random.random_range(20_000..300_000),
+        15..19 => random.random_range(300_000..2_400_000),
+        _ => random.random_range(1..8) * 3_600_000,
+    }
+}
+
+impl Order {
+    fn draw(random: &mut StdRng, zone: &str, start: DateTime<Utc>) -> Self {
+        let run = random.random_range(0..600);
+        match random.random_range(0..20) {
+            0..2 => Self::Create(Box::new(Plan::draw(random, zone, start))),
+            2..6 => Self::Edit(Box::new(Plan::draw(random, zone, start)), random.random_bool(0.5)),
+            6 => Self::Delete,
+            7..11 => Self::Pause(random.random_bool(0.4).then(|| random.random_range(1..120))),
+            11..14 => {
+                let missed = one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]);
+                Self::Resume(missed)
+            }
+            14..16 => Self::Trigger,
+            16..18 => Self::Cancel(run),
+            _ => Self::Retry(run),
+        }
+    }
+}
+
+impl Fault {
+    fn draw(random: &mut StdRng) -> Self {
+        let step = |random: &mut StdRng| {
+            let ms = one(random, &[1_000, 60_000, 600_000, 3 * 3_600_000]);
+            random.random_range(-ms..=ms)
+        };
+        let edges = |random: &mut StdRng| random.random_range(0..10);
+        match random.random_range(0..32) {
+            0..3 => Self::Crash,
+            3..9 => Self::Start,
+            9 => Self::Leave,
+            10..12 => Self::Freeze,
+            12..15 => Self::Thaw,
+            15 => Self::StepClock(step(random)),
+            16..18 => Self::StepAll(step(random)),
+            18..22 => Self::Strike(edges(random), Strike::Crash),
+            22..25 => Self::Strike(edges(random), Strike::Error(random.random_bool(0.7))),
+            25..29 => Self::Strike(edges(random), Strike::Pause),
+            _ => Self::Break(random.random_range(0..20), random.random_bool(0.7)),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where attempts are carried out: nothing is done, and the scenario says when and how it ends.
+//!
+//! The workshop is the world outside. What it has seen is not in any table, so the tables can be
+//! held against it.
+
+use std::{
+    cell::RefCell,
+    sync::{Arc, OnceLock},
+};
+
+use carillon::{
+    clock::Clock,
+    target::{Executor, Invocation, Outcome, Policy},
+};
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::scenario::Ending;
+
+thread_local! {
+    static WORKSHOP: RefCell<Workshop> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Workshop {
+    seen: Vec<Execution>,
+    open: Vec<Open>,
+    /// The node that goes on at this moment, and which of its lives.
+    at_work: (usize, u32),
+}
+
+/// An attempt, as the world outside saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    pub(crate) run: Uuid,
+    pub(crate) attempt: i32,
+    pub(crate) key: String,
+    pub(crate) ended: Option<Ending>,
+}
+
+struct Open {
+    execution: usize,
+    place: (usize, u32),
+    end: oneshot::Sender<Ending>,
+}
+
+/// The executor of all simulated nodes.
+pub(crate) fn executor() -> Arc<Executor> {
+    static EXECUTOR: OnceLock<Arc<Executor>> = OnceLock::new();
+    let make = || {
+        let executor = Executor::new(Policy::default(), Clock::system()).unwrap();
+        Arc::new(executor.with_stand_in(begin))
+    };
+    EXECUTOR.get_or_init(make).clone()
+}
+
+/// Forgets everything: a new seed begins on this thread.
+pub(crate) fn clear() {
+    WORKSHOP.take();
+}
+
+/// From here on it is this life of this node that begins attempts.
+pub(crate) fn at_work(place: (usize, u32)) {
+    WORKSHOP.with_borrow_mut(|shop| shop.at_work = place);
+}
+
+/// What was carried out, the first first.
+pub(crate) fn seen() -> Vec<Execution> {
+    WORKSHOP.with_borrow(|shop| shop.seen.clone())
+}
+
+/// How many attempts are open at a place.
+pub(crate) fn open_at(place: (usize, u32)) -> usize {
+    WORKSHOP.with_borrow(|shop| shop.open.iter().filter(|open| open.place == place).count())
+}
+
+/// The places of all open attempts, the first first.
+pub(crate) fn open() -> Vec<(usize, u32)> {
+    WORKSHOP.with_borrow(|shop| shop.open.iter().map(|open| open.place).collect())
+}
+
+/// Ends the open attempt of that number; says what it was.
+pub(crate) fn end(number: usize, ending: Ending) -> Execution {
+    WORKSHOP.with_borrow_mut(|shop| {
+        let open = shop.open.remove(number);
+        // The place may be gone.
+        let _ = open.end.send(ending);
+        shop.seen[open.execution].ended = Some(ending);
+        shop.seen[open.execution].clone()
+    })
+}
+
+fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static, Outcome> {
+    let (end, ended) = oneshot::channel();
+    let number = WORKSHOP.with_borrow_mut(|shop| {
+        let execution = shop.seen.len();
+        shop.seen.push(Execution {
+            run: invocation.run_id,
+            attempt: invocation.attempt,
+            key: invocation.idempotency_key.clone(),
+            ended: None,
+        });
+        shop.open.push(Open { execution, place: shop.at_work, end });
+        execution
+    });
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            ending = ended => outcome(ending.unwrap_or(Ending::Stopped)),
+            () = stop.cancelled() => {
+                WORKSHOP.with_borrow_mut(|shop| {
+                    shop.open.retain(|open| open.execution != number);
+                    shop.seen[number].ended = Some(Ending::Stopped);
+                });
+                outcome(Ending::Stopped)
+            }
+        }
+    })
+}
+
+fn outcome(ending: Ending) -> Outcome {
+    let (output, message) = (json!({}), "so the scenario wants it".to_owned());
+    match ending {
+        Ending::Success => Outcome::Succeeded { output },
+        Ending::Failure => Outcome::Failed { message, output },
+        Ending::Timeout => Outcome::TimedOut { message, output },
+        Ending::Stopped => Outcome::Cancelled { output },
+    }
+}

@@ -1,0 +1,321 @@
+//! A seed, lived through: nodes on one database, events, calm, and the judgement.
+
+use std::{
+    fmt::Write,
+    sync::{Arc, Mutex, OnceLock},
+    time::Duration,
+};
+
+use carillon::{
+    clock::ManualClock,
+    engine::{EngineError, Settings},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+
+use super::{
+    database::{Database, Kind},
+    expectation::Expectations,
+    invariants::Ended,
+    node::{Node, Went},
+    operator,
+    scenario::{Ending, Event, Fault, Order, Scenario},
+    witness::Witness,
+    workshop,
+};
+
+/// What happened, a line each; kept outside, so that it survives a panic.
+pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
+
+/// How large a world became.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    pub(crate) fires: usize,
+    pub(crate) runs: usize,
+    pub(crate) attempts: usize,
+    pub(crate) rounds: usize,
+}
+
+struct World {
+    nodes: Vec<Node>,
+    /// The clock that leases and heartbeats follow.
+    database_clock: ManualClock,
+    /// What the clocks would show if none had been stepped.
+    true_now: DateTime<Utc>,
+    /// The latest that any of them has shown.
+    latest: DateTime<Utc>,
+    cache: Arc<timetable::Cache>,
+    expected: Expectations,
+    witness: Witness,
+    trace: Trace,
+    rounds: usize,
+    _database: Database,
+}
+
+/// Lives through the scenario; says how large the world became, or what was not as it must be.
+pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Result<Size, String> {
+    carillon::random::seed(scenario.seed);
+    workshop::clear();
+    let mut world = World::new(scenario, kind, trace).await;
+    for plan in &scenario.plans {
+        let order = Order::Create(Box::new(plan.clone()));
+        world.order(0, 0, &order).await;
+    }
+    for index in 0..world.nodes.len() {
+        world.start(index).await;
+    }
+    for event in &scenario.events {
+        world.happen(event).await?;
+        world.look().await?;
+    }
+    world.calm(scenario).await?;
+    let ended = Ended::read(&world.expected, workshop::seen(), world.latest).await?;
+    ended.check(&world.expected)?;
+    let (fires, runs, attempts) = ended.size();
+    Ok(Size { fires, runs, attempts, rounds: world.rounds })
+}
+
+/// Compiled timings are the same in every world.
+fn cache() -> Arc<timetable::Cache> {
+    static CACHE: OnceLock<Arc<timetable::Cache>> = OnceLock::new();
+    CACHE.get_or_init(|| Arc::new(timetable::Cache::new(10_000))).clone()
+}
+
+impl World {
+    async fn new(scenario: &Scenario, kind: Kind, trace: Trace) -> Self {
+        let start = scenario.start.trunc_subsecs(3);
+        let database_clock = ManualClock::new(start);
+        let mut database = Database::new(kind).await;
+        database.store = database.store.clone().with_lease_clock(database_clock.clock());
+        let settings = Settings {
+            capacity: scenario.capacity,
+            batch: scenario.batch,
+            lost_after: Duration::from_secs(scenario.lost_after_seconds),
+            ..Settings::default()
+        };
+        let node = |index| Node::new(index, &database.store, &settings, ManualClock::new(start));
+        Self {
+            nodes: (0..scenario.nodes).map(node).collect(),
+            database_clock,
+            true_now: start,
+            latest: start,
+            cache: cache(),
+            expected: Expectations::new(database.store.clone()),
+            witness: Witness::default(),
+            trace,
+            rounds: 0,
+            _database: database,
+        }
+    }
+
+    fn tell(&self, line: impl AsRef<str>) {
+        let now = self.true_now.format("%m-%d %H:%M:%S%.3f");
+        self.trace.lock().unwrap().push(format!("{now}  {}", line.as_ref()));
+    }
+
+    async fn look(&mut self) -> Result<(), String> {
+        let seen = workshop::seen();
+        self.witness.look(self.expected.store(), &seen).await
+    }
+
+    async fn happen(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Step { node, service } => {
+                let index = node % self.nodes.len();
+                let services = self.nodes[index].services();
+                if services > 0 {
+                    self.go(index, service % services).await?;
+                }
+            }
+            Event::Rounds { node } => {
+                let index = node % self.nodes.len();
+                for service in self.nodes[index].due() {
+                    self.go(index, service).await?;
+                }
+            }
+            Event::End { pick, ending } => self.end(*pick, *ending).await,
+            Event::Pass { ms } => self.pass(Duration::from_millis(*ms)),
+            Event::Next => self.pass_to_next(),
+            Event::Order { node, pick, order } => {
+                self.order(node % self.nodes.len(), *pick, order).await;
+            }
+            Event::Fault { node, fault } => self.fail(node % self.nodes.len(), *fault).await,
+        }
+        Ok(())
+    }
+
+    async fn go(&mut self, index: usize, service: usize) -> Result<(), String> {
+        let node = &mut self.nodes[index];
+        if !node.goes_on() {
+            return Ok(());
+        }
+        self.rounds += 1;
+        let name = node.name(service);
+        let went = node.go(service).await;
+        let mut line = format!("node {index}: {name}");
+        for struck in node.gate.take_struck() {
+            let _ = write!(line, ", {struck}");
+        }
+        match went {
+            Went::Well(None) => {}
+            Went::Well(Some(report)) => self.tell(format!("{line}: {report}")),
+            Went::Ill(EngineError::Defect) => return Err(format!("{line}: a defect")),
+            Went::Ill(error) => self.tell(format!("{line}: failed to {error}")),
+            Went::Waiting(how) => self.tell(format!("{line}: {how}")),
+            Went::Crashed => self.tell(format!("{line}: the process is gone")),
+        }
+        Ok(())
+    }
+
+    /// Ends one of the attempts whose node can hear of it.
+    async fn end(&mut self, pick: usize, ending: Ending) {
+        let hears = |&(node, life): &(usize, u32)| {
+            let node: &Node = &self.nodes[node];
+            !node.frozen && node.place().1 == life
+        };
+        let open = workshop::open();
+        let open: Vec<usize> = (0..open.len()).filter(|&number| hears(&open[number])).collect();
+        if open.is_empty() {
+            return;
+        }
+        let number = open[pick % open.len()];
+        let (node, _) = workshop::open()[number];
+        let execution = workshop::end(number, ending);
+        let (run, attempt) = (execution.run, execution.attempt);
+        self.tell(format!("node {node}: attempt {attempt} of run {run}: {ending:?}"));
+        self.nodes[node].quiet().await;
+    }
+
+    fn pass(&mut self, by: Duration) {
+        self.true_now += TimeDelta::from_std(by).unwrap();
+        self.database_clock.pass(by);
+        for node in &self.nodes {
+            node.clock.pass(by);
+        }
+        self.note_latest();
+        self.tell(format!("{by:?} pass"));
+    }
+
+    fn note_latest(&mut self) {
+        let clocks = self.nodes.iter().map(|node| node.clock.now());
+        let clocks = clocks.chain([self.database_clock.now(), self.true_now, self.latest]);
+        self.latest = clocks.max().unwrap();
+    }
+
+    fn pass_to_next(&mut self) {
+        let left = |node: &Node| Some(node.next_due()? - node.clock.now());
+        let next = self.nodes.iter().filter_map(left).min().unwrap_or(TimeDelta::seconds(1));
+        self.pass(next.to_std().unwrap());
+    }
+
+    async fn order(&mut self, index: usize, pick: usize, order: &Order) {
+        let told =
+            operator::order(&self.nodes[index], &self.cache, &mut self.expected, pick, order).await;
+        self.tell(format!("through node {index}: {told}"));
+    }
+
+    async fn start(&mut self, index: usize) {
+        if self.nodes[index].is_up() {
+            return;
+        }
+        match self.nodes[index].start(&self.cache).await {
+            Ok(()) => self.tell(format!("node {index} starts")),
+            Err(error) => self.tell(format!("node {index} does not start: failed to {error}")),
+        }
+    }
+
+    async fn fail(&mut self, index: usize, fault: Fault) {
+        let node = &mut self.nodes[index];
+        match fault {
+            Fault::Start => return self.start(index).await,
+            Fault::Crash if node.is_up() => node.crash().await,
+            Fault::Leave if node.goes_on() => match node.leave().await {
+                None => return,
+                Some(Ok(())) => {}
+                Some(Err(error)) => return self.tell(format!("node {index}: failed to {error}")),
+            },
+            Fault::Freeze if node.goes_on() => node.frozen = true,
+            Fault::Thaw if node.frozen => node.frozen = false,
+            Fault::Crash | Fault::Leave | Fault::Freeze | Fault::Thaw => return,
+            Fault::StepClock(ms) => step(&node.clock, ms),
+            Fault::StepAll(ms) => {
+                step(&self.database_clock, ms);
+                for node in &self.nodes {
+                    step(&node.clock, ms);
+                }
+            }
+            Fault::Strike(edges, strike) => node.gate.strike(edges, strike),
+            Fault::Break(statements, may_pass) => node.gate.break_statement(statements, may_pass),
+        }
+        self.note_latest();
+        self.tell(format!("node {index}: {fault:?}"));
+    }
+
+    /// Nothing goes wrong any more, every attempt succeeds, no wake-up arrives but that of a place for
+    /// runs: the services go on by their own timers alone, until the latest that any clock has shown is long past.
+    async fn calm(&mut self, scenario: &Scenario) -> Result<(), String> {
+        self.tell("calm");
+        for node in &mut self.nodes {
+            node.gate.calm();
+            node.frozen = false;
+            node.clock.set(self.true_now);
+        }
+        self.database_clock.set(self.true_now);
+        let nobody = !self.nodes.iter().any(Node::is_up);
+        for index in 0..self.nodes.len() {
+            if scenario.revival || (nobody && index == 0) {
+                self.start(index).await;
+            }
+        }
+        for row in self.expected.living().await.iter().filter(|row| !row.enabled) {
+            let living = self.expected.living().await;
+            let pick = living.iter().position(|other| other.id == row.id).unwrap();
+            self.order(0, pick, &Order::Resume(scenario.missed)).await;
+        }
+        self.come_to_rest().await?;
+        let behind = (self.latest - self.true_now).num_seconds().unsigned_abs();
+        // Longer than a heartbeat's expiry and than any wait for recovery; then what was spaced,
+        // delayed or ahead of its time; then once more an ordinary hour.
+        for seconds in [5, 31, 31, 120, 301, behind + 5, 601, 3_600, 5, 5] {
+            self.pass(Duration::from_secs(seconds));
+            self.come_to_rest().await?;
+        }
+        Ok(())
+    }
+
+    /// Whatever can go on without time passing goes on.
+    async fn come_to_rest(&mut self) -> Result<(), String> {
+        for _ in 0..200 {
+            let mut rests = true;
+            // First all say that they are alive: others must not take a leap of time for a death.
+            for pulse in [true, false] {
+                for index in 0..self.nodes.len() {
+                    for service in self.nodes[index].due() {
+                        let name = self.nodes[index].name(service);
+                        if (name == "pulse") == pulse {
+                            self.go(index, service).await?;
+                            rests &= name == "settler";
+                        }
+                    }
+                }
+            }
+            let ended = !workshop::open().is_empty();
+            while !workshop::open().is_empty() {
+                self.end(0, Ending::Success).await;
+            }
+            // Whoever waits for room is not to wait for a poll as often as there are runs.
+            for node in self.nodes.iter_mut().filter(|_| ended) {
+                node.wake("dispatcher");
+            }
+            rests &= !ended;
+            self.look().await?;
+            if rests {
+                return Ok(());
+            }
+        }
+        Err("the services never come to rest".to_owned())
+    }
+}
+
+fn step(clock: &ManualClock, ms: i64) {
+    clock.set(clock.now() + TimeDelta::milliseconds(ms));
+}
