@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -71,6 +71,20 @@ impl Stepwise {
     /// How many attempts have not come to their end.
     pub fn attempts(&self) -> usize {
         self.core.attempts.len()
+    }
+
+    /// The services that a signal has woken since this was asked last, by their names.
+    pub fn woken(&self) -> Vec<&'static str> {
+        let signals = &self.core.signals;
+        [
+            (Planner::NAME, signals.planner()),
+            (Dispatcher::NAME, signals.dispatcher()),
+            (Canceller::NAME, signals.canceller()),
+        ]
+        .into_iter()
+        .filter(|(_, signal)| signal.notified().now_or_never().is_some())
+        .map(|(name, _)| name)
+        .collect()
     }
 
     /// Stops the attempts as a crash would: nothing is settled, nothing is released.

@@ -2,8 +2,8 @@
 //! what was ordered and when.
 //!
 //! A schedule's life is cut where its timing changed. Each segment has instants that must be
-//! accounted for and instants that may be: those that were due but not yet claimed when the timing
-//! was replaced or the schedule was deleted.
+//! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
+//! that was stepped back later.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use carillon::{
     engine::commands::{Spec, Timing},
     store::Store,
 };
-use chrono::{DateTime, TimeDelta, Utc};
-use entity::{fire, schedule};
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use entity::{calendar, fire, schedule};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::oracle;
+use super::{oracle, plan::CALENDARS};
 
 /// Everything that was ordered, as far as the ledger is concerned.
 pub(crate) struct Expectations {
@@ -32,6 +33,8 @@ pub(crate) struct History {
     segments: Vec<Segment>,
     /// The definitions that were in force, by version.
     pub(crate) specs: BTreeMap<i32, Spec>,
+    /// And the times of the day at which they were suppressed.
+    windows: BTreeMap<i32, Vec<(NaiveTime, NaiveTime)>>,
     pub(crate) was_paused: bool,
     pub(crate) was_deleted: bool,
 }
@@ -47,8 +50,8 @@ struct Segment {
 
 /// How far a segment got.
 struct Over {
-    /// What lies before this must be accounted for; all of it without.
-    must_before: Option<DateTime<Utc>>,
+    /// What lies before this must be accounted for.
+    must_before: DateTime<Utc>,
     /// And what lies up to here may be.
     may_until: DateTime<Utc>,
 }
@@ -93,11 +96,13 @@ impl Expectations {
         let Some(row) = found.one(self.store.read()).await.unwrap() else { return };
         let spec = Spec::of(&row);
         let timing = spec.timing.clone();
+        let windows = self.windows(&row).await;
         let history = History {
             name: row.name,
             anchor: row.anchor_at.utc(),
             segments: vec![Segment { timing, first_version: row.version, after: now, over: None }],
             specs: BTreeMap::from([(row.version, spec)]),
+            windows: BTreeMap::from([(row.version, windows)]),
             was_paused: false,
             was_deleted: false,
         };
@@ -109,21 +114,26 @@ impl Expectations {
     pub(crate) async fn touched(&mut self, before: &schedule::Model, now: DateTime<Utc>) {
         let found = schedule::Entity::find_by_id(before.id).one(self.store.read()).await.unwrap();
         let row = found.expect("a schedule is only marked as deleted");
-        let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         let cursor = before.next_scheduled_at.map(|at| at.utc());
         let old = Spec::of(before);
         let new = Spec::of(&row);
+        let windows = self.windows(&row).await;
+        // What a timing named up to the moment of its end is accounted for, if it had fires left.
+        let must_before = match (is_spent(before), cursor) {
+            (true, _) => last_accounted(&self.store, row.id).await,
+            (false, Some(cursor)) => cursor.max(now + TICK),
+            (false, None) => now + TICK,
+        };
+        let over = Over { must_before, may_until: now };
+        let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.was_paused |= !row.enabled;
+        history.windows.insert(row.version, windows);
         if row.deleted_at.is_some() {
             history.was_deleted = true;
-            history.close(Over { must_before: Some(cursor.unwrap_or(now)), may_until: now });
-        } else if old.timing != new.timing {
-            // A pause is accounted for when the timing changes.
-            let must_before = match cursor {
-                Some(cursor) if !before.enabled => Some(cursor.max(now + TICK)),
-                other => other,
-            };
-            history.close(Over { must_before, may_until: now });
+            history.close(over);
+        } else if old.timing != new.timing || (cursor.is_none() && row.next_scheduled_at.is_some())
+        {
+            history.close(over);
             let timing = new.timing.clone();
             let first_version = row.version;
             history.segments.push(Segment { timing, first_version, after: now, over: None });
@@ -131,8 +141,31 @@ impl Expectations {
         history.specs.insert(row.version, new);
     }
 
+    /// When the calendars of a schedule suppress it.
+    async fn windows(&self, row: &schedule::Model) -> Vec<(NaiveTime, NaiveTime)> {
+        let keys = row.calendars.clone().unwrap_or_default().0;
+        let calendars = calendar::Entity::find().filter(calendar::Column::Id.is_in(keys));
+        let time = |text: &str| NaiveTime::parse_from_str(text, "%H:%M").expect("a time");
+        let calendars = calendars.all(self.store.read()).await.unwrap().into_iter();
+        let window = |row: calendar::Model| {
+            let known = CALENDARS.iter().find(|(name, ..)| *name == row.name);
+            let (_, from, to) = known.expect("a calendar of the table");
+            (time(from), time(to))
+        };
+        calendars.map(window).collect()
+    }
+
     /// Holds the ledger against all of it, at the `end`.
-    pub(crate) fn check(&self, fires: &[fire::Model], end: DateTime<Utc>) -> Result<(), String> {
+    pub(crate) async fn check(
+        &mut self,
+        fires: &[fire::Model],
+        end: DateTime<Utc>,
+    ) -> Result<(), String> {
+        for row in self.living().await.iter().filter(|row| is_spent(row)) {
+            let must_before = last_accounted(&self.store, row.id).await;
+            let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
+            history.close(Over { must_before, may_until: end });
+        }
         let mut ledger: BTreeMap<Uuid, Vec<&fire::Model>> = BTreeMap::new();
         for fire in fires {
             ledger.entry(fire.schedule_id).or_default().push(fire);
@@ -148,7 +181,31 @@ impl Expectations {
     }
 }
 
+/// Whether it has had all the fires that it may have.
+fn is_spent(row: &schedule::Model) -> bool {
+    row.max_fires.is_some_and(|most| most <= row.fire_count)
+}
+
+/// Behind the last instant in a schedule's ledger.
+async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
+    let last = fire::Entity::find()
+        .filter(fire::Column::ScheduleId.eq(schedule))
+        .order_by_desc(fire::Column::LastScheduledAt)
+        .one(store.read())
+        .await
+        .unwrap();
+    last.map_or(DateTime::<Utc>::MIN_UTC, |fire| fire.last_scheduled_at.utc() + TICK)
+}
+
 impl History {
+    /// Whether a calendar of that version suppresses an instant: the wall clock shows a time within
+    /// one of its windows.
+    pub(crate) fn is_suppressed(&self, version: i32, at: DateTime<Utc>) -> bool {
+        let zone: Tz = self.specs[&version].timing.zone.parse().expect("a zone");
+        let time = at.with_timezone(&zone).time();
+        self.windows[&version].iter().any(|(from, to)| *from <= time && time < *to)
+    }
+
     fn close(&mut self, over: Over) {
         let last = self.segments.last_mut().expect("a life has a segment");
         last.over.get_or_insert(over);
@@ -201,7 +258,7 @@ impl Segment {
         let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
         let (must_before, may_until) = match &self.over {
             None => (end - jitter + TICK, end),
-            Some(over) => (over.must_before.unwrap_or(end), over.may_until),
+            Some(over) => (over.must_before, over.may_until),
         };
         let until = may_until.max(must_before - TICK).min(end);
         let timing = oracle::Timing {

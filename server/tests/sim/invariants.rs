@@ -60,7 +60,7 @@ impl Ended {
     }
 
     /// Whether all is as it must be; the first thing that is not.
-    pub(crate) fn check(&self, expected: &Expectations) -> Result<(), String> {
+    pub(crate) async fn check(&self, expected: &mut Expectations) -> Result<(), String> {
         for fire in &self.fires {
             let history = expected.history(fire.schedule_id).ok_or("a fire of no schedule")?;
             let problem = self.verdict(fire, history);
@@ -79,15 +79,21 @@ impl Ended {
                 ));
             }
         }
-        expected.check(&self.fires, self.now)
+        expected.check(&self.fires, self.now).await
     }
 
     /// A verdict that is final, for a reason that there can be.
     fn verdict(&self, fire: &fire::Model, history: &History) -> Result<(), String> {
         let specs = || history.specs.values();
         let own = history.specs.get(&fire.schedule_version).ok_or("it has no version")?;
+        let waits = match own.overlap {
+            Overlap::BufferOne | Overlap::BufferAll | Overlap::CancelOther => true,
+            Overlap::Skip | Overlap::TerminateOther | Overlap::Allow => false,
+        };
+        let is_suppressed = history.is_suppressed(fire.schedule_version, fire.scheduled_at.utc());
+        let was_changed = history.specs.len() > 1 || history.was_deleted;
         let there_can_be = match (fire.verdict, fire.reason) {
-            (Verdict::Pending, Reason::AwaitingHandoff) => {
+            (Verdict::Pending, Reason::AwaitingHandoff | Reason::Buffered) => {
                 return if fire.due_at.utc() > self.now {
                     Ok(())
                 } else {
@@ -95,9 +101,18 @@ impl Ended {
                 };
             }
             (Verdict::Started, Reason::OnTime | Reason::CaughtUp | Reason::Recovered) => true,
+            (Verdict::Started, Reason::Buffered) => waits,
             (Verdict::Skipped, Reason::Overlap) => {
                 own.overlap == Overlap::Skip && fire.detail.is_some()
             }
+            (Verdict::Skipped, Reason::BufferFull) => {
+                matches!(own.overlap, Overlap::BufferOne | Overlap::BufferAll)
+            }
+            (Verdict::Skipped, Reason::Replaced) => {
+                matches!(own.overlap, Overlap::CancelOther | Overlap::TerminateOther)
+            }
+            (Verdict::Skipped, Reason::Calendar) => is_suppressed,
+            (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.was_paused,
             (Verdict::Skipped, Reason::Deadline) => {
                 specs().any(|spec| spec.start_deadline_seconds.is_some())
@@ -107,7 +122,9 @@ impl Ended {
             (Verdict::Skipped | Verdict::Abandoned, Reason::StaleVersion) => {
                 history.specs.len() > 1
             }
-            (Verdict::Missed, Reason::Outage) => own.misfire.catch_up == CatchUp::Skip,
+            (Verdict::Missed, Reason::Outage) => {
+                own.misfire.catch_up == CatchUp::Skip || was_changed
+            }
             (Verdict::Collapsed, Reason::Outage) => own.misfire.catch_up == CatchUp::Latest,
             (Verdict::Missed, Reason::CatchUpLimit) => own.misfire.catch_up == CatchUp::All,
             (Verdict::Missed, Reason::CatchUpWindow) => true,
@@ -126,6 +143,8 @@ impl Ended {
         let (linked, decided) = (fire.run_id == Some(fire.id), fire.decided_at.is_some());
         if !there_can_be {
             Err("there can be no such verdict".to_owned())
+        } else if is_suppressed && fire.reason != Reason::Calendar {
+            Err("a calendar suppresses it".to_owned())
         } else if fire.verdict == Verdict::Started && !(has_run && linked) {
             Err("it has no run".to_owned())
         } else if has_run != linked {
@@ -177,13 +196,14 @@ impl Ended {
     fn attempt(&self, attempt: &task_run::Model) -> Result<(), String> {
         let seen = self.seen.get(&(attempt.run_id, attempt.attempt));
         let ending = seen.and_then(|execution| execution.ended);
-        let overran = attempt.error.as_deref().is_some_and(|text| text.contains("outlived"));
+        let says = |what| attempt.error.as_deref().is_some_and(|text| text.contains(what));
+        let (overran, ended_for_another) = (says("outlived"), says("ended for a later fire"));
         let fits = match attempt.state {
             task_run::State::Running => return Err("it is stuck".to_owned()),
             task_run::State::Succeeded => ending == Some(Ending::Success),
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
-            task_run::State::Cancelled => ending == Some(Ending::Stopped),
+            task_run::State::Cancelled => ended_for_another || ending == Some(Ending::Stopped),
             // Its outcome was lost with its node, whatever it was.
             task_run::State::Lost => true,
         };

@@ -11,11 +11,13 @@
 //! What goes wrong: processes end, between two rounds or at the edge of a transaction - before its
 //! commit, or after it, so that the answer is lost; nodes stand still and wake up with what they
 //! knew; clocks are stepped, of a node or of all, forward and backward; transactions and statements
-//! fail; rounds wait in the middle while others go on. Wake-ups are lost and doubled all the time,
-//! as no round waits for one. On the last day nothing goes wrong any more, and no wake-up arrives.
+//! fail; rounds wait in the middle while others go on. Wake-ups are lost and doubled all the time:
+//! rounds come without one, and half of those that were sent reach nobody. In the end nothing goes
+//! wrong any more.
 //!
 //! What must hold after each step: nothing that was settled or decided changes, epochs only grow,
-//! attempts follow one another without gaps, under `skip` no fire starts a run beside another,
+//! attempts follow one another without gaps, no fire starts a run beside another where that
+//! is not allowed,
 //! nothing is carried out without a row. What must hold in the end: every instant of the oracle's
 //! expansion is in exactly one row, with a final verdict that there can be; nothing is pending or
 //! alive; what is recorded of an attempt is what the world outside saw.

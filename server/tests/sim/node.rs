@@ -178,11 +178,12 @@ impl Node {
         (0..life.slots.len()).filter(|&index| is_due(&life.slots[index])).collect()
     }
 
-    /// The service's time has come.
-    pub(crate) fn wake(&mut self, name: &str) {
+    /// The services that were woken have their time come.
+    pub(crate) fn heed(&mut self) {
         let now = self.clock.now();
-        let slots = self.life.iter_mut().flat_map(|life| &mut life.slots);
-        for slot in slots.filter(|slot| slot.name == name) {
+        let Some(life) = &mut self.life else { return };
+        let woken = life.stepwise.woken();
+        for slot in life.slots.iter_mut().filter(|slot| woken.contains(&slot.name)) {
             slot.due = now;
         }
     }

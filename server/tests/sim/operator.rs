@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use carillon::engine::commands::{
-    ByHand, Call, CommandError, Commands, Edit, NewSchedule, Spec, Viewer, ViewerKind, Work,
+    ByHand, CalendarSpec, Call, CommandError, Commands, Edit, NewCalendar, NewSchedule, Spec,
+    Viewer, ViewerKind, Work,
 };
 use chrono::TimeDelta;
-use entity::{run, schedule, user::Role};
+use entity::{calendar::Mode, run, schedule, user::Role};
 use sea_orm::{EntityTrait, QueryOrder};
+use timetable::{CalendarEntries, TimeWindow};
 use uuid::Uuid;
 
 use super::{
-    database::NAMESPACE, expectation::Expectations, gate::Round, node::Node, plan::Plan,
-    scenario::Order, workshop,
+    database::NAMESPACE,
+    expectation::Expectations,
+    gate::Round,
+    node::Node,
+    plan::{CALENDARS, GROUP, Plan},
+    scenario::Order,
+    workshop,
 };
 
 fn ada() -> Viewer {
@@ -25,6 +32,12 @@ fn ada() -> Viewer {
     }
 }
 
+/// The commands of a node.
+pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
+    let (store, clock) = (node.store.clone(), node.clock.clock());
+    Commands::new(store, clock, cache.clone(), workshop::executor(), node.signals.clone())
+}
+
 /// Carries out `order` through `node`; says in words what became of it.
 pub(crate) async fn order(
     node: &Node,
@@ -34,14 +47,8 @@ pub(crate) async fn order(
     order: &Order,
 ) -> String {
     let store = expected.store().clone();
-    let (now, executor) = (node.clock.now(), workshop::executor());
-    let commands = Commands::new(
-        node.store.clone(),
-        node.clock.clock(),
-        cache.clone(),
-        executor,
-        node.signals.clone(),
-    );
+    let now = node.clock.now();
+    let commands = commands(node, cache);
     let (editor, operator) = (ada().editor().unwrap(), ada().operator().unwrap());
     let call = Call::once();
     node.gate.enter(&Round::whole());
@@ -85,18 +92,30 @@ pub(crate) async fn order(
         Order::Trigger => {
             commands.trigger(&operator, id, &ByHand::default(), &call).await.map(drop)
         }
+        Order::SkipNext(count) => {
+            commands.skip_next(&operator, id, *count, "a simulation", &call).await.map(drop)
+        }
+        Order::Purge => commands.purge_buffer(&operator, id, None, &call).await.map(drop),
         Order::Create(_) | Order::Cancel(_) | Order::Retry(_) => unreachable!("done above"),
     };
     expected.touched(before, now).await;
     told(&format!("{} {}", word(order), before.name), went)
 }
 
-/// Makes the schedules that a world begins with.
-pub(crate) async fn create(
-    commands: &Commands,
-    name: &str,
-    plan: &Plan,
-) -> Result<(), CommandError> {
+/// Makes what schedules share.
+pub(crate) async fn furnish(commands: &Commands) {
+    let (editor, call) = (ada().editor().unwrap(), Call::once());
+    commands.create_group(&editor, NAMESPACE, GROUP, &call).await.unwrap();
+    for &(name, from, to) in CALENDARS {
+        let window = TimeWindow { from: from.to_owned(), to: to.to_owned(), weekdays: Vec::new() };
+        let entries = CalendarEntries { windows: vec![window], ..CalendarEntries::default() };
+        let spec = CalendarSpec { name: name.to_owned(), mode: Mode::Exclude, entries };
+        let new = NewCalendar { namespace: NAMESPACE.to_owned(), spec };
+        commands.create_calendar(&editor, new, &call).await.unwrap();
+    }
+}
+
+async fn create(commands: &Commands, name: &str, plan: &Plan) -> Result<(), CommandError> {
     let new = NewSchedule {
         namespace: NAMESPACE.to_owned(),
         spec: plan.spec(name),
@@ -134,6 +153,8 @@ fn word(order: &Order) -> String {
         Order::Pause(until) => format!("pause({until:?})"),
         Order::Resume(missed) => format!("resume({missed:?})"),
         Order::Trigger => "trigger".to_owned(),
+        Order::SkipNext(count) => format!("skip the next {count} of"),
+        Order::Purge => "purge the buffer of".to_owned(),
         Order::Cancel(_) => "cancel".to_owned(),
         Order::Retry(_) => "retry".to_owned(),
     }

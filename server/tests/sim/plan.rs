@@ -45,14 +45,35 @@ const SELDOM: &[&str] = &[
 const GAPS: &[DstGap] = &[DstGap::Shift, DstGap::Skip];
 const OVERLAPS_OF_CLOCK: &[DstOverlap] = &[DstOverlap::First, DstOverlap::Last, DstOverlap::Both];
 const CATCH_UPS: &[CatchUp] = &[CatchUp::Skip, CatchUp::Latest, CatchUp::All];
-const OVERLAPS: &[Overlap] = &[Overlap::Skip, Overlap::Skip, Overlap::Allow];
+/// Each with the number of fires that wait at the most, where there is one.
+const OVERLAPS: &[(Overlap, Option<i64>)] = &[
+    (Overlap::Skip, None),
+    (Overlap::Skip, None),
+    (Overlap::BufferOne, None),
+    (Overlap::BufferAll, None),
+    (Overlap::BufferAll, Some(2)),
+    (Overlap::CancelOther, None),
+    (Overlap::TerminateOther, None),
+    (Overlap::Allow, None),
+];
+
+/// The group that some schedules share, and how many of its runs are at work at once.
+pub(crate) const GROUP: (&str, i64) = ("shared", 2);
+
+/// Calendars that suppress fires at a time of the day: from, and to, which is not included.
+pub(crate) const CALENDARS: &[(&str, &str, &str)] =
+    &[("night", "01:30", "02:30"), ("lunch", "12:00", "13:30")];
 
 /// A schedule and the task that it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) timing: Timing,
     pub(crate) misfire: Misfire,
-    pub(crate) overlap: Overlap,
+    pub(crate) overlap: (Overlap, Option<i64>),
+    pub(crate) priority: i64,
+    pub(crate) max_fires: Option<i64>,
+    pub(crate) is_grouped: bool,
+    pub(crate) calendar: Option<&'static str>,
     pub(crate) deadline: Option<i64>,
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
@@ -78,10 +99,9 @@ impl Plan {
         let end_at = random.random_bool(0.15).then(|| {
             start_at.unwrap_or(start) + TimeDelta::minutes(random.random_range(10..12 * 60))
         });
-        let jitter_seconds = match (random.random_range(0..10), tempo) {
-            (0..6, _) => 0,
-            (_, 0..2) => random.random_range(1..8),
-            _ => random.random_range(1..50),
+        let jitter_seconds = match random.random_range(0..10) {
+            0..6 => 0,
+            _ => one(random, &[1, 7, 45, 300]),
         };
         let quick = tempo < 2;
         let timing = Timing {
@@ -104,7 +124,11 @@ impl Plan {
             timing,
             misfire,
             overlap: one(random, OVERLAPS),
+            priority: one(random, &[0, 0, 5, -5]),
+            max_fires: random.random_bool(0.1).then(|| random.random_range(1..30)),
             deadline: random.random_bool(0.2).then(|| one(random, &[5, 60, 600])),
+            is_grouped: random.random_bool(0.2),
+            calendar: random.random_bool(0.15).then(|| one(random, CALENDARS).0),
             retry: retry::Policy {
                 max_attempts: one(random, &[1, 1, 2, 4]),
                 initial_ms: one(random, &[0, 1_000, 60_000]),
@@ -122,7 +146,12 @@ impl Plan {
             tags: vec![],
             timing: self.timing.clone(),
             misfire: self.misfire,
-            overlap: self.overlap,
+            calendars: self.calendar.into_iter().map(str::to_owned).collect(),
+            max_fires: self.max_fires,
+            overlap: self.overlap.0,
+            buffer_limit: self.overlap.1,
+            group: self.is_grouped.then(|| GROUP.0.to_owned()),
+            priority: self.priority,
             start_deadline_seconds: self.deadline,
             context: serde_json::json!({}),
         }

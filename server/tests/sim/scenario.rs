@@ -32,8 +32,8 @@ pub(crate) struct Scenario {
 pub(crate) enum Event {
     /// One service of a node does a round, whether it is time for it or not.
     Step { node: usize, service: usize },
-    /// All services of a node whose time has come do a round.
-    Rounds { node: usize },
+    /// All services of a node whose time has come do a round; whether a wake-up reaches them.
+    Rounds { node: usize, heed: bool },
     /// An attempt comes to its end.
     End { pick: usize, ending: Ending },
     /// Time passes.
@@ -66,6 +66,8 @@ pub(crate) enum Order {
     Pause(Option<i64>),
     Resume(CatchUp),
     Trigger,
+    SkipNext(i64),
+    Purge,
     Cancel(usize),
     Retry(usize),
 }
@@ -139,7 +141,7 @@ impl Event {
             return Self::Fault { node, fault: Fault::draw(random) };
         }
         match random.random_range(0..100) {
-            0..32 => Self::Rounds { node },
+            0..32 => Self::Rounds { node, heed: random.random_bool(0.5) },
             32..44 => Self::Step { node, service: random.random_range(0..60) },
             44..62 => {
                 let ending = one(
@@ -180,7 +182,9 @@ impl Order {
                 let missed = one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]);
                 Self::Resume(missed)
             }
-            14..16 => Self::Trigger,
+            14 => Self::Trigger,
+            15 if random.random_bool(0.5) => Self::Purge,
+            15 => Self::SkipNext(random.random_range(1..6)),
             16..18 => Self::Cancel(run),
             _ => Self::Retry(run),
         }

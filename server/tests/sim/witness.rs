@@ -20,66 +20,84 @@ const SQLITE: &[&str] = &[
     "CREATE TABLE journal (seq INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT NOT NULL, \
        id BLOB NOT NULL, was TEXT NOT NULL, became TEXT NOT NULL, was_attempt BIGINT NOT NULL, \
        attempt BIGINT NOT NULL, was_epoch BIGINT NOT NULL, epoch BIGINT NOT NULL, \
-       beside BIGINT NOT NULL)",
+       beside BIGINT NOT NULL, crowd BIGINT NOT NULL)",
     "CREATE TRIGGER sim_run_made AFTER INSERT ON run BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
        SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, \
          (SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
-           WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap = 'skip' \
+           WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
              AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' \
-             AND r.state IN ('queued', 'running', 'retrying')); END",
+             AND r.state IN ('queued', 'running', 'retrying')), \
+         (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
+           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
+              AND r.id <> NEW.id) \
+           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
+         THEN 1 ELSE 0 END); END",
     "CREATE TRIGGER sim_run_moved AFTER UPDATE ON run \
      WHEN OLD.state <> NEW.state OR OLD.attempt <> NEW.attempt OR OLD.epoch <> NEW.epoch BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
        VALUES ('run', NEW.id, OLD.state, NEW.state, OLD.attempt, NEW.attempt, OLD.epoch, \
-         NEW.epoch, 0); END",
+         NEW.epoch, 0, (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
+           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
+              AND r.id <> NEW.id) \
+           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
+         THEN 1 ELSE 0 END)); END",
     "CREATE TRIGGER sim_fire_moved AFTER UPDATE ON fire WHEN OLD.verdict <> NEW.verdict BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-       VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0); END",
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+       VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0); END",
     "CREATE TRIGGER sim_attempt_moved AFTER UPDATE ON task_run WHEN OLD.state <> NEW.state BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-       VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0); END",
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+       VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0); END",
     "CREATE TRIGGER sim_run_gone AFTER DELETE ON run BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-       VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0); END",
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+       VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0, 0); END",
     "CREATE TRIGGER sim_fire_gone AFTER DELETE ON fire BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-       VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0); END",
+       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+       VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0, 0); END",
 ];
 
 const POSTGRES: &[&str] = &[
     "CREATE TABLE journal (seq bigserial PRIMARY KEY, what text NOT NULL, id uuid NOT NULL, \
        was text NOT NULL, became text NOT NULL, was_attempt bigint NOT NULL, \
        attempt bigint NOT NULL, was_epoch bigint NOT NULL, epoch bigint NOT NULL, \
-       beside bigint NOT NULL)",
+       beside bigint NOT NULL, crowd bigint NOT NULL)",
     "CREATE FUNCTION sim_run() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
        IF TG_OP = 'DELETE' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-         VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0); \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+         VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0, 0); \
        ELSIF TG_OP = 'INSERT' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
          SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, \
            (SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
-             WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap = 'skip' \
+             WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
                AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' \
-               AND r.state IN ('queued', 'running', 'retrying')); \
+               AND r.state IN ('queued', 'running', 'retrying')), \
+           (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
+           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
+              AND r.id <> NEW.id) \
+           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
+         THEN 1 ELSE 0 END); \
        ELSIF OLD.state <> NEW.state OR OLD.attempt <> NEW.attempt OR OLD.epoch <> NEW.epoch THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
          VALUES ('run', NEW.id, OLD.state, NEW.state, OLD.attempt, NEW.attempt, OLD.epoch, \
-           NEW.epoch, 0); \
+           NEW.epoch, 0, (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
+           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
+              AND r.id <> NEW.id) \
+           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
+         THEN 1 ELSE 0 END)); \
        END IF; RETURN NULL; END $$",
     "CREATE FUNCTION sim_fire() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
        IF TG_OP = 'DELETE' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-         VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0); \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+         VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0, 0); \
        ELSIF OLD.verdict <> NEW.verdict THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-         VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0); \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+         VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0); \
        END IF; RETURN NULL; END $$",
     "CREATE FUNCTION sim_attempt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
        IF OLD.state <> NEW.state THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside) \
-         VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0); \
+         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
+         VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0); \
        END IF; RETURN NULL; END $$",
     "CREATE TRIGGER sim_run AFTER INSERT OR UPDATE OR DELETE ON run \
        FOR EACH ROW EXECUTE FUNCTION sim_run()",
@@ -101,6 +119,7 @@ struct Line {
     was_epoch: i64,
     epoch: i64,
     beside: i64,
+    crowd: i64,
 }
 
 /// Reads the journal, and what the workshop has seen, from where it stopped.
@@ -114,8 +133,8 @@ impl Witness {
     /// Whether all is as it must be; the first thing that is not.
     pub(crate) async fn look(&mut self, store: &Store, seen: &[Execution]) -> Result<(), String> {
         let statement = store.dialect().statement(
-            "SELECT seq, what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside \
-             FROM journal WHERE seq > $1 ORDER BY seq",
+            "SELECT seq, what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, \
+               crowd FROM journal WHERE seq > $1 ORDER BY seq",
             [self.read.into()],
         );
         let lines = Line::find_by_statement(statement).all(store.read()).await.unwrap();
@@ -149,7 +168,12 @@ fn judge(line: &Line) -> Result<(), String> {
             }
             if line.beside > 0 {
                 let beside = line.beside;
-                return Err(format!("run {id} started beside {beside} live runs in spite of skip"));
+                return Err(format!(
+                    "run {id} started beside {beside} live runs in spite of its policy"
+                ));
+            }
+            if line.crowd > 0 {
+                return Err(format!("run {id} is at work although its group is full"));
             }
             Ok(())
         }

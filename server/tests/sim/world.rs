@@ -56,6 +56,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     carillon::random::seed(scenario.seed);
     workshop::clear();
     let mut world = World::new(scenario, kind, trace).await;
+    operator::furnish(&operator::commands(&world.nodes[0], &world.cache)).await;
     for plan in &scenario.plans {
         let order = Order::Create(Box::new(plan.clone()));
         world.order(0, 0, &order).await;
@@ -69,7 +70,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     }
     world.calm(scenario).await?;
     let ended = Ended::read(&world.expected, workshop::seen(), world.latest).await?;
-    ended.check(&world.expected)?;
+    ended.check(&mut world.expected).await?;
     let (fires, runs, attempts) = ended.size();
     Ok(Size { fires, runs, attempts, rounds: world.rounds })
 }
@@ -126,8 +127,11 @@ impl World {
                     self.go(index, service % services).await?;
                 }
             }
-            Event::Rounds { node } => {
+            Event::Rounds { node, heed } => {
                 let index = node % self.nodes.len();
+                if *heed {
+                    self.nodes[index].heed();
+                }
                 for service in self.nodes[index].due() {
                     self.go(index, service).await?;
                 }
@@ -250,8 +254,8 @@ impl World {
         self.tell(format!("node {index}: {fault:?}"));
     }
 
-    /// Nothing goes wrong any more, every attempt succeeds, no wake-up arrives but that of a place for
-    /// runs: the services go on by their own timers alone, until the latest that any clock has shown is long past.
+    /// Nothing goes wrong any more, every attempt succeeds, the services go on by
+    /// their timers and wake-ups, until the latest that any clock has shown is long past.
     async fn calm(&mut self, scenario: &Scenario) -> Result<(), String> {
         self.tell("calm");
         for node in &mut self.nodes {
@@ -286,6 +290,9 @@ impl World {
     async fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..200 {
             let mut rests = true;
+            for node in &mut self.nodes {
+                node.heed();
+            }
             // First all say that they are alive: others must not take a leap of time for a death.
             for pulse in [true, false] {
                 for index in 0..self.nodes.len() {
@@ -301,10 +308,6 @@ impl World {
             let ended = !workshop::open().is_empty();
             while !workshop::open().is_empty() {
                 self.end(0, Ending::Success).await;
-            }
-            // Whoever waits for room is not to wait for a poll as often as there are runs.
-            for node in self.nodes.iter_mut().filter(|_| ended) {
-                node.wake("dispatcher");
             }
             rests &= !ended;
             self.look().await?;
