@@ -16,6 +16,7 @@ use super::{
     EngineError, Settings, Signals,
     core::{Core, Parts, StopReason},
     dispatcher::Dispatcher,
+    flow,
     logs::LogMessage,
     membership::{Canceller, Pulse},
     planner::Planner,
@@ -56,6 +57,7 @@ impl Stepwise {
             Step::of(Planner::new(core.clone())),
             Step::of(Dispatcher::new(core.clone())),
             Step::of(Settling { core: core.clone(), to_settle }),
+            Step::of(Stepping { core: core.clone(), to_step }),
             Step::of(Pulse { core: core.clone() }),
             Step::of(Recovery::new(core.clone())),
             Step::of(Canceller { core: core.clone() }),
@@ -178,5 +180,36 @@ impl Service for Settling {
 
     fn is_notable(report: &Settled) -> bool {
         report.attempts > 0
+    }
+}
+
+/// The writer of what runs of several tasks do: a round writes what has come in.
+struct Stepping {
+    core: Arc<Core>,
+    to_step: mpsc::Receiver<flow::Asked>,
+}
+
+/// How many steps a round wrote.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stepped {
+    steps: usize,
+}
+
+impl Service for Stepping {
+    type Report = Stepped;
+    const NAME: &'static str = "steps";
+
+    async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<Stepped, EngineError> {
+        let steps = flow::write_waiting(&self.core, &mut self.to_step).await;
+        Ok(Stepped { steps })
+    }
+
+    /// Whatever comes in is written at once.
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now
+    }
+
+    fn is_notable(report: &Stepped) -> bool {
+        report.steps > 0
     }
 }

@@ -206,6 +206,8 @@ impl Ended {
             task_run::State::Cancelled => ended_for_another || ending == Some(Ending::Stopped),
             // Its outcome was lost with its node, whatever it was.
             task_run::State::Lost => true,
+            // Of runs of several tasks.
+            task_run::State::Skipped => seen.is_none(),
         };
         if fits { Ok(()) } else { Err(format!("the world outside saw {ending:?}")) }?;
         match (seen, self.runs.get(&attempt.run_id)) {

@@ -160,11 +160,10 @@ impl Plan {
     /// What it runs.
     pub(crate) fn task(&self) -> Task {
         Task {
-            name: "main".to_owned(),
-            target: Target::Noop(Noop::default()),
             timeout_ms: self.timeout_ms,
             kill_grace_ms: 1_000,
             retry: self.retry,
+            ..Task::new("main", Target::Noop(Noop::default()))
         }
     }
 }

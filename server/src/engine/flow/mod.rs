@@ -30,4 +30,4 @@ pub(super) use conductor::spawn;
 pub(crate) use results::merged_results;
 pub(super) use standing::retries;
 pub(crate) use standing::{Shown, shown};
-pub(super) use steps::{Asked, write};
+pub(super) use steps::{Asked, write, write_waiting};

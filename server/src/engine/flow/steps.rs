@@ -51,21 +51,37 @@ pub(in crate::engine) async fn write(
         if received == 0 {
             return;
         }
-        let asked = std::mem::take(&mut batch);
-        match tried(&core, &asked).await {
-            Ok(written) => answer(asked, &written),
-            // One of them is bad: the others must not suffer from it.
-            Err(_) => {
-                for one in asked {
-                    let alone = [one];
-                    let written = tried(&core, &alone).await;
-                    let written = written.unwrap_or_else(|error| {
-                        let run = alone[0].step.hold.run_id;
-                        tracing::error!(%run, "failed to write a step: {error}");
-                        vec![Written::Refused]
-                    });
-                    answer(alone.into(), &written);
-                }
+        finish(&core, std::mem::take(&mut batch)).await;
+    }
+}
+
+/// Writes what has come in until now; says how many steps that were.
+pub(in crate::engine) async fn write_waiting(
+    core: &Core,
+    steps: &mut mpsc::Receiver<Asked>,
+) -> usize {
+    let asked: Vec<_> = std::iter::from_fn(|| steps.try_recv().ok()).take(BATCH).collect();
+    let count = asked.len();
+    if count > 0 {
+        finish(core, asked).await;
+    }
+    count
+}
+
+async fn finish(core: &Core, asked: Vec<Asked>) {
+    match tried(core, &asked).await {
+        Ok(written) => answer(asked, &written),
+        // One of them is bad: the others must not suffer from it.
+        Err(_) => {
+            for one in asked {
+                let alone = [one];
+                let written = tried(core, &alone).await;
+                let written = written.unwrap_or_else(|error| {
+                    let run = alone[0].step.hold.run_id;
+                    tracing::error!(%run, "failed to write a step: {error}");
+                    vec![Written::Refused]
+                });
+                answer(alone.into(), &written);
             }
         }
     }
