@@ -1,6 +1,7 @@
 //! Many seeds, on as many threads as there are processors; and one that fails, made smaller.
 
 use std::{
+    collections::BTreeMap,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -18,23 +19,25 @@ use super::{
     world::{self, Size, Trace},
 };
 
-/// Lives through all of `seeds`; panics at the first that fails, with its trace.
+/// Lives through all of `seeds`; panics if any fails: with a line for each, and all that happened
+/// in the first.
 pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
     let start = now();
     let next = AtomicU64::new(0);
     let total = Mutex::new(Size::default());
-    let failed: Mutex<Option<String>> = Mutex::new(None);
+    let failed: Mutex<BTreeMap<u64, Failure>> = Mutex::default();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while failed.lock().unwrap().is_none() {
+                loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&seed) = seeds.get(usize::try_from(number).unwrap()) else { return };
                     match live(&Scenario::draw(seed), kind) {
                         Ok(size) => total.lock().unwrap().add(size),
                         Err(failure) => {
-                            failed.lock().unwrap().get_or_insert(report(seed, kind, failure));
+                            println!("seed {seed} on {kind:?}: {}", gist(&failure.what));
+                            failed.lock().unwrap().insert(seed, failure);
                         }
                     }
                     if (number + 1).is_multiple_of(500) {
@@ -44,16 +47,24 @@ pub(crate) fn live_all(seeds: &[u64], kind: Kind) {
             });
         }
     });
-    if let Some(failed) = failed.into_inner().unwrap() {
-        panic!("{failed}");
-    }
     let Size { fires, runs, attempts, rounds } = total.into_inner().unwrap();
     let took = start.elapsed();
-    let count = seeds.len();
+    let (count, failed) = (seeds.len(), failed.into_inner().unwrap());
     println!(
         "{count} seeds on {kind:?} in {took:.1?}: {rounds} rounds, {fires} fires, {runs} runs, \
-         {attempts} attempts"
+         {attempts} attempts; {} seeds failed",
+        failed.len()
     );
+    let which: Vec<String> = failed.keys().map(u64::to_string).collect();
+    if let Some((seed, failure)) = failed.into_iter().next() {
+        let report = report(seed, kind, failure);
+        panic!("{report}\nAll that failed ({} of {count}): {}", which.len(), which.join(" "));
+    }
+}
+
+/// The beginning of what was not as it must be.
+fn gist(what: &str) -> String {
+    what.lines().next().unwrap_or_default().chars().take(160).collect()
 }
 
 /// Why a scenario failed, and all that happened until then.
@@ -106,7 +117,7 @@ fn report(seed: u64, kind: Kind, failure: Failure) -> String {
 }
 
 /// How long a failing seed is made smaller.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Leaves out events and schedules, half of them, a quarter, and so on, as long as what is left
 /// still fails.

@@ -147,10 +147,11 @@ impl World {
         Ok(())
     }
 
-    async fn go(&mut self, index: usize, service: usize) -> Result<(), String> {
+    /// Carries a service on; whether that was worth telling.
+    async fn go(&mut self, index: usize, service: usize) -> Result<bool, String> {
         let node = &mut self.nodes[index];
         if !node.goes_on() {
-            return Ok(());
+            return Ok(false);
         }
         self.rounds += 1;
         let name = node.name(service);
@@ -160,14 +161,14 @@ impl World {
             let _ = write!(line, ", {struck}");
         }
         match went {
-            Went::Well(None) => {}
+            Went::Well(None) => return Ok(false),
             Went::Well(Some(report)) => self.tell(format!("{line}: {report}")),
             Went::Ill(EngineError::Defect) => return Err(format!("{line}: a defect")),
             Went::Ill(error) => self.tell(format!("{line}: failed to {error}")),
             Went::Waiting(how) => self.tell(format!("{line}: {how}")),
             Went::Crashed => self.tell(format!("{line}: the process is gone")),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Ends one of the attempts whose node can hear of it.
@@ -299,8 +300,9 @@ impl World {
                     for service in self.nodes[index].due() {
                         let name = self.nodes[index].name(service);
                         if (name == "pulse") == pulse {
-                            self.go(index, service).await?;
-                            rests &= name == "settler";
+                            let told = self.go(index, service).await?;
+                            // Those who write what others ask for always want to look.
+                            rests &= ["settler", "steps"].contains(&name) && !told;
                         }
                     }
                 }
