@@ -13,7 +13,7 @@ use carillon::{
 };
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
-use entity::{calendar, fire, schedule};
+use entity::{calendar, fire, fire::Reason, schedule};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
@@ -215,8 +215,11 @@ impl History {
         // Which instants each row accounts for, by the segment of its version.
         let mut accounted: BTreeMap<DateTime<Utc>, Vec<&fire::Model>> = BTreeMap::new();
         let mut expected = Vec::new();
+        // What somebody skips is accounted for ahead of its time.
+        let skipped = rows.iter().filter(|row| row.reason == Reason::ByRequest);
+        let horizon = skipped.map(|row| row.last_scheduled_at.utc()).max().unwrap_or(end).max(end);
         for segment in &self.segments {
-            expected.push(segment.instants(self.anchor, end));
+            expected.push(segment.instants(self.anchor, end, horizon));
         }
         for &row in rows {
             let of = |segment: &Segment| segment.first_version <= row.schedule_version;
@@ -249,18 +252,19 @@ impl History {
 }
 
 impl Segment {
-    /// Its instants, and before when they must be accounted for.
+    /// Its instants up to the `horizon`, and before when they must be accounted for at the `end`.
     fn instants(
         &self,
         anchor: DateTime<Utc>,
         end: DateTime<Utc>,
+        horizon: DateTime<Utc>,
     ) -> (BTreeMap<DateTime<Utc>, fire::Kind>, DateTime<Utc>) {
         let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
         let (must_before, may_until) = match &self.over {
-            None => (end - jitter + TICK, end),
+            None => (end - jitter + TICK, horizon),
             Some(over) => (over.must_before, over.may_until),
         };
-        let until = may_until.max(must_before - TICK).min(end);
+        let until = may_until.max(must_before - TICK).min(horizon);
         let timing = oracle::Timing {
             expressions: self.timing.expressions.iter().map(String::as_str).collect(),
             zone: self.timing.zone.parse().expect("a zone that chrono-tz knows"),

@@ -2,28 +2,35 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use carillon::engine::{Definition, When};
 use chrono::{DateTime, Utc};
 use entity::{
     fire::{self, Reason, Verdict},
     run,
     schedule::{CatchUp, Overlap},
-    task_run,
+    task_run, workflow,
 };
 use sea_orm::{EntityTrait, QueryOrder};
 use uuid::Uuid;
 
 use super::{
     expectation::{Expectations, History},
+    plan::{FLOWS, flow},
     scenario::Ending,
     workshop::Execution,
 };
+
+/// A run, a task and the number of its attempt.
+type Key = (Uuid, String, i32);
 
 /// The tables, and what the world outside has seen.
 pub(crate) struct Ended {
     fires: Vec<fire::Model>,
     runs: BTreeMap<Uuid, run::Model>,
-    attempts: BTreeMap<(Uuid, i32), task_run::Model>,
-    seen: HashMap<(Uuid, i32), Execution>,
+    attempts: BTreeMap<Key, task_run::Model>,
+    seen: HashMap<Key, Execution>,
+    /// The workflows of several tasks.
+    flows: HashMap<Uuid, Definition>,
     now: DateTime<Utc>,
 }
 
@@ -40,15 +47,21 @@ impl Ended {
         let attempts = task_run::Entity::find().all(read).await.unwrap();
         let mut seen = HashMap::new();
         for execution in executions {
-            let key = (execution.run, execution.attempt);
+            let key = (execution.run, execution.task.clone(), execution.attempt);
+            let (run, task, attempt) = &key;
+            let twice = format!("attempt {attempt} at {task} of run {run} was carried out twice");
             if seen.insert(key, execution).is_some() {
-                return Err(format!("attempt {} of run {} was carried out twice", key.1, key.0));
+                return Err(twice);
             }
         }
+        let workflows = workflow::Entity::find().all(read).await.unwrap().into_iter();
+        let flows = workflows.filter(|row| FLOWS.contains(&row.name.as_str()));
+        let key = |row: &task_run::Model| (row.run_id, row.task.clone(), row.attempt);
         Ok(Self {
+            flows: flows.map(|row| (row.id, flow(&row.name))).collect(),
             fires: fires.all(read).await.unwrap(),
             runs: runs.into_iter().map(|run| (run.id, run)).collect(),
-            attempts: attempts.into_iter().map(|row| ((row.run_id, row.attempt), row)).collect(),
+            attempts: attempts.into_iter().map(|row| (key(&row), row)).collect(),
             seen,
             now,
         })
@@ -72,12 +85,11 @@ impl Ended {
         for attempt in self.attempts.values() {
             self.attempt(attempt).map_err(|what| format!("{what}: {attempt:?}"))?;
         }
-        for (run, attempt) in self.seen.keys() {
-            if !self.attempts.contains_key(&(*run, *attempt)) {
-                return Err(format!(
-                    "attempt {attempt} of run {run} was carried out without a row"
-                ));
-            }
+        if let Some((run, task, attempt)) =
+            self.seen.keys().find(|key| !self.attempts.contains_key(*key))
+        {
+            let what = "was carried out without a row";
+            return Err(format!("attempt {attempt} at {task} of run {run} {what}"));
         }
         expected.check(&self.fires, self.now).await
     }
@@ -169,17 +181,19 @@ impl Ended {
             }
             run::Trigger::Schedule | run::Trigger::Manual | run::Trigger::Retry => {}
         }
-        let own = self.attempts.range((run.id, i32::MIN)..=(run.id, i32::MAX));
-        let numbers: Vec<i32> = own.map(|((_, attempt), _)| *attempt).collect();
+        let schedule = run.schedule_id.and_then(|id| expected.history(id));
+        schedule.ok_or("it belongs to no schedule")?;
+        if let Some(definition) = self.flows.get(&run.workflow_id) {
+            return self.flow_run(run, definition);
+        }
+        let numbers = self.numbers(run.id, "main");
         if numbers != (1..=run.attempt).collect::<Vec<_>>() {
             return Err(format!("its attempts are {numbers:?}"));
         }
         if run.attempt > run.max_attempts {
             return Err("it had more attempts than it may have".to_owned());
         }
-        let schedule = run.schedule_id.and_then(|id| expected.history(id));
-        schedule.ok_or("it belongs to no schedule")?;
-        let last = self.attempts.get(&(run.id, run.attempt)).map(|attempt| attempt.state);
+        let last = self.last(run.id, "main");
         let fits = match run.state {
             run::State::Succeeded => last == Some(task_run::State::Succeeded),
             run::State::TimedOut => last == Some(task_run::State::TimedOut),
@@ -192,15 +206,81 @@ impl Ended {
         if fits { Ok(()) } else { Err(format!("its last attempt ended as {last:?}")) }
     }
 
+    /// The attempts at a task, in their order.
+    fn numbers(&self, run: Uuid, task: &str) -> Vec<i32> {
+        let (from, to) = ((run, task.to_owned(), i32::MIN), (run, task.to_owned(), i32::MAX));
+        self.attempts.range(from..=to).map(|((.., attempt), _)| *attempt).collect()
+    }
+
+    /// How the last attempt at a task ended.
+    fn last(&self, run: Uuid, task: &str) -> Option<task_run::State> {
+        let last = self.numbers(run, task).last().copied()?;
+        self.attempts.get(&(run, task.to_owned(), last)).map(|attempt| attempt.state)
+    }
+
+    /// A run of several tasks: no gap in the attempts at any of them, none after a success, none
+    /// before its turn, and all of them done if it says that it has succeeded.
+    fn flow_run(&self, run: &run::Model, definition: &Definition) -> Result<(), String> {
+        use task_run::State::{Failed, Lost, Skipped, Succeeded, TimedOut};
+        for task in &definition.tasks {
+            let numbers = self.numbers(run.id, &task.name);
+            let all: Vec<i32> = (1..).take(numbers.len()).collect();
+            if numbers != all {
+                return Err(format!("the attempts at {} are {numbers:?}", task.name));
+            }
+            for attempt in numbers.iter().rev().skip(1) {
+                let state = self.attempts[&(run.id, task.name.clone(), *attempt)].state;
+                if !matches!(state, Failed | Lost | TimedOut) {
+                    let name = &task.name;
+                    return Err(format!("attempt {attempt} at {name} was {state:?}, and not the last"));
+                }
+            }
+            let last = self.last(run.id, &task.name);
+            let ended_well = match last {
+                None => false,
+                Some(Succeeded | Skipped) => true,
+                Some(_) => task.allow_failure,
+            };
+            if run.state == run::State::Succeeded && !ended_well {
+                return Err(format!("it succeeded, and {} is {last:?}", task.name));
+            }
+            if last.is_none_or(|state| state == Skipped) {
+                continue;
+            }
+            let needs = || task.needs.iter().map(|need| self.last(run.id, need));
+            let was_its_turn = match task.when {
+                When::Success => needs().all(|state| state == Some(Succeeded)),
+                When::Failure => needs().any(|state| state != Some(Succeeded)),
+                When::Always => needs().all(|state| state.is_some()),
+            };
+            if !was_its_turn {
+                return Err(format!("{} began before its turn", task.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a success was taken over from the run that this one repeats from where it failed.
+    fn is_kept(&self, attempt: &task_run::Model) -> bool {
+        let run = self.runs.get(&attempt.run_id);
+        let old = run.filter(|run| self.flows.contains_key(&run.workflow_id));
+        let old = old.and_then(|run| run.retry_of);
+        old.is_some_and(|old| self.last(old, &attempt.task) == Some(task_run::State::Succeeded))
+    }
+
     /// What is recorded of an attempt is what the world outside saw of it.
     fn attempt(&self, attempt: &task_run::Model) -> Result<(), String> {
-        let seen = self.seen.get(&(attempt.run_id, attempt.attempt));
+        let seen = self.seen.get(&(attempt.run_id, attempt.task.clone(), attempt.attempt));
         let ending = seen.and_then(|execution| execution.ended);
         let says = |what| attempt.error.as_deref().is_some_and(|text| text.contains(what));
-        let (overran, ended_for_another) = (says("outlived"), says("ended for a later fire"));
+        let overran = says("outlived") || says("time of the whole run");
+        let ended_for_another = says("ended for a later fire");
         let fits = match attempt.state {
             task_run::State::Running => return Err("it is stuck".to_owned()),
-            task_run::State::Succeeded => ending == Some(Ending::Success),
+            task_run::State::Succeeded => match seen {
+                Some(_) => ending == Some(Ending::Success),
+                None => self.is_kept(attempt),
+            },
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
             task_run::State::Cancelled => ended_for_another || ending == Some(Ending::Stopped),
@@ -212,10 +292,16 @@ impl Ended {
         if fits { Ok(()) } else { Err(format!("the world outside saw {ending:?}")) }?;
         match (seen, self.runs.get(&attempt.run_id)) {
             (_, None) => Err("it belongs to no run".to_owned()),
-            (Some(seen), Some(run)) if seen.key != run.idempotency_key => {
-                Err(format!("it was carried out under the key {:?}", seen.key))
+            (Some(seen), Some(run)) => {
+                let key = &run.idempotency_key;
+                let own = match self.flows.contains_key(&run.workflow_id) {
+                    true => seen.key == format!("{key}-{}", attempt.task),
+                    false => seen.key == *key,
+                };
+                let key = &seen.key;
+                if own { Ok(()) } else { Err(format!("it was carried out under the key {key}")) }
             }
-            (Some(_) | None, Some(_)) => Ok(()),
+            (None, Some(_)) => Ok(()),
         }
     }
 }

@@ -14,6 +14,7 @@ use carillon::{
     telemetry::Metrics,
 };
 use chrono::{DateTime, Utc};
+use sea_orm::ConnectionTrait;
 
 use super::{
     gate::{Gate, Round},
@@ -29,6 +30,8 @@ pub(crate) struct Node {
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) frozen: bool,
+    /// Whether runs of several tasks may be among those that it works on.
+    has_flows: bool,
     lives: u32,
     life: Option<Life>,
 }
@@ -77,12 +80,24 @@ impl Node {
         store: &Store,
         settings: &Settings,
         clock: ManualClock,
+        has_flows: bool,
     ) -> Self {
         let gate = Gate::default();
         let store = store.clone().with_faults(gate.faults(store.dialect().backend()));
         let settings = Settings { node_name: format!("node-{index}"), ..settings.clone() };
         let signals = Signals::default();
-        Self { index, clock, signals, store, gate, settings, frozen: false, lives: 0, life: None }
+        Self {
+            index,
+            clock,
+            signals,
+            store,
+            gate,
+            settings,
+            frozen: false,
+            has_flows,
+            lives: 0,
+            life: None,
+        }
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -139,12 +154,21 @@ impl Node {
             return None;
         }
         life.stepwise.release();
-        until(|| life.stepwise.attempts() == 0).await;
-        let settler = life.slots.iter().position(|slot| slot.name == "settler")?;
-        match self.go(settler).await {
-            Went::Well(_) => {}
-            Went::Ill(error) => return Some(Err(error)),
-            Went::Waiting(_) | Went::Crashed => return None,
+        // What the attempts did is written until none is left: a task that ends lets its run end.
+        for _ in 0..20 {
+            self.quiet().await;
+            for name in ["steps", "settler"] {
+                let life = self.life.as_ref()?;
+                let writer = life.slots.iter().position(|slot| slot.name == name)?;
+                match self.go(writer).await {
+                    Went::Well(_) => {}
+                    Went::Ill(error) => return Some(Err(error)),
+                    Went::Waiting(_) | Went::Crashed => return None,
+                }
+            }
+            if self.life.as_ref()?.stepwise.attempts() == 0 {
+                break;
+            }
         }
         self.gate.enter(&Round::whole());
         let left = match &self.life {
@@ -267,10 +291,31 @@ impl Node {
         went
     }
 
-    /// Waits until each attempt on this node has begun, or come to its end.
+    /// Waits until each attempt on this node has begun, or come to its end, and each run of several
+    /// tasks waits for one of them, for the time, or for what it did to be written.
     pub(crate) async fn quiet(&self) {
         let Some(life) = &self.life else { return };
-        until(|| life.stepwise.attempts() == workshop::open_at(self.place())).await;
+        workshop::at_work(self.place());
+        if !self.has_flows {
+            until(|| life.stepwise.attempts() == workshop::open_at(self.place())).await;
+            return;
+        }
+        let state = || (life.stepwise.attempts(), workshop::open_at(self.place()));
+        let mut before = None;
+        for _ in 0..1_000 {
+            yield_now().await;
+            if life.stepwise.attempts() > 0 {
+                // There is one connection for reading: behind this nobody waits for the tables.
+                self.store.read().execute_unprepared("SELECT 1").await.unwrap();
+                yield_now().await;
+            }
+            let now = state();
+            if before == Some(now) {
+                return;
+            }
+            before = Some(now);
+        }
+        panic!("the runs of a node never come to rest");
     }
 }
 
@@ -278,6 +323,13 @@ enum Halt {
     Done(Step, Result<Option<String>, EngineError>),
     Waits(Option<u64>),
     Crashed,
+}
+
+/// Lets other tasks go on, as far as they wait for each other.
+async fn yield_now() {
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Lets other tasks go on until it is so.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use carillon::engine::commands::{
-    ByHand, CalendarSpec, Call, CommandError, Commands, Edit, NewCalendar, NewSchedule, Spec,
-    Viewer, ViewerKind, Work,
+    ByHand, CalendarSpec, Call, CommandError, Commands, Edit, NewCalendar, NewSchedule,
+    NewWorkflow, Spec, Viewer, ViewerKind,
 };
 use chrono::TimeDelta;
 use entity::{calendar::Mode, run, schedule, user::Role};
@@ -17,7 +17,7 @@ use super::{
     expectation::Expectations,
     gate::Round,
     node::Node,
-    plan::{CALENDARS, GROUP, Plan},
+    plan::{CALENDARS, FLOWS, GROUP, Plan, flow},
     scenario::Order,
     workshop,
 };
@@ -58,17 +58,17 @@ pub(crate) async fn order(
         expected.made(&name, now).await;
         return told(&format!("create {name}"), went);
     }
-    if let Order::Cancel(number) | Order::Retry(number) = order {
+    if let Order::Cancel(number) | Order::Retry(number) | Order::Rerun(number) = order {
         let runs = run::Entity::find().order_by_asc(run::Column::Id);
         let runs = runs.all(store.read()).await.unwrap();
         if runs.is_empty() {
             return "no run is there".to_owned();
         }
         let run = &runs[number % runs.len()];
-        let went = if matches!(order, Order::Cancel(_)) {
-            commands.cancel(&operator, run.id, None, &call).await
-        } else {
-            commands.retry(&operator, run.id, &call).await
+        let went = match order {
+            Order::Cancel(_) => commands.cancel(&operator, run.id, None, &call).await,
+            Order::Retry(_) => commands.retry(&operator, run.id, &call).await,
+            _ => commands.rerun_from_failed(&operator, run.id, &call).await,
         };
         return told(&format!("{} run {}", word(order), run.id), went.map(drop));
     }
@@ -96,7 +96,9 @@ pub(crate) async fn order(
             commands.skip_next(&operator, id, *count, "a simulation", &call).await.map(drop)
         }
         Order::Purge => commands.purge_buffer(&operator, id, None, &call).await.map(drop),
-        Order::Create(_) | Order::Cancel(_) | Order::Retry(_) => unreachable!("done above"),
+        Order::Create(_) | Order::Cancel(_) | Order::Retry(_) | Order::Rerun(_) => {
+            unreachable!("done above")
+        }
     };
     expected.touched(before, now).await;
     told(&format!("{} {}", word(order), before.name), went)
@@ -106,6 +108,11 @@ pub(crate) async fn order(
 pub(crate) async fn furnish(commands: &Commands) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     commands.create_group(&editor, NAMESPACE, GROUP, &call).await.unwrap();
+    for &name in FLOWS {
+        let (namespace, definition) = (NAMESPACE.to_owned(), flow(name));
+        let new = NewWorkflow { namespace, name: name.to_owned(), definition };
+        commands.create_workflow(&editor, new, &call).await.unwrap();
+    }
     for &(name, from, to) in CALENDARS {
         let window = TimeWindow { from: from.to_owned(), to: to.to_owned(), weekdays: Vec::new() };
         let entries = CalendarEntries { windows: vec![window], ..CalendarEntries::default() };
@@ -119,7 +126,7 @@ async fn create(commands: &Commands, name: &str, plan: &Plan) -> Result<(), Comm
     let new = NewSchedule {
         namespace: NAMESPACE.to_owned(),
         spec: plan.spec(name),
-        work: Work::Task(Box::new(plan.task())),
+        work: plan.work(),
         paused: false,
     };
     commands.create_schedule(&ada().editor().unwrap(), new, &Call::once()).await.map(drop)
@@ -139,7 +146,7 @@ fn edit(row: &schedule::Model, plan: &Plan, timing: bool) -> Edit {
         id: row.id,
         expected_version: row.version,
         apply: Box::new(apply),
-        work: timing.then(|| Work::Task(Box::new(plan.task()))),
+        work: timing.then(|| plan.work()),
         reason: None,
     }
 }
@@ -157,6 +164,7 @@ fn word(order: &Order) -> String {
         Order::Purge => "purge the buffer of".to_owned(),
         Order::Cancel(_) => "cancel".to_owned(),
         Order::Retry(_) => "retry".to_owned(),
+        Order::Rerun(_) => "rerun".to_owned(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use carillon::{
     engine::{
-        Task,
-        commands::{Misfire, Spec, Timing},
+        Definition, Task, When,
+        commands::{Misfire, Spec, Timing, Work},
     },
     target::{Noop, Target},
 };
@@ -64,7 +64,39 @@ pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 pub(crate) const CALENDARS: &[(&str, &str, &str)] =
     &[("night", "01:30", "02:30"), ("lunch", "12:00", "13:30")];
 
-/// A schedule and the task that it runs.
+/// Workflows of several tasks that some schedules run.
+pub(crate) const FLOWS: &[&str] = &["diamond", "rescue"];
+
+/// What the workflow of that name does.
+pub(crate) fn flow(name: &str) -> Definition {
+    let task = |name: &str, needs: &[&str], max_attempts: i32| Task {
+        needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+        timeout_ms: 60_000,
+        kill_grace_ms: 1_000,
+        retry: retry::Policy { max_attempts, initial_ms: 30_000, ..retry::Policy::default() },
+        ..Task::new(name, Target::Noop(Noop::default()))
+    };
+    match name {
+        "diamond" => Definition::of(vec![
+            task("start", &[], 1),
+            task("left", &["start"], 3),
+            task("right", &["start"], 2),
+            task("join", &["left", "right"], 1),
+        ]),
+        "rescue" => Definition {
+            timeout_ms: Some(1_800_000),
+            max_parallel: 1,
+            ..Definition::of(vec![
+                Task { allow_failure: true, ..task("attempt", &[], 2) },
+                Task { when: When::Failure, ..task("rescue", &["attempt"], 2) },
+                Task { when: When::Always, ..task("report", &["attempt", "rescue"], 1) },
+            ])
+        },
+        other => panic!("there is no workflow '{other}'"),
+    }
+}
+
+/// A schedule and what it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) timing: Timing,
@@ -77,6 +109,8 @@ pub(crate) struct Plan {
     pub(crate) deadline: Option<i64>,
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
+    /// Instead of a task of its own.
+    pub(crate) flow: Option<&'static str>,
 }
 
 impl Plan {
@@ -135,6 +169,7 @@ impl Plan {
                 ..retry::Policy::default()
             },
             timeout_ms: one(random, &[10_000, 60_000, 3_600_000]),
+            flow: random.random_bool(0.15).then(|| one(random, FLOWS)),
         }
     }
 
@@ -158,13 +193,16 @@ impl Plan {
     }
 
     /// What it runs.
-    pub(crate) fn task(&self) -> Task {
-        Task {
+    pub(crate) fn work(&self) -> Work {
+        if let Some(name) = self.flow {
+            return Work::Workflow(name.to_owned());
+        }
+        Work::Task(Box::new(Task {
             timeout_ms: self.timeout_ms,
             kill_grace_ms: 1_000,
             retry: self.retry,
             ..Task::new("main", Target::Noop(Noop::default()))
-        }
+        }))
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) enum Order {
     Purge,
     Cancel(usize),
     Retry(usize),
+    /// From where it failed.
+    Rerun(usize),
 }
 
 /// What goes wrong on a node.
@@ -134,6 +136,17 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Whether any run of it may have several tasks.
+    pub(crate) fn has_flows(&self) -> bool {
+        let ordered = self.events.iter().filter_map(|event| match event {
+            Event::Order { order: Order::Create(plan) | Order::Edit(plan, _), .. } => Some(&**plan),
+            _ => None,
+        });
+        self.plans.iter().chain(ordered).any(|plan| plan.flow.is_some())
+    }
+}
+
 impl Event {
     fn draw(random: &mut StdRng, trouble: f64, zone: &str, start: DateTime<Utc>) -> Self {
         let node = random.random_range(0..60);
@@ -186,7 +199,8 @@ impl Order {
             15 if random.random_bool(0.5) => Self::Purge,
             15 => Self::SkipNext(random.random_range(1..6)),
             16..18 => Self::Cancel(run),
-            _ => Self::Retry(run),
+            18 => Self::Retry(run),
+            _ => Self::Rerun(run),
         }
     }
 }

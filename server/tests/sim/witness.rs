@@ -204,7 +204,7 @@ fn verdict(word: &str) -> Verdict {
 
 /// Nothing is carried out that was not written down before.
 async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
-    let key = (execution.run, "main".to_owned(), execution.attempt);
+    let key = (execution.run, execution.task.clone(), execution.attempt);
     let row = task_run::Entity::find_by_id(key).one(store.read()).await.unwrap();
     if row.is_some() {
         return Ok(());

@@ -36,6 +36,7 @@ struct Workshop {
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) run: Uuid,
+    pub(crate) task: String,
     pub(crate) attempt: i32,
     pub(crate) key: String,
     pub(crate) ended: Option<Ending>,
@@ -99,6 +100,7 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
         let execution = shop.seen.len();
         shop.seen.push(Execution {
             run: invocation.run_id,
+            task: invocation.task.clone(),
             attempt: invocation.attempt,
             key: invocation.idempotency_key.clone(),
             ended: None,
@@ -106,7 +108,9 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
         shop.open.push(Open { execution, place: shop.at_work, end });
         execution
     });
+    let bench = Bench(number);
     Box::pin(async move {
+        let _left_when_dropped = bench;
         tokio::select! {
             biased;
             ending = ended => outcome(ending.unwrap_or(Ending::Stopped)),
@@ -119,6 +123,18 @@ fn begin(invocation: &Invocation, stop: CancellationToken) -> BoxFuture<'static,
             }
         }
     })
+}
+
+/// A place at which an attempt is at work, until the engine lets go of it.
+struct Bench(usize);
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // A thread that ends may have no workshop any more.
+        let _ = WORKSHOP.try_with(|shop| {
+            shop.borrow_mut().open.retain(|open| open.execution != self.0);
+        });
+    }
 }
 
 fn outcome(ending: Ending) -> Outcome {

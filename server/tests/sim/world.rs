@@ -93,7 +93,9 @@ impl World {
             lost_after: Duration::from_secs(scenario.lost_after_seconds),
             ..Settings::default()
         };
-        let node = |index| Node::new(index, &database.store, &settings, ManualClock::new(start));
+        let flows = scenario.has_flows();
+        let node =
+            |index| Node::new(index, &database.store, &settings, ManualClock::new(start), flows);
         Self {
             nodes: (0..scenario.nodes).map(node).collect(),
             database_clock,
@@ -137,8 +139,8 @@ impl World {
                 }
             }
             Event::End { pick, ending } => self.end(*pick, *ending).await,
-            Event::Pass { ms } => self.pass(Duration::from_millis(*ms)),
-            Event::Next => self.pass_to_next(),
+            Event::Pass { ms } => self.pass(Duration::from_millis(*ms)).await,
+            Event::Next => self.pass_to_next().await,
             Event::Order { node, pick, order } => {
                 self.order(node % self.nodes.len(), *pick, order).await;
             }
@@ -185,16 +187,17 @@ impl World {
         let number = open[pick % open.len()];
         let (node, _) = workshop::open()[number];
         let execution = workshop::end(number, ending);
-        let (run, attempt) = (execution.run, execution.attempt);
-        self.tell(format!("node {node}: attempt {attempt} of run {run}: {ending:?}"));
+        let (run, task, attempt) = (execution.run, execution.task, execution.attempt);
+        self.tell(format!("node {node}: attempt {attempt} at {task} of run {run}: {ending:?}"));
         self.nodes[node].quiet().await;
     }
 
-    fn pass(&mut self, by: Duration) {
+    async fn pass(&mut self, by: Duration) {
         self.true_now += TimeDelta::from_std(by).unwrap();
         self.database_clock.pass(by);
         for node in &self.nodes {
             node.clock.pass(by);
+            node.quiet().await;
         }
         self.note_latest();
         self.tell(format!("{by:?} pass"));
@@ -206,10 +209,10 @@ impl World {
         self.latest = clocks.max().unwrap();
     }
 
-    fn pass_to_next(&mut self) {
+    async fn pass_to_next(&mut self) {
         let left = |node: &Node| Some(node.next_due()? - node.clock.now());
         let next = self.nodes.iter().filter_map(left).min().unwrap_or(TimeDelta::seconds(1));
-        self.pass(next.to_std().unwrap());
+        self.pass(next.to_std().unwrap()).await;
     }
 
     async fn order(&mut self, index: usize, pick: usize, order: &Order) {
@@ -241,11 +244,15 @@ impl World {
             Fault::Freeze if node.goes_on() => node.frozen = true,
             Fault::Thaw if node.frozen => node.frozen = false,
             Fault::Crash | Fault::Leave | Fault::Freeze | Fault::Thaw => return,
-            Fault::StepClock(ms) => step(&node.clock, ms),
+            Fault::StepClock(ms) => {
+                step(&node.clock, ms);
+                node.quiet().await;
+            }
             Fault::StepAll(ms) => {
                 step(&self.database_clock, ms);
                 for node in &self.nodes {
                     step(&node.clock, ms);
+                    node.quiet().await;
                 }
             }
             Fault::Strike(edges, strike) => node.gate.strike(edges, strike),
@@ -263,6 +270,7 @@ impl World {
             node.gate.calm();
             node.frozen = false;
             node.clock.set(self.true_now);
+            node.quiet().await;
         }
         self.database_clock.set(self.true_now);
         let nobody = !self.nodes.iter().any(Node::is_up);
@@ -281,7 +289,7 @@ impl World {
         // Longer than a heartbeat's expiry and than any wait for recovery; then what was spaced,
         // delayed or ahead of its time; then once more an ordinary hour.
         for seconds in [5, 31, 31, 120, 301, behind + 5, 601, 3_600, 5, 5] {
-            self.pass(Duration::from_secs(seconds));
+            self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
         }
         Ok(())
@@ -289,7 +297,7 @@ impl World {
 
     /// Whatever can go on without time passing goes on.
     async fn come_to_rest(&mut self) -> Result<(), String> {
-        for _ in 0..200 {
+        for _ in 0..2_000 {
             let mut rests = true;
             for node in &mut self.nodes {
                 node.heed();
