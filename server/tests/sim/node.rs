@@ -246,8 +246,9 @@ impl Node {
         workshop::at_work(place);
         self.gate.enter(&slot.round);
         slot.round.release();
-        let asleep_before = clock.sleepers();
         let halt = poll_fn(|context| {
+            // Whoever lies down while the round goes on is the round: others have their own turn.
+            let asleep_before = clock.sleepers();
             if let Poll::Ready((step, went)) = middle.as_mut().poll(context) {
                 return Poll::Ready(Halt::Done(step, went));
             }

@@ -74,6 +74,9 @@ pub(crate) struct Failure {
     pub(crate) trace: Vec<String>,
 }
 
+/// A seed takes about a second.
+const LONGEST: Duration = Duration::from_secs(90);
+
 /// Lives through one scenario.
 pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
     live_traced(scenario, kind).0
@@ -84,7 +87,10 @@ pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Fail
     let trace = Trace::default();
     let lived = catch_unwind(AssertUnwindSafe(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(world::live(scenario, kind, trace.clone()))
+        let lived = world::live(scenario, kind, trace.clone());
+        // On the machine's clock: whoever waits for ever on a simulated one does so here.
+        let lived = runtime.block_on(Clock::system().timeout(LONGEST, lived));
+        lived.unwrap_or_else(|_| Err("it hangs".to_owned()))
     }));
     let what = match lived {
         Ok(Ok(size)) => {
