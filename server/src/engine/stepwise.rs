@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
+    backfill::Backfill,
     core::{Core, Parts, StopReason},
     dispatcher::Dispatcher,
     flow,
@@ -61,6 +62,7 @@ impl Stepwise {
             Step::of(Pulse { core: core.clone() }),
             Step::of(Recovery::new(core.clone())),
             Step::of(Canceller { core: core.clone() }),
+            Step::of(Backfill { core: core.clone() }),
         ];
         Ok((Self { core, _to_write: to_write }, steps))
     }
@@ -82,6 +84,7 @@ impl Stepwise {
             (Planner::NAME, signals.planner()),
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
+            (Backfill::NAME, signals.backfill()),
         ]
         .into_iter()
         .filter(|(_, signal)| signal.notified().now_or_never().is_some())

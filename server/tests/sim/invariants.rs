@@ -179,7 +179,10 @@ impl Ended {
             run::Trigger::Schedule if run.fire_id != Some(run.id) => {
                 return Err("it was started by no fire".to_owned());
             }
-            run::Trigger::Schedule | run::Trigger::Manual | run::Trigger::Retry => {}
+            run::Trigger::Schedule
+            | run::Trigger::Manual
+            | run::Trigger::Retry
+            | run::Trigger::Backfill => {}
         }
         let schedule = run.schedule_id.and_then(|id| expected.history(id));
         schedule.ok_or("it belongs to no schedule")?;

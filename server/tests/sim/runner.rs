@@ -75,7 +75,7 @@ pub(crate) struct Failure {
 }
 
 /// A seed takes about a second.
-const LONGEST: Duration = Duration::from_secs(90);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Lives through one scenario.
 pub(crate) fn live(scenario: &Scenario, kind: Kind) -> Result<Size, Failure> {
