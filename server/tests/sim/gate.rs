@@ -39,6 +39,8 @@ struct RoundState {
     waits: bool,
     /// It is an operator's: nobody could go on with it later.
     is_whole: bool,
+    /// Other rounds may wait for it: while a node gets a new life, nothing else of it goes on.
+    is_waited_for: bool,
 }
 
 impl Gate {
@@ -99,7 +101,9 @@ impl Gate {
         let fits = |strike| match strike {
             Strike::Error(_) => true,
             Strike::Crash => others == 0 && !is_whole,
-            Strike::Pause => others == 0 && !is_whole && edge != Edge::Commit,
+            Strike::Pause => {
+                others == 0 && !is_whole && edge != Edge::Commit && !round.locked().is_waited_for
+            }
         };
         let due = match &mut state.strike {
             Some((0, strike)) if fits(*strike) => Some(*strike),
@@ -159,6 +163,12 @@ impl Round {
     /// One that an operator waits for.
     pub(crate) fn whole() -> Self {
         let state = RoundState { is_whole: true, ..RoundState::default() };
+        Self(Arc::new(Mutex::new(state)), Arc::default())
+    }
+
+    /// One of that service.
+    pub(crate) fn of(service: &str) -> Self {
+        let state = RoundState { is_waited_for: service == "pulse", ..RoundState::default() };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 

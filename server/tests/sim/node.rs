@@ -229,7 +229,7 @@ impl Node {
         let clock = self.clock.clone();
         let mut middle: Middle = match std::mem::replace(&mut slot.at, At::Hands) {
             At::Rest(mut step) => {
-                slot.round = Round::default();
+                slot.round = Round::of(slot.name);
                 let now = clock.now();
                 Box::pin(async move {
                     let went = step.once(now).await;
