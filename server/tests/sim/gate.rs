@@ -22,6 +22,8 @@ struct State {
     strike: Option<(u32, Strike)>,
     broken: Option<(u32, bool)>,
     crashed: bool,
+    /// Edges that anybody has come to.
+    edges: u64,
     round: Round,
     /// What struck, since somebody last asked.
     struck: Vec<String>,
@@ -73,6 +75,11 @@ impl Gate {
         (state.strike, state.broken) = (None, None);
     }
 
+    /// How many edges anybody has come to.
+    pub(crate) fn edges(&self) -> u64 {
+        self.locked().edges
+    }
+
     /// Whether the node's process has ended; asked once.
     pub(crate) fn take_crash(&self) -> bool {
         std::mem::take(&mut self.locked().crashed)
@@ -85,6 +92,7 @@ impl Gate {
 
     fn at(&self, edge: Edge) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut state = self.locked();
+        state.edges += 1;
         let round = state.round.clone();
         let others = {
             let mut round = round.locked();

@@ -27,6 +27,8 @@ pub(crate) struct Node {
     pub(crate) clock: ManualClock,
     pub(crate) signals: Signals,
     pub(crate) store: Store,
+    /// Without faults.
+    plain: Store,
     pub(crate) gate: Gate,
     pub(crate) settings: Settings,
     pub(crate) frozen: bool,
@@ -83,6 +85,7 @@ impl Node {
         has_flows: bool,
     ) -> Self {
         let gate = Gate::default();
+        let plain = store.clone();
         let store = store.clone().with_faults(gate.faults(store.dialect().backend()));
         let settings = Settings { node_name: format!("node-{index}"), ..settings.clone() };
         let signals = Signals::default();
@@ -91,6 +94,7 @@ impl Node {
             clock,
             signals,
             store,
+            plain,
             gate,
             settings,
             frozen: false,
@@ -265,6 +269,13 @@ impl Node {
             }
         })
         .await;
+        let halt = match halt {
+            Halt::Waits(Some(number)) => self.gone_on(&mut middle, number).await,
+            Halt::Waits(None) | Halt::Done(..) | Halt::Crashed => halt,
+        };
+        let Some(slot) = self.life.as_mut().map(|life| &mut life.slots[service]) else {
+            return Went::Crashed;
+        };
         let went = match halt {
             Halt::Done(mut step, went) => {
                 slot.due = step.next_round(clock.now());
@@ -290,6 +301,30 @@ impl Node {
         };
         self.quiet().await;
         went
+    }
+
+    /// A part of a round sleeps under that number; the others go on until they have come to their
+    /// end: no round stands still with a transaction open.
+    async fn gone_on(&self, middle: &mut Middle, number: u64) -> Halt {
+        loop {
+            let edges = self.gate.edges();
+            let turn = async {
+                // One connection writes: who has it is done with it when this is through.
+                drop(self.plain.begin().await.unwrap());
+                yield_now().await;
+            };
+            tokio::select! {
+                biased;
+                (step, went) = middle.as_mut() => return Halt::Done(step, went),
+                () = turn => {}
+            }
+            if self.gate.take_crash() {
+                return Halt::Crashed;
+            }
+            if self.gate.edges() == edges {
+                return Halt::Waits(Some(number));
+            }
+        }
     }
 
     /// Waits until each attempt on this node has begun, or come to its end, and each run of several

@@ -110,7 +110,11 @@ pub(crate) fn live_traced(scenario: &Scenario, kind: Kind) -> (Result<Size, Fail
 
 /// What somebody needs who is to mend it.
 fn report(seed: u64, kind: Kind, failure: Failure) -> String {
-    let (scenario, failure) = shrunk(Scenario::draw(seed), kind, failure);
+    // One that hangs takes its time each time.
+    let (scenario, failure) = match failure.what.as_str() {
+        "it hangs" => (Scenario::draw(seed), failure),
+        _ => shrunk(Scenario::draw(seed), kind, failure),
+    };
     let events = scenario.events.len();
     format!(
         "seed {seed} on {kind:?} ({events} events, {} schedules, {} nodes)\n{}\n\n{}\n\n\
