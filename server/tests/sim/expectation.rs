@@ -125,6 +125,7 @@ impl Expectations {
             (false, None) => now + TICK,
         };
         let over = Over { must_before, may_until: now };
+        let last_past = last_past(&self.store, row.id).await;
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.was_paused |= !row.enabled;
         history.windows.insert(row.version, windows);
@@ -136,7 +137,9 @@ impl Expectations {
             history.close(over);
             let timing = new.timing.clone();
             let first_version = row.version;
-            history.segments.push(Segment { timing, first_version, after: now, over: None });
+            // Where the clock was stepped back, the old timing is accounted for beyond now.
+            let after = now.max(last_past);
+            history.segments.push(Segment { timing, first_version, after, over: None });
         }
         history.specs.insert(row.version, new);
     }
@@ -195,6 +198,14 @@ async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
         .await
         .unwrap();
     last.map_or(DateTime::<Utc>::MIN_UTC, |fire| fire.last_scheduled_at.utc() + TICK)
+}
+
+/// The last instant in a schedule's ledger that had come when its row was written.
+async fn last_past(store: &Store, schedule: Uuid) -> DateTime<Utc> {
+    let fires = fire::Entity::find().filter(fire::Column::ScheduleId.eq(schedule));
+    let fires = fires.all(store.read()).await.unwrap().into_iter();
+    let past = fires.filter(|fire| fire.last_scheduled_at <= fire.claimed_at);
+    past.map(|fire| fire.last_scheduled_at.utc()).max().unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
 impl History {
