@@ -235,7 +235,9 @@ impl Ended {
                 let state = self.attempts[&(run.id, task.name.clone(), *attempt)].state;
                 if !matches!(state, Failed | Lost | TimedOut) {
                     let name = &task.name;
-                    return Err(format!("attempt {attempt} at {name} was {state:?}, and not the last"));
+                    return Err(format!(
+                        "attempt {attempt} at {name} was {state:?}, and not the last"
+                    ));
                 }
             }
             let last = self.last(run.id, &task.name);

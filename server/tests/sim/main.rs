@@ -62,7 +62,7 @@ mod world;
 use self::{database::Kind, runner::live_all, scenario::Scenario};
 
 /// So many are lived through when nobody says otherwise.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 200;
 
 /// Those that `SIM_SEED` or `SIM_SEEDS` names.
 fn wanted() -> Option<Vec<u64>> {

@@ -65,10 +65,12 @@ pub(crate) async fn order(
             return "no run is there".to_owned();
         }
         let run = &runs[number % runs.len()];
-        let went = match order {
-            Order::Cancel(_) => commands.cancel(&operator, run.id, None, &call).await,
-            Order::Retry(_) => commands.retry(&operator, run.id, &call).await,
-            _ => commands.rerun_from_failed(&operator, run.id, &call).await,
+        let went = if matches!(order, Order::Cancel(_)) {
+            commands.cancel(&operator, run.id, None, &call).await
+        } else if matches!(order, Order::Retry(_)) {
+            commands.retry(&operator, run.id, &call).await
+        } else {
+            commands.rerun_from_failed(&operator, run.id, &call).await
         };
         return told(&format!("{} run {}", word(order), run.id), went.map(drop));
     }

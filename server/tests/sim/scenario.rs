@@ -139,9 +139,10 @@ impl Scenario {
 impl Scenario {
     /// Whether any run of it may have several tasks.
     pub(crate) fn has_flows(&self) -> bool {
-        let ordered = self.events.iter().filter_map(|event| match event {
-            Event::Order { order: Order::Create(plan) | Order::Edit(plan, _), .. } => Some(&**plan),
-            _ => None,
+        let ordered = self.events.iter().filter_map(|event| {
+            let Event::Order { order, .. } = event else { return None };
+            let (Order::Create(plan) | Order::Edit(plan, _)) = order else { return None };
+            Some(&**plan)
         });
         self.plans.iter().chain(ordered).any(|plan| plan.flow.is_some())
     }
