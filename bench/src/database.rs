@@ -3,7 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use carillon::store::{Options, Store};
+use carillon::{
+    clock::Clock,
+    store::{
+        Options, Store,
+        retention::{Family, Stretch},
+    },
+};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -63,7 +69,8 @@ enum Place {
 
 impl Fresh {
     /// Makes one; on PostgreSQL through `admin`, a connection that may create databases.
-    pub(crate) async fn create(kind: Kind, admin: Option<&str>) -> Result<Self> {
+    /// There its ledger is divided as after so many days.
+    pub(crate) async fn create(kind: Kind, admin: Option<&str>, days: u32) -> Result<Self> {
         let fresh = match kind {
             Kind::Sqlite => {
                 let folder = tempfile::tempdir().context("make a folder for SQLite")?;
@@ -81,7 +88,11 @@ impl Fresh {
             }
         };
         // Migrated here, so that whoever opens it next finds it ready.
-        Store::open(&Options::new(&fresh.url)).await?.close().await?;
+        let store = Store::open(&Options::new(&fresh.url)).await?;
+        if kind == Kind::Postgres && days > 0 {
+            divide(&store, days).await?;
+        }
+        store.close().await?;
         Ok(fresh)
     }
 
@@ -94,6 +105,20 @@ impl Fresh {
             }
         }
     }
+}
+
+/// Makes the days that a server has after it has run for `days` days, and a week ahead.
+async fn divide(store: &Store, days: u32) -> Result<()> {
+    const DAY: i64 = 24 * 60 * 60 * 1_000;
+    let today = Clock::system().now().timestamp_millis() / DAY * DAY;
+    let first = today - i64::from(days) * DAY;
+    for family in Family::ALL {
+        store.add_stretch(family, Stretch { from: 0, to: first }, true).await?;
+        for from in (first..=today + 7 * DAY).step_by(24 * 60 * 60 * 1_000) {
+            store.add_stretch(family, Stretch { from, to: from + DAY }, false).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn on_server(admin: &str, statement: &str) -> Result<()> {

@@ -32,8 +32,12 @@ pub(crate) async fn schedules(
 ) -> Result<()> {
     let (namespace_id, workflow_id) = (Uuid::now_v7(), Uuid::now_v7());
     let tx = store.begin().await?;
-    let row =
-        namespace::Model { id: namespace_id, name: "bench".to_owned(), created_at: now.into() };
+    let row = namespace::Model {
+        id: namespace_id,
+        name: "bench".to_owned(),
+        retention_days: None,
+        created_at: now.into(),
+    };
     namespace::Entity::insert(row.into_active_model()).exec(&tx).await?;
     let row = workflow(workflow_id, namespace_id, now.into());
     workflow::Entity::insert(row.into_active_model()).exec(&tx).await?;
@@ -118,6 +122,7 @@ fn schedule(
         priority: 0,
         start_deadline_ms: None,
         context: serde_json::json!({}),
+        retention_days: None,
         shard: 0,
         enabled: true,
         paused_reason: None,

@@ -15,6 +15,8 @@ pub struct Model {
     /// Unique.
     #[sea_orm(unique)]
     pub name: String,
+    /// How many days its settled history is kept; as the server is configured without.
+    pub retention_days: Option<i32>,
     /// When it was made.
     pub created_at: Timestamp,
 }

@@ -140,6 +140,8 @@ pub struct Model {
     /// JSON object that travels with each run.
     #[sea_orm(column_type = "JsonBinary")]
     pub context: Json,
+    /// How many days its settled history is kept; as its namespace's without.
+    pub retention_days: Option<i32>,
 
     /// Stable hash of the id over 256.
     pub shard: i16,

@@ -14,6 +14,7 @@ impl MigrationTrait for Migration {
                     .table("namespace")
                     .col(uuid("id").primary_key())
                     .col(text_uniq("name"))
+                    .col(integer_null("retention_days"))
                     .col(big_integer("created_at"))
                     .to_owned(),
             )
@@ -107,6 +108,11 @@ impl MigrationTrait for Migration {
                     .col(big_integer("at"))
                     .primary_key(Index::create().col("actor").col("key"))
                     .to_owned(),
+            )
+            .await?;
+        schema
+            .create_index(
+                Index::create().name("idempotency_age").table("idempotency").col("at").to_owned(),
             )
             .await
     }

@@ -1,4 +1,6 @@
 //! Workflows and schedules, with the history of their definitions.
+//!
+//! A schedule's history has no foreign key: it outlives the schedule, which retention removes.
 
 use sea_orm_migration::{prelude::*, schema::*};
 
@@ -50,7 +52,6 @@ impl MigrationTrait for Migration {
                     .col(text("changed_by"))
                     .col(big_integer("changed_at"))
                     .primary_key(Index::create().col("schedule_id").col("version"))
-                    .foreign_key(&mut reference("schedule_version", "schedule_id", "schedule"))
                     .to_owned(),
             )
             .await?;
@@ -67,6 +68,14 @@ impl MigrationTrait for Migration {
             "CREATE INDEX schedule_pause_end ON schedule (paused_until) \
              WHERE paused_until IS NOT NULL",
             "CREATE INDEX schedule_workflow ON schedule (workflow_id)",
+            // What retention purges.
+            "CREATE INDEX schedule_deleted ON schedule (deleted_at) \
+             WHERE deleted_at IS NOT NULL",
+            "CREATE INDEX workflow_deleted ON workflow (deleted_at) \
+             WHERE deleted_at IS NOT NULL",
+            // Those whose history has an age of its own.
+            "CREATE INDEX schedule_retention ON schedule (retention_days) \
+             WHERE retention_days IS NOT NULL",
             // The change feed.
             "CREATE INDEX schedule_changed ON schedule (changed, id)",
             "CREATE INDEX schedule_module ON schedule (namespace_id, module) \
@@ -117,6 +126,7 @@ fn schedule() -> TableCreateStatement {
         .col(small_integer("priority").default(0))
         .col(big_integer_null("start_deadline_ms"))
         .col(json_binary("context"))
+        .col(integer_null("retention_days"))
         .col(small_integer("shard"))
         .col(boolean("enabled"))
         .col(text_null("paused_reason"))

@@ -2,74 +2,43 @@
 //!
 //! These tables take the load, so they carry no foreign keys among themselves: history is dropped
 //! by day, and every write of the engine names the rows it means.
+//!
+//! On PostgreSQL they are partitioned: fires by the instant that they stand for, which their
+//! unique key names, the others by the run's key, whose first 48 bits are its creation in
+//! milliseconds. Two partitions catch all that is before and after the days; retention puts the
+//! days between them.
 
-use sea_orm_migration::{prelude::*, schema::*};
+use sea_orm_migration::{prelude::*, schema::*, sea_orm::DbBackend};
 
 #[derive(DeriveMigrationName)]
 pub(crate) struct Migration;
 
+/// The first key of 1970.
+const FIRST_KEY: &str = "'00000000-0000-0000-0000-000000000000'";
+
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
     async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        schema
-            .create_table(
-                Table::create()
-                    .table("fire")
-                    .col(uuid("id").primary_key())
-                    .col(uuid("namespace_id"))
-                    .col(uuid("schedule_id"))
-                    .col(integer("schedule_version"))
-                    .col(big_integer("scheduled_at"))
-                    .col(big_integer("due_at"))
-                    .col(big_integer("last_scheduled_at"))
-                    .col(big_integer("count"))
-                    .col(string_len("kind", 16))
-                    .col(string_len("verdict", 16))
-                    .col(string_len("reason", 24))
-                    .col(text_null("detail"))
-                    .col(uuid_null("claimed_by"))
-                    .col(big_integer("claimed_at"))
-                    .col(big_integer_null("decided_at"))
-                    .col(uuid_null("run_id"))
-                    .col(big_integer_null("queue_position"))
-                    .col(integer("recovery_attempts"))
-                    .col(big_integer_null("recovery_at"))
-                    .to_owned(),
-            )
-            .await?;
-        schema.create_table(run()).await?;
-        schema
-            .create_table(
-                Table::create()
-                    .table("task_run")
-                    .col(uuid("run_id"))
-                    .col(text("task"))
-                    .col(integer("attempt"))
-                    .col(string_len("state", 16))
-                    .col(uuid("node_id"))
-                    .col(big_integer("started_at"))
-                    .col(big_integer_null("finished_at"))
-                    .col(text_null("error"))
-                    .col(json_binary_null("output"))
-                    .primary_key(Index::create().col("run_id").col("task").col("attempt"))
-                    .to_owned(),
-            )
-            .await?;
-        schema
-            .create_table(
-                Table::create()
-                    .table("task_log")
-                    .col(uuid("run_id"))
-                    .col(big_integer("seq"))
-                    .col(text("task"))
-                    .col(integer("attempt"))
-                    .col(big_integer("at"))
-                    .col(string_len("stream", 8))
-                    .col(text("text"))
-                    .primary_key(Index::create().col("run_id").col("seq"))
-                    .to_owned(),
-            )
-            .await?;
+        let partitioned = schema.get_database_backend() == DbBackend::Postgres;
+        let mut fire = fire();
+        if partitioned {
+            // A unique key of a partitioned table names what the table is divided by.
+            fire.primary_key(Index::create().col("id").col("scheduled_at"));
+        } else {
+            fire.primary_key(Index::create().col("id"));
+        }
+        for (name, table, column, start) in [
+            ("fire", fire, "scheduled_at", "0"),
+            ("run", run(), "id", FIRST_KEY),
+            ("task_run", task_run(), "run_id", FIRST_KEY),
+            ("task_log", task_log(), "run_id", FIRST_KEY),
+        ] {
+            if partitioned {
+                create_divided(schema, name, &table, column, start).await?;
+            } else {
+                schema.create_table(table).await?;
+            }
+        }
 
         for statement in [
             // The guarantee: one fire an instant.
@@ -113,6 +82,86 @@ impl MigrationTrait for Migration {
         }
         Ok(())
     }
+}
+
+/// A table that is divided by ranges of `column`, with a partition before `start` and one from
+/// there on.
+async fn create_divided(
+    schema: &SchemaManager<'_>,
+    name: &str,
+    table: &TableCreateStatement,
+    column: &str,
+    start: &str,
+) -> Result<(), DbErr> {
+    let create = table.to_string(PostgresQueryBuilder);
+    for statement in [
+        format!("{create} PARTITION BY RANGE ({column})"),
+        format!(
+            "CREATE TABLE {name}_past PARTITION OF {name} FOR VALUES FROM (MINVALUE) TO ({start})"
+        ),
+        format!(
+            "CREATE TABLE {name}_beyond PARTITION OF {name} \
+             FOR VALUES FROM ({start}) TO (MAXVALUE)"
+        ),
+    ] {
+        schema.get_connection().execute_unprepared(&statement).await?;
+    }
+    Ok(())
+}
+
+fn fire() -> TableCreateStatement {
+    Table::create()
+        .table("fire")
+        .col(uuid("id"))
+        .col(uuid("namespace_id"))
+        .col(uuid("schedule_id"))
+        .col(integer("schedule_version"))
+        .col(big_integer("scheduled_at"))
+        .col(big_integer("due_at"))
+        .col(big_integer("last_scheduled_at"))
+        .col(big_integer("count"))
+        .col(string_len("kind", 16))
+        .col(string_len("verdict", 16))
+        .col(string_len("reason", 24))
+        .col(text_null("detail"))
+        .col(uuid_null("claimed_by"))
+        .col(big_integer("claimed_at"))
+        .col(big_integer_null("decided_at"))
+        .col(uuid_null("run_id"))
+        .col(big_integer_null("queue_position"))
+        .col(integer("recovery_attempts"))
+        .col(big_integer_null("recovery_at"))
+        .to_owned()
+}
+
+fn task_run() -> TableCreateStatement {
+    Table::create()
+        .table("task_run")
+        .col(uuid("run_id"))
+        .col(text("task"))
+        .col(integer("attempt"))
+        .col(string_len("state", 16))
+        .col(uuid("node_id"))
+        .col(big_integer("started_at"))
+        .col(big_integer_null("finished_at"))
+        .col(text_null("error"))
+        .col(json_binary_null("output"))
+        .primary_key(Index::create().col("run_id").col("task").col("attempt"))
+        .to_owned()
+}
+
+fn task_log() -> TableCreateStatement {
+    Table::create()
+        .table("task_log")
+        .col(uuid("run_id"))
+        .col(big_integer("seq"))
+        .col(text("task"))
+        .col(integer("attempt"))
+        .col(big_integer("at"))
+        .col(string_len("stream", 8))
+        .col(text("text"))
+        .primary_key(Index::create().col("run_id").col("seq"))
+        .to_owned()
 }
 
 fn run() -> TableCreateStatement {

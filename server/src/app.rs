@@ -18,7 +18,7 @@ use crate::{
     store::{Migrations, Options, Store, StoreError},
     target::{Executor, Policy, TargetError},
     telemetry::Telemetry,
-    web::{self, SessionStore, Web},
+    web::{self, Web},
 };
 
 /// How many compiled timings are kept.
@@ -68,10 +68,9 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
-    /// Ends HTTP and the housekeeping.
+    /// Ends HTTP.
     stop: CancellationToken,
     http: JoinHandle<io::Result<()>>,
-    housekeeping: JoinHandle<()>,
 }
 
 impl App {
@@ -95,7 +94,8 @@ impl App {
             timings.clone(),
             executor.clone(),
             signals.clone(),
-        );
+        )
+        .with_retention(retention(&config));
         let engine = Engine::start(
             settings(&config, address),
             store.clone(),
@@ -114,7 +114,6 @@ impl App {
         let http = axum::serve(listener, service)
             .with_graceful_shutdown(stop.clone().cancelled_owned())
             .into_future();
-        let housekeeping = keep_house(store.clone(), clock.clone(), stop.clone());
         tracing::info!(%address, database = %store.dialect().name(), "listening");
         Ok(Self {
             config,
@@ -126,7 +125,6 @@ impl App {
             address,
             stop,
             http: tokio::spawn(http),
-            housekeeping: tokio::spawn(housekeeping),
         })
     }
 
@@ -160,7 +158,6 @@ impl App {
             // Requests are short; a connection that holds on longer is cut off with the process.
             None => self.clock.timeout(grace, self.http).await.unwrap_or(Ok(Ok(()))),
         };
-        let _ = self.housekeeping.await;
         self.store.close().await?;
         let telemetry = self.telemetry;
         let _ = tokio::task::spawn_blocking(move || telemetry.shutdown()).await;
@@ -209,6 +206,16 @@ fn policy(config: &Config) -> Result<Policy, AppError> {
     })
 }
 
+/// What becomes of old history.
+pub fn retention(config: &Config) -> engine::Retention {
+    let retention = &config.retention;
+    engine::Retention {
+        days: i32::try_from(retention.days).unwrap_or(i32::MAX),
+        interval: retention.interval.0,
+        answers: retention.idempotency.0,
+    }
+}
+
 fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
     let defaults = engine::Settings::default();
     engine::Settings {
@@ -221,23 +228,7 @@ fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
         heartbeat_expiry: config.engine.heartbeat_expiry.0,
         recovery_interval: config.engine.recovery_interval.0,
         lost_after: config.engine.lost_after.0,
+        retention: Some(retention(config)),
         ..defaults
-    }
-}
-
-/// Removes sessions that have expired, each hour.
-async fn keep_house(store: Store, clock: Clock, stop: CancellationToken) {
-    const PAUSE: std::time::Duration = std::time::Duration::from_secs(3600);
-    let sessions = SessionStore::new(store, clock.clone());
-    loop {
-        match sessions.delete_expired().await {
-            Ok(0) => {}
-            Ok(deleted) => tracing::debug!(deleted, "removed expired sessions"),
-            Err(error) => tracing::warn!(%error, "failed to remove expired sessions"),
-        }
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = clock.sleep(PAUSE) => {}
-        }
     }
 }

@@ -39,7 +39,7 @@ impl Limits {
     ) -> Result<Self> {
         let mut limits = Self::default();
         for kind in kinds {
-            let fresh = Fresh::create(*kind, admin).await?;
+            let fresh = Fresh::create(*kind, admin, 0).await?;
             match kind {
                 Kind::Postgres => {
                     limits.r1 = Some(postgres::rows(&fresh.url, programs, 16, 1, time).await?);

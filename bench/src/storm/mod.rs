@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// For how long each limit is measured each time; 0 measures none.
     #[arg(long, default_value_t = 5)]
     pub(crate) limit_seconds: u64,
+    /// Divide PostgreSQL's ledger as after so many days of use.
+    #[arg(long, default_value_t = 45, value_name = "DAYS")]
+    pub(crate) history: u32,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -109,7 +112,7 @@ async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
 
 /// One round, by this same program.
 async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
-    let fresh = Fresh::create(kind, arguments.postgres.as_deref()).await?;
+    let fresh = Fresh::create(kind, arguments.postgres.as_deref(), arguments.history).await?;
     let schedules = schedules.to_string();
     let arguments = ["round", "--url", &fresh.url, "--schedules", &schedules];
     let round = process::child(&arguments).await?;

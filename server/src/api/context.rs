@@ -4,7 +4,7 @@ use async_graphql::{Context, dataloader::DataLoader};
 
 use super::{error::Result, loaders::Rows};
 use crate::{
-    engine::commands::{CommandError, Commands, Editor, Operator, Reader, Viewer},
+    engine::commands::{Admin, CommandError, Commands, Editor, Operator, Reader, Viewer},
     store::Store,
 };
 
@@ -26,6 +26,11 @@ pub(crate) trait Ask {
     /// The right to edit.
     fn editor(&self) -> Result<Editor> {
         Ok(self.signed_in()?.editor()?)
+    }
+
+    /// The right over people, tokens and what is kept.
+    fn admin(&self) -> Result<Admin> {
+        Ok(self.signed_in()?.admin()?)
     }
 
     /// Who is asking, or a refusal.

@@ -16,7 +16,7 @@
 //!   `group`: the nouns
 //! - `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
 //!   backfill would run
-//! - `overview`, `health`, `viewer`, `deploy`: the rest
+//! - `overview`, `health`, `viewer`, `deploy`, `retention`: the rest
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
@@ -40,6 +40,7 @@ mod overview;
 mod page;
 mod query;
 mod resume;
+mod retention;
 mod run;
 mod run_task;
 mod scalar;

@@ -9,6 +9,7 @@ use super::{
     deploy::DeployPayload,
     error::Result,
     group::{ConcurrencyGroup, CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
+    retention::NamespaceRetention,
     run::Run,
     scalar::Instant,
     schedule::{CatchUp, Schedule},
@@ -433,6 +434,24 @@ impl Mutation {
         let call = Call::new("cancelBackfill", &json!([id, reason]).to_string(), idempotency_key)?;
         let ordered = cx.commands().cancel_backfill(&right, id, reason.as_deref(), &call).await?;
         BackfillPayload::of(cx, ordered).await
+    }
+
+    /// Says for how many days a namespace keeps what has settled, 1 to 3650; null is as the server
+    /// is configured. What is older goes with the next round: see `retentionPreview`.
+    async fn set_namespace_retention(
+        &self,
+        cx: &Context<'_>,
+        namespace: String,
+        days: Option<i64>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<NamespaceRetention> {
+        let right = cx.admin()?;
+        let arguments = json!([namespace, days, reason]).to_string();
+        let call = Call::new("setNamespaceRetention", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let kept = cx.commands().set_retention(&right, &namespace, days, reason, &call).await?;
+        Ok(kept.into())
     }
 
     /// Makes schedules and workflows what a module's file (YAML) declares, all or nothing. What

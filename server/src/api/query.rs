@@ -16,6 +16,7 @@ use super::{
     overview::Overview,
     page::{Connection, Paging, connection, connection_with, cost},
     resume::ResumePreview,
+    retention::RetentionPreview,
     run::Run,
     scalar::Instant,
     schedule::Schedule,
@@ -336,6 +337,13 @@ impl Query {
     async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
         cx.viewer()?;
         Health::now(cx, namespace).await
+    }
+
+    /// What the next round of retention would remove. Counts rows: ask seldom.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn retention_preview(&self, cx: &Context<'_>) -> Result<RetentionPreview> {
+        let right = cx.admin()?;
+        Ok(RetentionPreview(cx.commands().retention_preview(&right).await?))
     }
 
     #[graphql(complexity = "ROOT + child_complexity")]

@@ -154,6 +154,11 @@ impl Schedule {
         self.0.fire_count
     }
 
+    /// For how many days what has settled is kept; null is as its namespace keeps it.
+    async fn retention_days(&self) -> Option<i32> {
+        self.0.retention_days
+    }
+
     /// The next instant of the timing that no calendar suppresses; null while it is paused.
     async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
         let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {

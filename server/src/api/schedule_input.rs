@@ -46,6 +46,8 @@ pub(crate) struct CreateScheduleInput {
     priority: i64,
     start_deadline_seconds: Option<i64>,
     context: Option<serde_json::Value>,
+    /// For how many days what has settled is kept; as the namespace's without.
+    retention_days: Option<i64>,
     #[graphql(default)]
     paused: bool,
 }
@@ -76,6 +78,8 @@ pub(crate) struct UpdateScheduleInput {
     /// Null takes it away.
     start_deadline_seconds: MaybeUndefined<i64>,
     context: Option<serde_json::Value>,
+    /// Null takes it away.
+    retention_days: MaybeUndefined<i64>,
     reason: Option<String>,
 }
 
@@ -127,6 +131,7 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
             priority: input.priority,
             start_deadline_seconds: input.start_deadline_seconds,
             context: input.context.unwrap_or_else(|| json!({})),
+            retention_days: input.retention_days,
         };
         Ok(Self { namespace: input.namespace, spec, work, paused: input.paused })
     }
@@ -174,6 +179,7 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.priority, input.priority);
     set(&mut spec.context, input.context);
     set_or_take(&mut spec.start_deadline_seconds, input.start_deadline_seconds);
+    set_or_take(&mut spec.retention_days, input.retention_days);
 }
 
 fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work>, BadInput> {

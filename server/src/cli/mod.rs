@@ -5,9 +5,9 @@
 //! do, and the exit code tells: 0 done, 1 failed, 2 the command line or an expression is wrong.
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`), those that
-//! work on the database that the configuration names (`serve`, `migrate`, `user`, `token`), and
-//! those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`, `runs`,
-//! `backfill`) or ask how it is (`healthcheck`).
+//! work on the database that the configuration names (`serve`, `migrate`, `retention`, `user`,
+//! `token`), and those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`,
+//! `runs`, `backfill`) or ask how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
@@ -29,6 +29,7 @@ mod migrate;
 mod offline;
 mod output;
 mod preview;
+mod retention;
 mod runs;
 mod schema;
 mod serve;
@@ -62,6 +63,7 @@ enum Command {
     Runs(runs::Runs),
     Backfill(backfill::Backfill),
     Migrate(migrate::Migrate),
+    Retention(retention::Retention),
     Schema(schema::Schema),
     User(user::User),
     Token(token::Token),
@@ -81,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
+        Command::Retention(retention) => offline::on_a_runtime(retention.run()),
         Command::Schema(schema) => schema.run(),
         Command::User(user) => offline::on_a_runtime(user.run()),
         Command::Token(token) => offline::on_a_runtime(token.run()),

@@ -46,6 +46,9 @@ impl Config {
         between("engine.heartbeat_expiry", engine.heartbeat_expiry, SPLIT_SECOND, DAY)?;
         between("engine.lost_after", engine.lost_after, SECOND, DAY)?;
         between("engine.recovery_interval", engine.recovery_interval, SPLIT_SECOND, DAY)?;
+        let year = Span(Duration::from_hours(366 * 24));
+        between("retention.interval", self.retention.interval, Span::seconds(60), DAY)?;
+        between("retention.idempotency", self.retention.idempotency, Span::seconds(60), year)?;
         between("shutdown_grace", self.shutdown_grace, Span(Duration::ZERO), DAY)?;
         // One late beat must not be a death sentence.
         let least = Span(engine.heartbeat_interval.0 * 3);
@@ -57,7 +60,6 @@ impl Config {
                 "raise it, or lower the interval",
             ));
         }
-        let year = Span(Duration::from_hours(366 * 24));
         between("session.idle", self.session.idle, Span::seconds(60), year)?;
         between("session.absolute", self.session.absolute, Span::seconds(60), year)?;
         if self.session.absolute < self.session.idle {
@@ -75,6 +77,7 @@ impl Config {
         number("database.connections", self.database.connections, 2, 1_000)?;
         let limit = self.targets.output_limit_bytes;
         number("targets.output_limit_bytes", limit, 1_024, 64 * 1024 * 1024)?;
+        number("retention.days", self.retention.days, 1, 3_650)?;
         match self.node.capacity {
             Some(capacity) => number("node.capacity", capacity, 1, 10_000),
             None => Ok(()),

@@ -19,5 +19,6 @@ pub use check::BadSetting;
 pub use duration::{NotASpan, Span};
 pub use load::{ConfigError, Sources, variable};
 pub use settings::{
-    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Session, Targets,
+    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Retention,
+    Session, Targets,
 };

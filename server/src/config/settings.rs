@@ -33,6 +33,8 @@ pub struct Config {
     pub engine: Engine,
     /// See [`Targets`].
     pub targets: Targets,
+    /// See [`Retention`].
+    pub retention: Retention,
     /// See [`Egress`].
     pub egress: Egress,
     /// See [`Log`].
@@ -89,6 +91,18 @@ pub struct Engine {
 pub struct Targets {
     /// So many bytes of what a program prints, or of an answer.
     pub output_limit_bytes: u32,
+}
+
+/// How long history is kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retention {
+    /// For how many days a namespace without a retention of its own keeps what has settled.
+    pub days: u32,
+    /// Between two rounds of removing.
+    pub interval: Span,
+    /// How long the answer to a call with an idempotency key is kept for whoever repeats it.
+    pub idempotency: Span,
 }
 
 /// Where `http` targets may go, and whom they trust there.
@@ -169,6 +183,7 @@ impl Default for Config {
             node: Node::default(),
             engine: Engine::default(),
             targets: Targets::default(),
+            retention: Retention::default(),
             egress: Egress::default(),
             log: Log::default(),
             otlp: Otlp::default(),
@@ -199,6 +214,16 @@ impl Default for Engine {
 impl Default for Targets {
     fn default() -> Self {
         Self { output_limit_bytes: 1024 * 1024 }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            days: 45,
+            interval: Span(Duration::from_hours(1)),
+            idempotency: Span(Duration::from_hours(24)),
+        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Dispatcher {
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
-        let late: Vec<Uuid> = late.into_iter().map(|run| run.id).collect();
+        let late: Vec<_> = late.into_iter().map(|run| (run.id, run.scheduled_at)).collect();
         let waiting = self.within_limits(&tx, waiting).await?;
         let mut takes = Vec::with_capacity(found);
         let mut taken = Vec::with_capacity(found);

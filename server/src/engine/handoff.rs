@@ -243,7 +243,8 @@ pub(super) fn refusal(
 
 /// The refusal of an intent whose schedule is not what it was.
 fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Option<Decided> {
-    let refuse = |reason, detail| Some(Decided { id: intent.id, verdict, reason, detail });
+    let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+    let refuse = |reason, detail| Some(Decided { id, scheduled_at, verdict, reason, detail });
     let Some(schedule) = schedule.filter(|schedule| !schedule.deleted) else {
         return refuse(Reason::Deleted, None);
     };
@@ -263,7 +264,8 @@ fn overdue(intent: &Intent, schedule: Standing, now: DateTime<Utc>) -> Option<De
     let Standing { jitter_ms, start_deadline_ms, .. } = schedule;
     let late = past_deadline(scheduled_at, due_at, jitter_ms, start_deadline_ms, now);
     let (verdict, reason) = (Verdict::Skipped, Reason::Deadline);
-    late.then_some(Decided { id: intent.id, verdict, reason, detail: None })
+    let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+    late.then_some(Decided { id, scheduled_at, verdict, reason, detail: None })
 }
 
 /// Whether an intent may run as things are now, and why it does or does not.
@@ -274,7 +276,8 @@ fn decide(
     recovery: Option<Limits>,
 ) -> Result<Reason, Decided> {
     let refuse = |verdict, reason, detail: Option<String>| {
-        Err(Decided { id: intent.id, verdict, reason, detail })
+        let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+        Err(Decided { id, scheduled_at, verdict, reason, detail })
     };
     // What recovery gives up was promised: it is abandoned, not skipped.
     let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };

@@ -13,6 +13,7 @@
 //! wait for room or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps
 //! the fires that wait for runs in their way and hands on the next when these have settled;
 //! `recovery` finds what a dead process left;
+//! `retention` removes history that is old enough;
 //! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
 //! `ranges` keeps what it writes off the rows that are there; `allowance` counts the fires of
 //! schedules that may have only so many; `calendars` keeps what suppresses fires compiled;
@@ -39,6 +40,7 @@ pub mod people;
 mod planner;
 mod ranges;
 mod recovery;
+pub mod retention;
 mod running;
 mod service;
 mod settings;
@@ -56,6 +58,7 @@ pub(crate) use flow::{Shown, merged_results, shown};
 pub use membership::{CancellerReport, PulseReport};
 pub use planner::PlannerReport;
 pub use recovery::RecoveryReport;
+pub use retention::{Retention, RetentionReport};
 pub use running::{Engine, Status};
 pub use settings::Settings;
 pub use signals::Signals;

@@ -17,6 +17,7 @@ use super::{
     membership::{self, Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
+    retention::{Keeper, RetentionReport},
     service::{Service, drive},
     settler,
 };
@@ -46,6 +47,7 @@ pub struct Engine {
     dispatcher: watch::Receiver<(u64, DispatcherReport)>,
     recovery: watch::Receiver<(u64, RecoveryReport)>,
     backfill: watch::Receiver<(u64, BackfillReport)>,
+    retention: Option<watch::Receiver<(u64, RetentionReport)>>,
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
@@ -110,6 +112,9 @@ impl Engine {
         let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
         let backfill = start.service(Backfill { core: core.clone() }, Wake::Backfill);
+        let retention = core.settings.retention;
+        let retention = retention
+            .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
         let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Never);
@@ -126,6 +131,7 @@ impl Engine {
             dispatcher,
             recovery,
             backfill,
+            retention,
             heartbeat,
         })
     }
@@ -158,6 +164,11 @@ impl Engine {
     /// Published after each heartbeat.
     pub fn pulse_reports(&self) -> watch::Receiver<(u64, PulseReport)> {
         self.heartbeat.clone()
+    }
+
+    /// Published after each of retention's rounds, if there are any.
+    pub fn retention_reports(&self) -> Option<watch::Receiver<(u64, RetentionReport)>> {
+        self.retention.clone()
     }
 
     /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other

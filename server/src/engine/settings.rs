@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use super::Retention;
+
 /// What an operator can set about the engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -27,6 +29,8 @@ pub struct Settings {
     pub recovery_attempts: i32,
     /// Up to what age it tries.
     pub recovery_age: Duration,
+    /// What becomes of old history; none keeps everything.
+    pub retention: Option<Retention>,
 }
 
 impl Default for Settings {
@@ -43,6 +47,7 @@ impl Default for Settings {
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,
             recovery_age: Duration::from_secs(24 * 60 * 60),
+            retention: None,
         }
     }
 }

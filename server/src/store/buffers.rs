@@ -21,6 +21,7 @@ use super::{
     Store, StoreError,
     bulk::Bulk,
     claims::returned_ids,
+    days::Days,
     handoffs::{INTENT_COLUMNS, Intent},
 };
 
@@ -259,18 +260,20 @@ impl Store {
     pub async fn own_intents(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Uuid],
+        intents: &[Intent],
         node: Uuid,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        if fires.is_empty() {
+        if intents.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default().uuid("id", fires.iter().copied()).statement(
+        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let ids = Bulk::default().uuid("id", intents.iter().map(|intent| intent.id)).days(days);
+        let statement = ids.statement(
             self.dialect(),
             "UPDATE fire SET claimed_by = {0}, claimed_at = {1}, queue_position = NULL \
              FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-               AND fire.claimed_by IS NULL",
+               AND fire.claimed_by IS NULL {days}",
             vec![node.into(), now.0.into()],
         );
         tx.execute_raw(statement).await?;

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
 
-use super::Dialect;
+use super::{Dialect, days::Days};
 
 /// What may have more rows than this is written in several statements: SQLite binds 32,766 values
 /// to one, and a row has up to two dozen of them.
@@ -20,6 +20,7 @@ pub(crate) const MOST_ROWS: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {
     columns: Vec<Column>,
+    days: Option<Days>,
 }
 
 #[derive(Debug)]
@@ -71,15 +72,22 @@ impl Bulk {
         self.column(name, Kind::Json, values.map(text).collect())
     }
 
+    /// The days of the ledger that the rows lie in: what `{days}` in the statement stands for.
+    pub(crate) fn days(mut self, days: Days) -> Self {
+        self.days = Some(days);
+        self
+    }
+
     fn column(mut self, name: &'static str, kind: Kind, values: Vec<Value>) -> Self {
         self.columns.push(Column { name, kind, values });
         self
     }
 
-    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`.
-    /// There must be at least one row.
+    /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
+    /// and `{days}` for a further condition; see [`Bulk::days`]. There must be at least one row.
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let names = self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
+        let days = self.days;
         let (rows, mut bound, mark) = if dialect.is_postgres() {
             let (rows, bound) = self.arrays();
             (rows, bound, '$')
@@ -88,6 +96,9 @@ impl Bulk {
             (rows, bound, '?')
         };
         let mut text = format!("WITH v({names}) AS ({rows}) {sql}");
+        if let Some(days) = days {
+            text = text.replace("{days}", &dialect.within(days));
+        }
         for (index, value) in values.into_iter().enumerate() {
             bound.push(value);
             text = text.replace(&format!("{{{index}}}"), &format!("{mark}{}", bound.len()));

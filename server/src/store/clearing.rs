@@ -7,7 +7,7 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
 
 /// A fire, and the schedule whose other runs are in its way.
 #[derive(Clone, Debug)]
@@ -83,11 +83,13 @@ impl Store {
         let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
         let ended = returned_ids(tx, statement).await?;
         if !ended.is_empty() {
-            let statement = Bulk::default().uuid("run_id", ended.iter().copied()).statement(
+            let days = Days::of_keys("task_run.run_id", ended.iter().copied());
+            let ended_runs = Bulk::default().uuid("run_id", ended.iter().copied()).days(days);
+            let statement = ended_runs.statement(
                 self.dialect(),
                 "UPDATE task_run SET state = 'cancelled', finished_at = {0}, \
                    error = 'ended for a later fire' \
-                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running'",
+                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running' {days}",
                 vec![now.0.into()],
             );
             tx.execute_raw(statement).await?;

@@ -2,7 +2,7 @@
 
 use sea_orm::{DbBackend, Statement, Value};
 
-use super::faults::Faults;
+use super::{days::Days, faults::Faults};
 use crate::clock::Clock;
 
 /// Gives the pieces of SQL that the databases spell differently.
@@ -60,6 +60,12 @@ impl Dialect {
         } else {
             String::new()
         }
+    }
+
+    /// The condition that rows lie in `days`, to stand after another one. SQLite's tables are not
+    /// divided.
+    pub(crate) fn within(&self, days: Days) -> String {
+        if self.is_postgres() { days.condition() } else { String::new() }
     }
 
     /// The stamp for `changed` in a statement that writes `table`.

@@ -127,6 +127,12 @@ impl From<DbErr> for StoreError {
 }
 
 impl StoreError {
+    /// Whether a lock was not granted in the time that the transaction gave it.
+    pub fn is_lock_refused(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.to_string().contains("due to lock timeout")
+    }
+
     /// Whether the same call may succeed when it is made again: a lost connection, a lock that
     /// was not granted in time, a serialisation failure.
     pub fn is_transient(&self) -> bool {

@@ -12,7 +12,7 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, runs::millis};
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days, runs::millis};
 
 /// An intent that is to be handed over.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -130,6 +130,8 @@ pub struct Start {
 pub struct Decided {
     /// The fire.
     pub id: Uuid,
+    /// Its instant.
+    pub scheduled_at: Timestamp,
     /// What becomes of it.
     pub verdict: Verdict,
     /// Why.
@@ -177,12 +179,13 @@ impl Store {
         let statement = Bulk::default()
             .uuid("id", runs.iter().map(|run| run.id))
             .text("reason", runs.iter().map(|run| run.reason.to_value()))
+            .days(Days::of_instants("fire.scheduled_at", runs.iter().map(|run| run.scheduled_at)))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
                    decided_at = {0} \
                  FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.run_id IS NULL RETURNING fire.id",
+                   AND fire.run_id IS NULL {days} RETURNING fire.id",
                 vec![now.0.into()],
             );
         returned_ids(tx, statement).await
@@ -203,12 +206,13 @@ impl Store {
             .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
                    decided_at = {0}, queue_position = NULL \
                  FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.run_id IS NULL",
+                   AND fire.run_id IS NULL {days}",
                 vec![now.0.into()],
             );
         tx.execute_raw(statement).await?;

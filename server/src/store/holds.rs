@@ -7,7 +7,7 @@ use entity::{Timestamp, run, task_run};
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
 
 /// A node's hold on an attempt. What it names must still be so for a write to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
@@ -70,7 +70,7 @@ impl Store {
                hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
-             RETURNING run.id",
+               {{days}} RETURNING run.id",
             self.dialect().stamp("run")
         );
         let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
@@ -85,6 +85,7 @@ impl Store {
             .int("at", settlements.iter().map(|s| s.at.0))
             .int("finished_at", settlements.iter().map(finished))
             .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
+            .days(Days::of_keys("run.id", settlements.iter().map(|s| s.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         let held = returned_ids(tx, statement).await?;
 
@@ -110,12 +111,13 @@ impl Store {
             .int("finished_at", ended.iter().map(|s| s.at.0))
             .text("error", ended.iter().map(|s| s.error.clone()))
             .json("output", ended.iter().map(|s| s.output.clone()))
+            .days(Days::of_keys("task_run.run_id", ended.iter().map(|s| s.hold.run_id)))
             .statement(
                 self.dialect(),
                 "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
                    error = v.error, output = v.output \
                  FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
-                   AND task_run.attempt = v.attempt AND task_run.state = 'running'",
+                   AND task_run.attempt = v.attempt AND task_run.state = 'running' {days}",
                 vec![],
             );
         tx.execute_raw(statement).await?;
@@ -146,7 +148,7 @@ impl Store {
         let sql = format!(
             "UPDATE run SET node_id = {{0}}, changed = {} FROM v \
              WHERE run.id = v.run_id AND run.attempt = v.attempt AND run.node_id = v.node_id \
-               AND run.epoch = v.epoch AND run.state = 'running'",
+               AND run.epoch = v.epoch AND run.state = 'running' {{days}}",
             self.dialect().stamp("run")
         );
         let statement = Bulk::default()
@@ -154,6 +156,7 @@ impl Store {
             .int("attempt", holds.iter().map(|hold| i64::from(hold.attempt)))
             .uuid("node_id", holds.iter().map(|hold| hold.node_id))
             .int("epoch", holds.iter().map(|hold| hold.epoch))
+            .days(Days::of_keys("run.id", holds.iter().map(|hold| hold.run_id)))
             .statement(self.dialect(), &sql, vec![Uuid::nil().into()]);
         tx.execute_raw(statement).await?;
         Ok(())

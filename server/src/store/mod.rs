@@ -8,6 +8,10 @@
 //! database's clock, row locks, the change feed's horizon) and in `bulk` (how a batch of rows
 //! becomes a table `v` inside a statement), and nowhere else.
 //!
+//! On PostgreSQL the ledger is divided into days. A statement that finds its rows by key names
+//! their days (`days`); one that looks for what is alive or due reads an index of each day that
+//! holds only such rows, and costs little for a day without.
+//!
 //! Writing goes through [`Store::begin`]. SQLite has one writer: its transactions are
 //! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
 //! spinning on the file's lock, while readers have connections that never wait for them.
@@ -21,6 +25,7 @@ pub mod calendars;
 mod changes;
 pub mod claims;
 pub mod clearing;
+pub(crate) mod days;
 mod definitions;
 mod dialect;
 mod error;
@@ -40,6 +45,7 @@ mod page;
 mod pauses;
 pub mod reads;
 pub mod recoveries;
+pub mod retention;
 pub mod runs;
 pub mod schedules;
 pub mod sessions;

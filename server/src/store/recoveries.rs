@@ -1,14 +1,15 @@
 //! What went wrong and can be found in the tables: intents that nobody handed over, runs on nodes
 //! that died, attempts that outlived every limit.
 
-use entity::{Timestamp, fire::Reason};
+use entity::Timestamp;
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
     Store, StoreError,
     bulk::Bulk,
-    handoffs::{INTENT_COLUMNS, Intent},
+    days::Days,
+    handoffs::{Decided, INTENT_COLUMNS, Intent},
 };
 
 /// A running attempt that its node will not bring to an end.
@@ -82,17 +83,18 @@ impl Store {
     pub async fn count_recovery(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[Uuid],
+        intents: &[Intent],
         node: Uuid,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        if fires.is_empty() {
+        if intents.is_empty() {
             return Ok(());
         }
-        let statement = Bulk::default().uuid("id", fires.iter().copied()).statement(
+        let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
+        let statement = Bulk::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
             self.dialect(),
             "UPDATE fire SET recovery_attempts = fire.recovery_attempts + 1, recovery_at = {1}, \
-               claimed_by = {0}, claimed_at = {1} FROM v WHERE fire.id = v.id",
+               claimed_by = {0}, claimed_at = {1} FROM v WHERE fire.id = v.id {days}",
             vec![node.into(), now.0.into()],
         );
         tx.execute_raw(statement).await?;
@@ -146,33 +148,37 @@ impl Store {
         }
         let sql = "UPDATE run SET is_recovery = true, context = v.context, \
                recovery_attempts = run.recovery_attempts + 1, epoch = run.epoch + 1 \
-             FROM v WHERE run.id = v.id";
+             FROM v WHERE run.id = v.id {days}";
         let statement = Bulk::default()
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .json("context", runs.iter().map(|(_, context)| context.clone()))
+            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
             .statement(self.dialect(), sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
     }
 
-    /// Writes the verdict `abandoned` on started fires whose run recovery gave up.
+    /// Writes the verdict on started fires whose run recovery gave up.
     pub async fn abandon_started_fires(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[(Uuid, Reason, String)],
+        fires: &[Decided],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if fires.is_empty() {
             return Ok(());
         }
         let statement = Bulk::default()
-            .uuid("id", fires.iter().map(|(id, _, _)| *id))
-            .text("reason", fires.iter().map(|(_, reason, _)| reason.to_value()))
-            .text("detail", fires.iter().map(|(_, _, detail)| detail.clone()))
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
+            .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
+            .text("detail", fires.iter().map(|fire| fire.detail.clone()))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
-                "UPDATE fire SET verdict = 'abandoned', reason = v.reason, detail = v.detail, \
-                   decided_at = {0} FROM v WHERE fire.id = v.id AND fire.verdict = 'started'",
+                "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
+                   decided_at = {0} \
+                 FROM v WHERE fire.id = v.id AND fire.verdict = 'started' {days}",
                 vec![now.0.into()],
             );
         tx.execute_raw(statement).await?;

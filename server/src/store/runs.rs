@@ -7,7 +7,7 @@ use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, groups::ROOM};
+use super::{Store, StoreError, bulk::Bulk, days::Days, groups::ROOM};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -154,7 +154,7 @@ impl Store {
             "UPDATE run SET state = 'running', attempt = v.attempt, epoch = v.epoch, \
                node_id = {{0}}, started_at = coalesce(started_at, {{1}}), \
                hard_deadline_at = {} + v.hard_limit, changed = {} \
-             FROM v WHERE run.id = v.id",
+             FROM v WHERE run.id = v.id {{days}}",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -163,6 +163,7 @@ impl Store {
             .int("attempt", takes.iter().map(|take| i64::from(take.attempt)))
             .int("epoch", takes.iter().map(|take| take.epoch))
             .int("hard_limit", takes.iter().map(|take| millis(take.hard_limit)))
+            .days(Days::of_keys("run.id", takes.iter().map(|take| take.run_id)))
             .statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
         tx.execute_raw(statement).await?;
         let begun = || takes.iter().filter(|take| take.task.is_some());
@@ -195,12 +196,13 @@ impl Store {
         }
         let sql = format!(
             "UPDATE run SET state = 'failed', error = v.error, finished_at = {{0}}, changed = {} \
-             FROM v WHERE run.id = v.id",
+             FROM v WHERE run.id = v.id {{days}}",
             self.dialect().stamp("run")
         );
         let statement = Bulk::default()
             .uuid("id", runs.iter().map(|(id, _)| *id))
             .text("error", runs.iter().map(|(_, error)| error.clone()))
+            .days(Days::of_keys("run.id", runs.iter().map(|(id, _)| *id)))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
@@ -211,7 +213,7 @@ impl Store {
     pub async fn skip_locked_runs(
         &self,
         tx: &DatabaseTransaction,
-        runs: &[Uuid],
+        runs: &[(Uuid, Timestamp)],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if runs.is_empty() {
@@ -221,19 +223,18 @@ impl Store {
             "UPDATE run SET state = 'cancelled', cancel_requested_at = {{0}}, \
                cancel_by = 'carillon', cancel_reason = 'its start deadline had passed', \
                finished_at = {{0}}, changed = {} \
-             FROM v WHERE run.id = v.id",
+             FROM v WHERE run.id = v.id {{days}}",
             self.dialect().stamp("run")
         );
-        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
-            self.dialect(),
-            &sql,
-            vec![now.0.into()],
-        );
-        tx.execute_raw(statement).await?;
-        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+        let days = Days::of_keys("run.id", runs.iter().map(|(id, _)| *id));
+        let ids = Bulk::default().uuid("id", runs.iter().map(|(id, _)| *id));
+        tx.execute_raw(ids.days(days).statement(self.dialect(), &sql, vec![now.0.into()])).await?;
+        let days = Days::of_instants("fire.scheduled_at", runs.iter().map(|(_, at)| *at));
+        let ids = Bulk::default().uuid("id", runs.iter().map(|(id, _)| *id));
+        let statement = ids.days(days).statement(
             self.dialect(),
             "UPDATE fire SET verdict = 'skipped', reason = 'deadline', decided_at = {0} \
-             FROM v WHERE fire.id = v.id AND fire.verdict = 'started'",
+             FROM v WHERE fire.id = v.id AND fire.verdict = 'started' {days}",
             vec![now.0.into()],
         );
         tx.execute_raw(statement).await?;
@@ -256,7 +257,11 @@ impl Store {
         run: run::ActiveModel,
     ) -> Result<run::Model, StoreError> {
         let row = run::Entity::insert(run).exec_with_returning(tx).await?;
-        let sql = format!("UPDATE run SET changed = {} WHERE id = $1", self.dialect().stamp("run"));
+        let sql = format!(
+            "UPDATE run SET changed = {} WHERE id = $1 {}",
+            self.dialect().stamp("run"),
+            self.dialect().within(Days::of_keys("id", [row.id].into_iter()))
+        );
         tx.execute_raw(self.dialect().statement(sql, [row.id.into()])).await?;
         Ok(row)
     }
@@ -271,8 +276,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = format!(
-            "UPDATE run SET {} WHERE id = $1 AND state IN ('queued', 'running', 'retrying')",
-            self.cancelled("$2", "$3", "$4")
+            "UPDATE run SET {} WHERE id = $1 AND state IN ('queued', 'running', 'retrying') {}",
+            self.cancelled("$2", "$3", "$4"),
+            self.dialect().within(Days::of_keys("id", [run_id].into_iter()))
         );
         let reason = reason.map(str::to_owned);
         let values = [run_id.into(), now.0.into(), by.into(), reason.into()];

@@ -43,9 +43,3 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: &str) -> Result<(), StoreErr
     Entity::delete_by_id(id).exec(tx).await?;
     Ok(())
 }
-
-/// Removes what has expired; says how many.
-pub async fn delete_expired<C: ConnectionTrait>(tx: &C, now: Timestamp) -> Result<u64, StoreError> {
-    let expired = Entity::delete_many().filter(Column::ExpiresAt.lte(now));
-    Ok(expired.exec(tx).await?.rows_affected)
-}

@@ -71,6 +71,9 @@ pub struct Metrics {
     total_schedules: Gauge<u64>,
     active_schedules: Gauge<u64>,
     sign_ins: Counter<u64>,
+    retention_rows: Counter<u64>,
+    retention_partitions: Counter<u64>,
+    retention_chunk_duration: Histogram<f64>,
     minute: Arc<Minute>,
 }
 
@@ -118,6 +121,12 @@ impl Metrics {
             total_schedules: gauge("total_schedules", "Schedules that are not deleted."),
             active_schedules: gauge("active_schedules", "Schedules that will fire."),
             sign_ins: counter("sign_ins", "Attempts to sign in, by outcome."),
+            retention_rows: counter("retention_rows", "Rows that retention removed, by table."),
+            retention_partitions: counter("retention_partitions", "Partitions made and dropped."),
+            retention_chunk_duration: seconds(
+                "retention_chunk_duration",
+                "One transaction that removes old rows.",
+            ),
             minute,
         }
     }
@@ -175,6 +184,21 @@ impl Metrics {
             Recovery::Unclaimed => "unclaimed",
         };
         self.recovery_events.add(count as u64, &[KeyValue::new("kind", kind)]);
+    }
+
+    /// Retention removed rows of a table.
+    pub fn retention_rows(&self, table: &'static str, rows: u64) {
+        self.retention_rows.add(rows, &[KeyValue::new("table", table)]);
+    }
+
+    /// Retention has `made` or `dropped` partitions.
+    pub fn partitions(&self, change: &'static str, count: u64) {
+        self.retention_partitions.add(count, &[KeyValue::new("change", change)]);
+    }
+
+    /// A transaction of retention held the writer for so long.
+    pub fn retention_chunk(&self, took: Duration) {
+        self.retention_chunk_duration.record(took.as_secs_f64(), &[]);
     }
 
     /// So many runs are at work on this node.

@@ -77,18 +77,17 @@ pub(super) async fn release(
         };
         all.extend(turn(intents, facts));
     }
-    let owned: Vec<Uuid> = all.start.iter().map(|intent| intent.id).collect();
     core.store.decide_fires_if_pending(&tx, &all.decided, now.into()).await?;
     let cleared = all.clearing.carry_out(core, &tx, now).await?;
     core.store.buffer_intents(&tx, &all.wait).await?;
-    core.store.own_intents(&tx, &owned, node, now.into()).await?;
+    core.store.own_intents(&tx, &all.start, node, now.into()).await?;
     core.store.commit(tx).await?;
     cleared.announce(core);
     for fire in &all.decided {
         core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), 1);
     }
-    let progress =
-        !(owned.is_empty() && all.decided.is_empty() && all.wait.is_empty()) || cleared.has_any();
+    let progress = !(all.start.is_empty() && all.decided.is_empty() && all.wait.is_empty())
+        || cleared.has_any();
     Ok(Released { progress, intents: all.start })
 }
 

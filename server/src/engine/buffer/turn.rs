@@ -88,9 +88,10 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let replaced_by = due.last().map(|intent| intent.id);
     let mut place = facts.buffered.last;
     for (intent, fate) in due.into_iter().zip(plan.fates) {
-        let id = intent.id;
+        let (id, scheduled_at) = (intent.id, intent.scheduled_at);
         let mut skip = |reason, detail| {
-            turn.decided.push(Decided { id, verdict: Verdict::Skipped, reason, detail });
+            let verdict = Verdict::Skipped;
+            turn.decided.push(Decided { id, scheduled_at, verdict, reason, detail });
         };
         match fate {
             Fate::Start => {

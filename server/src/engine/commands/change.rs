@@ -27,7 +27,7 @@ pub(super) fn between(before: &Spec, after: &Spec) -> Vec<String> {
 }
 
 /// The fields in the order in which people read them, apart from the expressions.
-fn fields(spec: &Spec) -> [(&'static str, Value); 22] {
+fn fields(spec: &Spec) -> [(&'static str, Value); 23] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [
         ("name", spec.name.clone().into()),
@@ -49,6 +49,7 @@ fn fields(spec: &Spec) -> [(&'static str, Value); 22] {
         ("group", spec.group.clone().into()),
         ("priority", spec.priority.into()),
         ("start deadline seconds", spec.start_deadline_seconds.into()),
+        ("retention days", spec.retention_days.into()),
         ("tags", spec.tags.join(", ").into()),
         ("note", spec.note.clone().into()),
         ("context", spec.context.clone()),
@@ -107,6 +108,7 @@ mod tests {
             priority: 0,
             start_deadline_seconds: None,
             context: serde_json::json!({}),
+            retention_days: None,
         }
     }
 

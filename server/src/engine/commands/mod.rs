@@ -23,6 +23,7 @@
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
 //! - `standalone`: workflows made, changed and deleted by themselves
+//! - `retention`: how long a namespace keeps its history
 //! - `runs`: trigger, retry, cancel
 //! - `backfills`: instants of the past: preview, order, pause, resume, cancel
 //! - `modules`: what a file declares, deployed
@@ -45,6 +46,7 @@ mod idempotency;
 mod modules;
 mod naming;
 mod pause;
+mod retention;
 mod rights;
 mod rollback;
 mod runs;
@@ -67,6 +69,7 @@ pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{Action, Change, Deployment};
 pub use pause::{ResumeChoice, ResumePreview};
+pub use retention::Kept;
 pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
 pub(in crate::engine) use runs::laid_over;
@@ -77,7 +80,7 @@ pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
 pub use workflows::Work;
 
-use super::{Signals, calendars::Calendars};
+use super::{Retention, Signals, calendars::Calendars};
 use crate::{clock::Clock, store::Store, target::Executor};
 
 /// Carries out commands. Cheap to clone.
@@ -89,6 +92,7 @@ pub struct Commands {
     pub(crate) executor: Arc<Executor>,
     pub(crate) signals: Signals,
     pub(crate) calendars: Arc<Calendars>,
+    pub(crate) retention: Retention,
 }
 
 impl Commands {
@@ -100,6 +104,12 @@ impl Commands {
         executor: Arc<Executor>,
         signals: Signals,
     ) -> Self {
-        Self { store, clock, cache, executor, signals, calendars: Arc::default() }
+        let retention = Retention::default();
+        Self { store, clock, cache, executor, signals, calendars: Arc::default(), retention }
+    }
+
+    /// The same commands on a server that keeps history otherwise.
+    pub fn with_retention(self, retention: Retention) -> Self {
+        Self { retention, ..self }
     }
 }

@@ -14,7 +14,7 @@ use entity::{
 use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 
-use super::{BadInput, check};
+use super::{BadInput, check, retention};
 use crate::engine::buffer::USUAL_LIMIT;
 
 /// What a schedule is, apart from what it runs and where it stands.
@@ -48,6 +48,8 @@ pub struct Spec {
     pub start_deadline_seconds: Option<i64>,
     /// JSON object that travels with each run.
     pub context: serde_json::Value,
+    /// For how many days what has settled is kept; as the namespace's without.
+    pub retention_days: Option<i64>,
 }
 
 /// When a schedule is due.
@@ -140,6 +142,7 @@ impl Spec {
             check::number("maxFires", max, 1..=1_000_000_000, "fires")?;
         }
         self.timing.check()?;
+        retention::check_days("retentionDays", self.retention_days)?;
         check::context("context", &self.context)
     }
 
@@ -174,6 +177,7 @@ impl Spec {
             priority: row.priority.into(),
             start_deadline_seconds: row.start_deadline_ms.map(|ms| ms / 1_000),
             context: row.context.clone(),
+            retention_days: row.retention_days.map(Into::into),
         }
     }
 
@@ -204,6 +208,7 @@ impl Spec {
             priority: Set(i16::try_from(self.priority).unwrap_or_default()),
             start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
             context: Set(self.context.clone()),
+            retention_days: Set(self.retention_days.and_then(|days| i32::try_from(days).ok())),
             ..ActiveModel::default()
         }
     }

@@ -22,6 +22,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
+use entity::fire::Verdict;
 use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
@@ -37,6 +38,7 @@ use crate::{
     random,
     store::{
         StoreError,
+        handoffs::Decided,
         holds::{Hold, Settlement},
         leases::Term,
     },
@@ -126,9 +128,15 @@ impl Recovery {
                 Fate::Abandon(reason) => {
                     // A retry names the fire of the run that it repeats, a backfill's run the row of
                     // its instant: their verdicts stand.
-                    if let Some(fire) = stray.fire_id.filter(|fire| *fire == stray.id) {
+                    if let Some(id) = stray.fire_id.filter(|fire| *fire == stray.id) {
                         let detail = format!("run {} was on a node that died", stray.id);
-                        abandoned.push((fire, reason, detail));
+                        abandoned.push(Decided {
+                            id,
+                            scheduled_at: stray.scheduled_at,
+                            verdict: Verdict::Abandoned,
+                            reason,
+                            detail: Some(detail),
+                        });
                     }
                     report.abandoned += 1;
                 }
@@ -234,9 +242,8 @@ impl Recovery {
         let before = now.checked_sub_signed(lost_after).unwrap_or(DateTime::<Utc>::MIN_UTC);
         let tx = core.store.begin().await?;
         let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
-        let ids: Vec<Uuid> = lost.iter().map(|intent| intent.id).collect();
         // Counted before it is tried: a hand-off that kills the node must not be tried for ever.
-        core.store.count_recovery(&tx, &ids, node, now.into()).await?;
+        core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
         if lost.is_empty() {
             return Ok(false);

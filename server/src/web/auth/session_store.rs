@@ -11,7 +11,7 @@ use tower_sessions::{
 
 use crate::{
     clock::Clock,
-    store::{Store, StoreError, sessions},
+    store::{Store, sessions},
 };
 
 /// Keeps sessions in the database, so that they survive a restart and every node knows them. The
@@ -26,14 +26,6 @@ impl SessionStore {
     /// Over that database.
     pub fn new(store: Store, clock: Clock) -> Self {
         Self { store, clock }
-    }
-
-    /// Removes the sessions that have expired; says how many.
-    pub async fn delete_expired(&self) -> std::result::Result<u64, StoreError> {
-        let tx = self.store.begin().await?;
-        let deleted = sessions::delete_expired(&tx, Timestamp::from(self.clock.now())).await?;
-        tx.commit().await?;
-        Ok(deleted)
     }
 }
 

@@ -16,6 +16,7 @@ mod paging;
 mod pausing;
 mod repeating;
 mod resuming;
+mod retention;
 mod retrying;
 mod rights;
 mod rolling_back;

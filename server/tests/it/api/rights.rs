@@ -34,6 +34,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("timezones", "timezones".into()),
         ("health", "health { healthy }".into()),
         ("overview", "overview { schedules }".into()),
+        ("retentionPreview", "retentionPreview { partitions }".into()),
     ]
 }
 
@@ -107,6 +108,10 @@ fn mutations() -> Vec<(&'static str, String)> {
         ("resumeBackfill", format!("resumeBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("cancelBackfill", format!("cancelBackfill(id: {ID}) {{ backfill {{ id }} }}")),
         ("deployModule", "deployModule(source: \"module: x\") { module }".into()),
+        (
+            "setNamespaceRetention",
+            "setNamespaceRetention(namespace: \"x\", days: 1) { days }".into(),
+        ),
     ]
 }
 
@@ -190,6 +195,7 @@ async fn an_operator_operates_and_does_not_edit() {
         "updateWorkflow",
         "deleteWorkflow",
         "deployModule",
+        "setNamespaceRetention",
     ];
     for (name, query) in mutations() {
         let query = format!("mutation {{ {query} }}");

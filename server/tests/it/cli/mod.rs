@@ -5,5 +5,6 @@ mod configuration;
 mod database;
 mod people;
 mod preview;
+mod retention;
 mod skipping;
 mod stopping;

@@ -4,6 +4,7 @@
 //! - `plant`: how schedules get into it
 //! - `gate`: a receiver that keeps a run alive for as long as the test likes
 //! - `forge`: rows as a crash would have left them
+//! - `past`: settled rows of any age
 //! - the others: one promise a file
 
 mod backfill;
@@ -26,9 +27,12 @@ mod max_fires;
 mod membership;
 mod misfire;
 mod overlap;
+mod partitions;
+mod past;
 mod pause;
 mod plant;
 mod recovery;
+mod retention;
 mod retry;
 mod settling;
 mod shutdown;

@@ -81,6 +81,7 @@ impl World {
             priority: 0,
             start_deadline_ms: None,
             context: serde_json::json!({}),
+            retention_days: None,
             shard: 0,
             enabled: true,
             paused_reason: None,

@@ -61,6 +61,7 @@ impl World {
         let row = namespace::Model {
             id: namespace,
             name: "test".to_owned(),
+            retention_days: None,
             created_at: clock.now().into(),
         };
         let tx = database.store.begin().await.unwrap();

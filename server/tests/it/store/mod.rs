@@ -1,3 +1,4 @@
 //! The store, against real databases.
 
 mod opening;
+mod schema;

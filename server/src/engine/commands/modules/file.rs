@@ -126,6 +126,7 @@ pub(super) struct ScheduleEntry {
     start_deadline: Option<Seconds>,
     #[serde(default = "empty")]
     context: serde_json::Value,
+    retention: Option<Days>,
     /// Only for a schedule that is new: from then on pausing is the operators'.
     #[serde(default)]
     pub(super) paused: bool,
@@ -154,6 +155,10 @@ struct Expressions(Vec<String>);
 /// A duration where a schedule has whole seconds: a part of one is refused, not cut off.
 #[derive(Debug)]
 struct Seconds(i64);
+
+/// A duration in whole days.
+#[derive(Debug)]
+struct Days(i64);
 
 fn default_namespace() -> String {
     "default".to_owned()
@@ -289,6 +294,7 @@ impl ScheduleEntry {
             priority: self.priority,
             start_deadline_seconds: self.start_deadline.map(|span| span.0),
             context: self.context,
+            retention_days: self.retention.map(|days| days.0),
         }
     }
 }
@@ -305,6 +311,18 @@ impl<'de> Deserialize<'de> for Seconds {
             return Err(de::Error::custom(text));
         }
         Ok(Self(i64::try_from(span.0.as_secs()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Days {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        let span = Span::deserialize(deserializer)?;
+        let ms = ms(span);
+        if ms % DAY != 0 {
+            return Err(de::Error::custom(format!("'{span}' is not whole days, such as 30d")));
+        }
+        Ok(Self(ms / DAY))
     }
 }
 

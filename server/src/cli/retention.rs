@@ -1,0 +1,112 @@
+use clap::Args;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{CliError, flags::Place, offline::Office, output};
+use crate::{
+    app,
+    engine::{
+        commands::CommandError,
+        retention::{self, Preview, RetentionReport},
+    },
+    store::namespaces,
+    telemetry::Metrics,
+};
+
+/// Remove history that is old enough, as the server does each hour
+#[derive(Debug, Args)]
+pub(super) struct Retention {
+    #[command(flatten)]
+    place: Place,
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A row of the answer: table, namespace, rows, estimated bytes.
+type Line = (&'static str, Option<String>, i64, i64);
+
+impl Retention {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let settings = app::retention(&self.place.config()?);
+        let Office { store, clock, .. } = Office::open(&self.place).await?;
+        if self.dry_run {
+            let preview = retention::preview(&settings, &store, clock.now()).await;
+            let preview = preview.map_err(CommandError::from)?;
+            let ids: Vec<_> = preview.figures.iter().filter_map(|row| row.namespace_id).collect();
+            let named = namespaces::by_ids(store.read(), &ids).await?;
+            let name = |id: Option<Uuid>| {
+                named.iter().find(|row| Some(row.id) == id).map(|row| row.name.clone())
+            };
+            let lines = preview.figures.iter();
+            let lines = lines.map(|row| (row.table, name(row.namespace_id), row.rows, row.bytes));
+            let lines: Vec<Line> = lines.collect();
+            return if self.json { as_json(&preview, &lines) } else { print(&preview, &lines) };
+        }
+        let metrics = Metrics::unread(clock.clone());
+        let report = retention::run_once(&settings, &store, &clock, &metrics, clock.now()).await;
+        let report = report.map_err(CommandError::from)?;
+        if self.json { done_as_json(&report) } else { say_done(&report) }
+    }
+}
+
+fn as_json(preview: &Preview, lines: &[Line]) -> Result<(), CliError> {
+    let tables = lines.iter().map(|(table, namespace, rows, bytes)| {
+        json!({ "table": table, "namespace": namespace, "rows": rows, "estimatedBytes": bytes })
+    });
+    let oldest = preview.oldest.iter();
+    let oldest = oldest.map(|row| json!({ "table": row.table, "madeAt": row.made_at.utc() }));
+    output::json(&json!({
+        "longestDays": preview.policies.longest,
+        "shortestDays": preview.policies.shortest,
+        "tables": tables.collect::<Vec<_>>(),
+        "partitions": preview.partitions,
+        "oldestKept": oldest.collect::<Vec<_>>(),
+    }))
+}
+
+fn print(preview: &Preview, lines: &[Line]) -> Result<(), CliError> {
+    let row = |(table, namespace, rows, bytes): &Line| {
+        let namespace = namespace.clone().unwrap_or_else(|| "-".to_owned());
+        [(*table).to_owned(), namespace, rows.to_string(), format!("~{bytes}")]
+    };
+    let rows: Vec<[String; 4]> = lines.iter().map(row).collect();
+    output::table(["TABLE", "NAMESPACE", "ROWS", "BYTES"], &rows)?;
+    if preview.partitions > 0 {
+        output::line(format!("{} partitions are old enough to go", preview.partitions))?;
+    }
+    for oldest in &preview.oldest {
+        let at = oldest.made_at.utc().to_rfc3339();
+        output::line(format!("the oldest {} that stays is of {at}", oldest.table))?;
+    }
+    Ok(())
+}
+
+fn done_as_json(report: &RetentionReport) -> Result<(), CliError> {
+    output::json(&json!({
+        "fires": report.fires,
+        "runs": report.runs,
+        "attempts": report.attempts,
+        "lines": report.lines,
+        "others": report.leftovers,
+        "partitionsMade": report.made,
+        "partitionsDropped": report.dropped,
+        "postponed": report.postponed,
+    }))
+}
+
+fn say_done(report: &RetentionReport) -> Result<(), CliError> {
+    let RetentionReport { fires, runs, attempts, lines, leftovers, dropped, postponed, .. } =
+        report;
+    output::line(format!(
+        "removed {fires} fires, {runs} runs, {attempts} attempts, {lines} lines of logs and \
+         {leftovers} other rows; dropped {dropped} partitions"
+    ))?;
+    if *postponed > 0 {
+        output::line("some partitions were in use; the next round tries them again")?;
+    }
+    Ok(())
+}

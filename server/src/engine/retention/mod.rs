@@ -1,0 +1,312 @@
+//! Retention: history goes when it is old enough, and what nothing needs any more goes with it.
+//!
+//! Nothing that will still change is ever removed, however old it is; the age of a row counts from
+//! when it was settled. One node at a time does it, so that two do not get in each other's way;
+//! if two did, one would find nothing left.
+//!
+//! On PostgreSQL the days ahead are made here, and a day goes as a whole when whoever keeps history
+//! the longest has kept it long enough; what others keep for less is deleted before, in chunks.
+//! On SQLite all is deleted in chunks. A chunk holds the writer for 50 ms at the most,
+//! and between two of them whoever waits for the writer goes first.
+//!
+//! - `pace`: how large a chunk is; pure
+//! - `days`: which days to make and to drop; pure
+//! - `preview`: what a round would remove
+
+mod days;
+mod pace;
+mod preview;
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+pub use preview::{Preview, preview};
+
+use self::pace::Pace;
+use super::{EngineError, core::Core, service::Service};
+use crate::{
+    clock::Clock,
+    store::{
+        Store,
+        leases::Term,
+        retention::{Dropped, Family, Leftover, OldFire, Part, Rule},
+    },
+    telemetry::Metrics,
+};
+
+/// What an operator can set about retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// For how many days a namespace without a retention of its own keeps settled history.
+    pub days: i32,
+    /// Between two rounds.
+    pub interval: Duration,
+    /// How long the answer to a call with an idempotency key is kept.
+    pub answers: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { days: 45, interval: Duration::from_hours(1), answers: Duration::from_hours(24) }
+    }
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetentionReport {
+    /// Fires removed.
+    pub fires: u64,
+    /// Runs removed.
+    pub runs: u64,
+    /// Attempts removed.
+    pub attempts: u64,
+    /// Lines of logs removed.
+    pub lines: u64,
+    /// Sessions, answers to repeated calls, schedules, workflows and nodes removed.
+    pub leftovers: u64,
+    /// Partitions made.
+    pub made: usize,
+    /// Partitions dropped.
+    pub dropped: usize,
+    /// Changes of partitions that were not granted; they are tried again soon.
+    pub postponed: usize,
+    /// Transactions that deleted something.
+    pub chunks: usize,
+    /// The longest of them.
+    pub longest_chunk: Duration,
+}
+
+/// What one round needs.
+#[derive(Debug)]
+struct Round<'a> {
+    store: &'a Store,
+    clock: &'a Clock,
+    metrics: &'a Metrics,
+    rule: Rule,
+    answers: Duration,
+    pace: Pace,
+    report: RetentionReport,
+}
+
+/// What one transaction deletes, at the most.
+#[derive(Clone, Copy, Debug)]
+enum Chunk<'a> {
+    Parts(Part, &'a [Uuid], u64),
+    Runs(&'a [Uuid]),
+    Fires(&'a [OldFire]),
+    Leftovers(Leftover, u64),
+    Workflows(&'a [Uuid]),
+}
+
+/// Removes at once all that is old enough at `now`.
+pub async fn run_once(
+    settings: &Retention,
+    store: &Store,
+    clock: &Clock,
+    metrics: &Metrics,
+    now: DateTime<Utc>,
+) -> Result<RetentionReport, EngineError> {
+    let policies = store.retention_policies(settings.days).await?;
+    let mut round = Round {
+        store,
+        clock,
+        metrics,
+        rule: store.retention_rule(policies, settings.days, now.into()),
+        answers: settings.answers,
+        pace: Pace::default(),
+        report: RetentionReport::default(),
+    };
+    if store.dialect().is_postgres() {
+        for family in Family::ALL {
+            round.make_days(family, now, policies.longest).await?;
+            round.drop_days(family).await?;
+        }
+    }
+    round.sweep_runs().await?;
+    round.sweep_fires().await?;
+    for what in Leftover::ALL {
+        round.purge(what).await?;
+    }
+    Ok(round.report)
+}
+
+impl Round<'_> {
+    async fn make_days(
+        &mut self,
+        family: Family,
+        now: DateTime<Utc>,
+        longest: i32,
+    ) -> Result<(), EngineError> {
+        let layout = self.store.partitions(self.store.read(), family).await?;
+        for new in days::to_make(&layout, now.into(), longest) {
+            if !self.store.add_stretch(family, new.stretch, new.seal).await? {
+                self.report.postponed += 1;
+                return Ok(());
+            }
+            self.report.made += 1;
+            self.metrics.partitions("made", 1);
+        }
+        Ok(())
+    }
+
+    async fn drop_days(&mut self, family: Family) -> Result<(), EngineError> {
+        let layout = self.store.partitions(self.store.read(), family).await?;
+        for stretch in days::to_drop(&layout, self.rule.last()) {
+            match self.store.drop_stretch(family, stretch, &self.rule).await? {
+                Dropped::Gone(rows) => {
+                    self.report.dropped += 1;
+                    self.metrics.partitions("dropped", 1);
+                    for (table, rows) in family.tables().iter().zip(rows) {
+                        self.removed(table, rows);
+                    }
+                }
+                // The next one would leave a gap. Its rows go in chunks.
+                Dropped::Needed => return Ok(()),
+                Dropped::Postponed => {
+                    self.report.postponed += 1;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn sweep_runs(&mut self) -> Result<(), EngineError> {
+        let mut after = Uuid::nil();
+        loop {
+            let runs = self.store.old_runs(&self.rule, after, self.pace.rows()).await?;
+            let Some(last) = runs.last() else { return Ok(()) };
+            after = *last;
+            // A run can have more lines than a chunk takes: its row goes last, by which the rest
+            // is found again.
+            for part in [Part::Lines, Part::Attempts] {
+                loop {
+                    let limit = self.pace.rows();
+                    if self.chunk(Chunk::Parts(part, &runs, limit)).await? < limit {
+                        break;
+                    }
+                }
+            }
+            self.chunk(Chunk::Runs(&runs)).await?;
+        }
+    }
+
+    async fn sweep_fires(&mut self) -> Result<(), EngineError> {
+        let mut after = Uuid::nil();
+        loop {
+            let fires = self.store.old_fires(&self.rule, after, self.pace.rows()).await?;
+            let Some(last) = fires.last() else { return Ok(()) };
+            after = last.id;
+            self.chunk(Chunk::Fires(&fires)).await?;
+        }
+    }
+
+    async fn purge(&mut self, what: Leftover) -> Result<(), EngineError> {
+        loop {
+            let limit = self.pace.rows();
+            let deleted = if what == Leftover::Workflows {
+                let old = self.store.old_workflows(&self.rule, limit).await?;
+                self.chunk(Chunk::Workflows(&old)).await?
+            } else {
+                self.chunk(Chunk::Leftovers(what, limit)).await?
+            };
+            if deleted < limit {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One transaction that deletes. Its time, from when it has the writer until it is committed,
+    /// decides how large the next one is.
+    async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
+        let store = self.store;
+        let tx = store.begin().await?;
+        let start = self.clock.instant();
+        let (table, deleted) = match chunk {
+            Chunk::Parts(part, runs, limit) => {
+                (part.table(), store.delete_parts(&tx, part, runs, limit).await?)
+            }
+            Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
+            Chunk::Fires(fires) => ("fire", store.delete_decided_fires(&tx, fires).await?),
+            Chunk::Workflows(old) => ("workflow", store.delete_workflows(&tx, old).await?),
+            Chunk::Leftovers(what, limit) => {
+                let (rule, answers) = (&self.rule, self.answers);
+                let deleted = store.delete_leftovers(&tx, what, rule, answers, limit).await?;
+                (what.table(), deleted)
+            }
+        };
+        tx.commit().await?;
+        let took = start.elapsed();
+        if deleted > 0 {
+            self.pace = self.pace.after(took);
+            self.report.chunks += 1;
+            self.report.longest_chunk = self.report.longest_chunk.max(took);
+            self.metrics.retention_chunk(took);
+            self.removed(table, deleted);
+        }
+        // Whoever waits for the writer stands before the next chunk in its queue.
+        tokio::task::yield_now().await;
+        Ok(deleted)
+    }
+
+    fn removed(&mut self, table: &'static str, rows: u64) {
+        let report = &mut self.report;
+        let count = match table {
+            "fire" => &mut report.fires,
+            "run" => &mut report.runs,
+            "task_run" => &mut report.attempts,
+            "task_log" => &mut report.lines,
+            _ => &mut report.leftovers,
+        };
+        *count += rows;
+        self.metrics.retention_rows(table, rows);
+    }
+}
+
+/// Does a round again and again, on one node at a time.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    core: Arc<Core>,
+    settings: Retention,
+    /// Whether a change of partitions waits to be tried again.
+    is_postponed: bool,
+}
+
+const LEASE: &str = "retention";
+/// What was not granted is tried again so soon.
+const SOON: Duration = Duration::from_secs(30);
+
+impl Keeper {
+    pub(super) fn new(core: Arc<Core>, settings: Retention) -> Self {
+        Self { core, settings, is_postponed: false }
+    }
+}
+
+impl Service for Keeper {
+    type Report = RetentionReport;
+    const NAME: &'static str = "retention";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RetentionReport, EngineError> {
+        let core = &self.core;
+        let term = self.settings.interval.max(SOON) * 3;
+        let node = core.node_id().await;
+        if core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
+            return Ok(RetentionReport::default());
+        }
+        let report = run_once(&self.settings, &core.store, &core.clock, &core.metrics, now).await?;
+        self.is_postponed = report.postponed > 0;
+        Ok(report)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let interval = self.settings.interval;
+        let interval = if self.is_postponed { interval.min(SOON) } else { interval };
+        now + TimeDelta::from_std(interval).unwrap_or_default()
+    }
+
+    fn is_notable(report: &RetentionReport) -> bool {
+        *report != RetentionReport::default()
+    }
+}

@@ -1,0 +1,104 @@
+//! The days that a statement touches.
+//!
+//! On PostgreSQL the ledger is divided into days: fires by the instant that they stand for, runs
+//! with their attempts and lines by the time in the run's key. A statement that changes rows by
+//! their keys names the days of these keys, as constants: then the others cost nothing, not even
+//! when it is planned, and its text stays the same all day. Without them a batch looks into every
+//! day for every row.
+
+use entity::Timestamp;
+use uuid::Uuid;
+
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// The first key of an instant.
+pub(crate) fn first_key(ms: i64) -> Uuid {
+    let ms = u128::try_from(ms).unwrap_or(0).min((1 << 48) - 1);
+    Uuid::from_u128(ms << 80)
+}
+
+/// The start of an instant's day.
+pub(crate) fn day_of(ms: i64) -> i64 {
+    ms.div_euclid(DAY_MS) * DAY_MS
+}
+
+/// When a key was made.
+pub(crate) fn made_at(key: Uuid) -> i64 {
+    i64::try_from(key.as_u128() >> 80).unwrap_or(i64::MAX)
+}
+
+/// The days from the first to the last of some rows, by the column that divides their table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Days {
+    column: &'static str,
+    kind: Kind,
+    /// The first day's start, and the last one's end.
+    range: Option<(i64, i64)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Keys,
+    Instants,
+}
+
+impl Days {
+    /// Of runs by their keys.
+    pub(crate) fn of_keys(column: &'static str, keys: impl Iterator<Item = Uuid>) -> Self {
+        Self { column, kind: Kind::Keys, range: range(keys.map(made_at)) }
+    }
+
+    /// Of fires by their instants.
+    pub(crate) fn of_instants(column: &'static str, at: impl Iterator<Item = Timestamp>) -> Self {
+        Self { column, kind: Kind::Instants, range: range(at.map(|at| at.0)) }
+    }
+
+    /// The condition, to stand after another one.
+    pub(crate) fn condition(self) -> String {
+        let Self { column, kind, range } = self;
+        let Some((from, to)) = range else { return String::new() };
+        match kind {
+            Kind::Instants => format!(" AND {column} >= {from} AND {column} < {to}"),
+            Kind::Keys => {
+                let (from, to) = (first_key(from), first_key(to));
+                format!(" AND {column} >= '{from}' AND {column} < '{to}'")
+            }
+        }
+    }
+}
+
+fn range(ms: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    let (least, most) =
+        ms.fold((i64::MAX, i64::MIN), |(least, most), ms| (least.min(ms), most.max(ms)));
+    (least <= most).then(|| (day_of(least), day_of(most).saturating_add(DAY_MS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keys_time_is_read_back() {
+        let at = 1_772_366_400_123;
+        assert_eq!(made_at(first_key(at)), at);
+        assert!(first_key(at) < first_key(at + 1));
+        assert_eq!(first_key(-1), Uuid::nil());
+    }
+
+    #[test]
+    fn rows_of_one_day_name_that_day() {
+        let at = [5, DAY_MS - 1].map(|ms| Timestamp(3 * DAY_MS + ms));
+        let days = Days::of_instants("fire.scheduled_at", at.into_iter());
+        let expected = " AND fire.scheduled_at >= 259200000 AND fire.scheduled_at < 345600000";
+        assert_eq!(days.condition(), expected);
+    }
+
+    #[test]
+    fn rows_of_several_days_name_the_first_to_the_last() {
+        let days =
+            Days::of_keys("run.id", [9, 1, 4].map(|day| first_key(day * DAY_MS)).into_iter());
+        let (from, to) = (first_key(DAY_MS), first_key(10 * DAY_MS));
+        assert_eq!(days.condition(), format!(" AND run.id >= '{from}' AND run.id < '{to}'"));
+        assert_eq!(Days::of_keys("run.id", std::iter::empty()).condition(), "");
+    }
+}

@@ -1,0 +1,338 @@
+//! The days that PostgreSQL keeps the ledger in.
+//!
+//! A table is a row of partitions without a gap: `_past`, one for each stretch of days, `_beyond`.
+//! The two at the ends are small; they catch what is older than the oldest day (an instant that
+//! was made up for) and newer than the newest. There is no default partition: with one, PostgreSQL
+//! could not read a table in the order of its days, and a list of the newest rows would look into
+//! all of them.
+//!
+//! A change locks the table for some milliseconds. It waits for that lock only briefly, for whoever
+//! comes later waits behind it; what is not granted is tried again.
+
+use std::fmt::Write;
+
+use chrono::DateTime;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::Rule;
+use crate::store::{
+    Store, StoreError,
+    days::{first_key, made_at},
+};
+
+/// Tables whose days come and go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The fires, by the instant that they stand for.
+    Fires,
+    /// The runs with their attempts and lines, by the time in the run's key.
+    Runs,
+}
+
+/// The days of one partition, from the first's start to the last's end in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The start.
+    pub from: i64,
+    /// The end.
+    pub to: i64,
+}
+
+/// The partitions that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Those between the ends, oldest first.
+    pub stretches: Vec<Stretch>,
+    /// Where the last one begins.
+    pub beyond: i64,
+}
+
+/// What became of a stretch that was to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It is gone; so many rows went with it, in the order of [`Family::tables`].
+    Gone([u64; 3]),
+    /// Too much in it is alive or young.
+    Needed,
+    /// The lock was not granted in time, or another node was quicker.
+    Postponed,
+}
+
+/// How long a change waits for its lock.
+const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
+/// Who changes partitions holds this.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
+/// So many rows that are still needed move out of a stretch that goes.
+const MOST_MOVED: usize = 1_000;
+/// A table up to this size is counted before it is dropped, a larger one estimated.
+const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
+
+impl Family {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Fires, Self::Runs];
+
+    /// Its tables, in the order in which transactions lock them.
+    pub fn tables(self) -> &'static [&'static str] {
+        match self {
+            Self::Fires => &["fire"],
+            Self::Runs => &["run", "task_run", "task_log"],
+        }
+    }
+
+    /// The column that a table is divided by.
+    fn column(self, table: &str) -> &'static str {
+        match (self, table) {
+            (Self::Fires, _) => "scheduled_at",
+            (Self::Runs, "run") => "id",
+            (Self::Runs, _) => "run_id",
+        }
+    }
+
+    fn bound(self, ms: i64) -> String {
+        match self {
+            Self::Fires => ms.to_string(),
+            Self::Runs => format!("'{}'", first_key(ms)),
+        }
+    }
+
+    fn is_old(self, rule: &Rule) -> String {
+        match self {
+            Self::Fires => rule.fire_is_old(),
+            Self::Runs => rule.run_is_old(),
+        }
+    }
+}
+
+impl Stretch {
+    /// The partition of `table`.
+    fn name(self, table: &str) -> String {
+        let day = DateTime::from_timestamp_millis(self.from).unwrap_or_default();
+        format!("{table}_{}", day.format("%Y%m%d"))
+    }
+}
+
+impl Store {
+    /// The partitions of a family.
+    pub async fn partitions(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+    ) -> Result<Layout, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            name: String,
+            bound: String,
+        }
+        let table = family.tables()[0];
+        let sql = format!(
+            "SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
+             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+             WHERE i.inhparent = '{table}'::regclass"
+        );
+        let rows =
+            Row::find_by_statement(self.dialect().statement(sql, [])).all(connection).await?;
+        let mut layout = Layout { stretches: Vec::with_capacity(rows.len()), beyond: 0 };
+        for row in rows {
+            match bounds(&row.bound) {
+                (Some(from), Some(to)) => layout.stretches.push(Stretch { from, to }),
+                (Some(from), None) => layout.beyond = from,
+                (None, _) => tracing::trace!(partition = row.name, "the past"),
+            }
+        }
+        layout.stretches.sort_by_key(|stretch| stretch.from);
+        Ok(layout)
+    }
+
+    /// Makes `stretch` out of the partition beyond, which begins where it begins; false if it was
+    /// not granted now. What is in that partition stays where it is if `seal`, which is right when
+    /// that is much; else it moves.
+    pub async fn add_stretch(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        seal: bool,
+    ) -> Result<bool, StoreError> {
+        let tx = self.begin().await?;
+        let mut sql = String::new();
+        for table in family.tables() {
+            let (name, column) = (stretch.name(table), family.column(table));
+            let (from, to) = (family.bound(stretch.from), family.bound(stretch.to));
+            let _ = write!(sql, "ALTER TABLE {table} DETACH PARTITION {table}_beyond;");
+            let _ = if seal {
+                write!(
+                    sql,
+                    "ALTER TABLE {table}_beyond RENAME TO {name};
+                     CREATE TABLE {table}_beyond PARTITION OF {table}
+                       FOR VALUES FROM ({to}) TO (MAXVALUE);
+                     INSERT INTO {table}_beyond SELECT * FROM {name} WHERE {column} >= {to};
+                     DELETE FROM {name} WHERE {column} >= {to};
+                     ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({from}) TO ({to});"
+                )
+            } else {
+                write!(
+                    sql,
+                    "CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to});
+                     INSERT INTO {name} SELECT * FROM {table}_beyond WHERE {column} < {to};
+                     DELETE FROM {table}_beyond WHERE {column} < {to};
+                     ALTER TABLE {table} ATTACH PARTITION {table}_beyond
+                       FOR VALUES FROM ({to}) TO (MAXVALUE);"
+                )
+            };
+        }
+        match self.change(&tx, family, |layout| layout.beyond == stretch.from, &sql).await {
+            Ok(true) => {
+                tx.commit().await?;
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(error) if error.is_lock_refused() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drops the oldest stretch. What is alive or young in it moves into the past before; if that
+    /// is much, the stretch stays.
+    pub async fn drop_stretch(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+    ) -> Result<Dropped, StoreError> {
+        let tx = self.begin().await?;
+        match self.try_drop(&tx, family, stretch, rule).await {
+            Ok(done @ Dropped::Gone(_)) => {
+                tx.commit().await?;
+                Ok(done)
+            }
+            Err(error) if error.is_lock_refused() => Ok(Dropped::Postponed),
+            done => done,
+        }
+    }
+
+    async fn try_drop(
+        &self,
+        tx: &DatabaseTransaction,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+    ) -> Result<Dropped, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        tx.execute_unprepared(LOCK).await?;
+        tx.execute_unprepared(PATIENCE).await?;
+        if self.partitions(tx, family).await?.stretches.first() != Some(&stretch) {
+            return Ok(Dropped::Postponed);
+        }
+        let tables = family.tables();
+        // From here on nothing in it changes; other days do.
+        for table in tables {
+            let lock = format!("LOCK TABLE {} IN SHARE MODE", stretch.name(table));
+            tx.execute_unprepared(&lock).await?;
+        }
+        let sql = format!(
+            "SELECT t.id FROM {} t {} WHERE NOT {} LIMIT {}",
+            stretch.name(tables[0]),
+            rule.joins(),
+            family.is_old(rule),
+            MOST_MOVED + 1
+        );
+        let needed = Row::find_by_statement(self.dialect().statement(sql, [])).all(tx).await?;
+        if needed.len() > MOST_MOVED {
+            return Ok(Dropped::Needed);
+        }
+        let keys: Vec<String> = needed.iter().map(|row| format!("'{}'", row.id)).collect();
+        let keys = keys.join(",");
+        let mut rows = [0; 3];
+        for (count, table) in rows.iter_mut().zip(tables) {
+            *count = self.count_rows(tx, &stretch.name(table)).await?;
+        }
+        for (count, table) in rows.iter_mut().zip(tables) {
+            let (name, to) = (stretch.name(table), family.bound(stretch.to));
+            let key = if matches!(family, Family::Fires) { "id" } else { family.column(table) };
+            let cut = format!(
+                "ALTER TABLE {table} DETACH PARTITION {name};
+                 ALTER TABLE {table} DETACH PARTITION {table}_past;"
+            );
+            tx.execute_unprepared(&cut).await?;
+            if !keys.is_empty() {
+                let keep = format!(
+                    "INSERT INTO {table}_past SELECT * FROM {name} WHERE {key} IN ({keys})"
+                );
+                let kept = tx.execute_unprepared(&keep).await?.rows_affected();
+                *count = count.saturating_sub(kept);
+            }
+            let join = format!(
+                "ALTER TABLE {table} ATTACH PARTITION {table}_past
+                   FOR VALUES FROM (MINVALUE) TO ({to});
+                 DROP TABLE {name};"
+            );
+            tx.execute_unprepared(&join).await?;
+        }
+        Ok(Dropped::Gone(rows))
+    }
+
+    async fn change(
+        &self,
+        tx: &DatabaseTransaction,
+        family: Family,
+        fits: impl FnOnce(&Layout) -> bool,
+        sql: &str,
+    ) -> Result<bool, StoreError> {
+        tx.execute_unprepared(LOCK).await?;
+        tx.execute_unprepared(PATIENCE).await?;
+        if !fits(&self.partitions(tx, family).await?) {
+            return Ok(false);
+        }
+        tx.execute_unprepared(sql).await?;
+        Ok(true)
+    }
+
+    /// How many rows a partition has; of a large one what its last analysis found.
+    async fn count_rows(&self, tx: &DatabaseTransaction, name: &str) -> Result<u64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let sql = format!(
+            "SELECT CASE WHEN pg_relation_size(oid) > {COUNTED_BYTES} AND reltuples >= 0 \
+               THEN reltuples::bigint ELSE (SELECT count(*) FROM {name}) END AS found \
+             FROM pg_class WHERE oid = '{name}'::regclass"
+        );
+        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
+        Ok(row.map_or(0, |row| row.found.unsigned_abs()))
+    }
+}
+
+/// Where a partition begins and ends, as PostgreSQL writes it; None is the end of all values.
+fn bounds(text: &str) -> (Option<i64>, Option<i64>) {
+    let text = text.trim_start_matches("FOR VALUES FROM ");
+    let (from, to) = text.split_once(" TO ").unwrap_or((text, ""));
+    (bound(from), bound(to))
+}
+
+fn bound(text: &str) -> Option<i64> {
+    let value = text.trim_matches(['(', ')', '\'']);
+    value.parse().ok().or_else(|| Uuid::try_parse(value).ok().map(made_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_read_as_postgres_writes_them() {
+        let keys = "FOR VALUES FROM ('019c0000-0000-0000-0000-000000000000') TO (MAXVALUE)";
+        assert_eq!(bounds(keys), (Some(0x019c_0000_0000), None));
+        let instants = "FOR VALUES FROM (MINVALUE) TO ('1772323200000')";
+        assert_eq!(bounds(instants), (None, Some(1_772_323_200_000)));
+    }
+
+    #[test]
+    fn a_partition_is_called_by_its_first_day() {
+        let stretch = Stretch { from: 1_772_323_200_000, to: 1_772_409_600_000 };
+        assert_eq!(stretch.name("task_log"), "task_log_20260301");
+    }
+}

@@ -1,0 +1,139 @@
+//! Rows beside the ledger that nothing needs any more. The audit log and the versions of schedules
+//! are kept for ever: who changed what must be told when the thing itself is long gone.
+
+use std::time::Duration;
+
+use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::{Rule, rule::before};
+use crate::store::{Store, StoreError, bulk::Bulk, runs::millis};
+
+/// What else goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// Sessions that have expired.
+    Sessions,
+    /// Answers to calls that nobody repeats any more.
+    Answers,
+    /// Schedules that were deleted a week ago.
+    Schedules,
+    /// Workflows that were deleted a week ago, once no run names them.
+    Workflows,
+    /// Lives of nodes that ended so long ago that no attempt names them.
+    Nodes,
+}
+
+/// For so many days what was deleted can be brought back.
+const DELETED_DAYS: i32 = 7;
+
+impl Leftover {
+    /// All of them, in the order in which they go: a schedule names its workflow.
+    pub const ALL: [Self; 5] =
+        [Self::Sessions, Self::Answers, Self::Schedules, Self::Workflows, Self::Nodes];
+
+    /// The table.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Sessions => "session",
+            Self::Answers => "idempotency",
+            Self::Schedules => "schedule",
+            Self::Workflows => "workflow",
+            Self::Nodes => "node",
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Answers => "\"actor\", \"key\"",
+            Self::Sessions | Self::Schedules | Self::Workflows | Self::Nodes => "id",
+        }
+    }
+
+    pub(super) fn condition(self, store: &Store, rule: &Rule, answers: Duration) -> String {
+        let now = rule.now();
+        match self {
+            Self::Sessions => format!("session.expires_at <= {now}"),
+            Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
+            // What is on its way of a deleted schedule asks for it.
+            Self::Schedules => format!(
+                "schedule.deleted_at < {} \
+                 AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
+                   AND run.state IN ('queued', 'running', 'retrying')) \
+                 AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = schedule.id \
+                   AND fire.verdict = 'pending')",
+                before(now, DELETED_DAYS)
+            ),
+            // Looking for its runs reads all runs, so nobody looks before they can be gone.
+            Self::Workflows => format!(
+                "workflow.deleted_at < {} \
+                 AND NOT EXISTS (SELECT 1 FROM schedule WHERE schedule.workflow_id = workflow.id) \
+                 AND NOT EXISTS (SELECT 1 FROM run WHERE run.workflow_id = workflow.id)",
+                rule.last().0.min(before(now, DELETED_DAYS))
+            ),
+            // A name's latest life stays: the next one counts on from it.
+            Self::Nodes => format!(
+                "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
+                   (SELECT max(n.incarnation) FROM node n WHERE n.name = node.name)",
+                store.dialect().now(),
+                now - rule.last().0
+            ),
+        }
+    }
+}
+
+impl Store {
+    /// Deletes up to `limit` rows of a kind; says how many there were.
+    pub async fn delete_leftovers(
+        &self,
+        tx: &DatabaseTransaction,
+        what: Leftover,
+        rule: &Rule,
+        answers: Duration,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        let (table, key) = (what.table(), what.key());
+        let condition = what.condition(self, rule, answers);
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN ( \
+               SELECT {key} FROM {table} WHERE {condition} LIMIT $1)"
+        );
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deleted workflows that nothing names any more.
+    pub async fn old_workflows(&self, rule: &Rule, limit: u64) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        let condition = Leftover::Workflows.condition(self, rule, Duration::ZERO);
+        let sql = format!("SELECT id FROM workflow WHERE {condition} LIMIT $1");
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Deletes workflows with their definitions, which may hold secrets; says how many.
+    pub async fn delete_workflows(
+        &self,
+        tx: &DatabaseTransaction,
+        workflows: &[Uuid],
+    ) -> Result<u64, StoreError> {
+        if workflows.is_empty() {
+            return Ok(0);
+        }
+        let mut deleted = 0;
+        for sql in [
+            "DELETE FROM workflow_version WHERE workflow_id IN (SELECT id FROM v)",
+            "DELETE FROM workflow WHERE workflow.id IN (SELECT id FROM v) \
+               AND workflow.deleted_at IS NOT NULL",
+        ] {
+            let bulk = Bulk::default().uuid("id", workflows.iter().copied());
+            let statement = bulk.statement(self.dialect(), sql, vec![]);
+            deleted = tx.execute_raw(statement).await?.rows_affected();
+        }
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,166 @@
+//! Deleting what is too old, a chunk a transaction. Which rows these are is read beside the
+//! writer, so that it is held for the deletion alone.
+
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use uuid::Uuid;
+
+use super::Rule;
+use crate::store::{
+    Store, StoreError,
+    bulk::Bulk,
+    days::{Days, first_key},
+};
+
+/// A fire that is too old.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct OldFire {
+    /// Its key.
+    pub id: Uuid,
+    /// Its instant.
+    pub scheduled_at: Timestamp,
+}
+
+/// What a run has beside its row, in the order in which it goes: a crash in between leaves the
+/// run, by which the rest is found again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What its attempts printed.
+    Lines,
+    /// Its attempts.
+    Attempts,
+}
+
+impl Part {
+    /// The table.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Lines => "task_log",
+            Self::Attempts => "task_run",
+        }
+    }
+}
+
+impl Store {
+    /// Runs after `after` that are too old, by key.
+    pub async fn old_runs(
+        &self,
+        rule: &Rule,
+        after: Uuid,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            id: Uuid,
+        }
+        // A run has settled after it was made, so its key bounds the search.
+        let sql = format!(
+            "SELECT t.id FROM run t {} WHERE t.id > $1 AND t.id < $2 AND {} ORDER BY t.id LIMIT $3",
+            rule.joins(),
+            rule.run_is_old()
+        );
+        let values = [after.into(), first_key(rule.reach()).into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Fires after `after` that are too old, by key.
+    pub async fn old_fires(
+        &self,
+        rule: &Rule,
+        after: Uuid,
+        limit: u64,
+    ) -> Result<Vec<OldFire>, StoreError> {
+        let sql = format!(
+            "SELECT t.id, t.scheduled_at FROM fire t {} WHERE t.id > $1 AND t.id < $2 \
+               AND t.scheduled_at < $3 AND {} ORDER BY t.id LIMIT $4",
+            rule.joins(),
+            rule.fire_is_old()
+        );
+        let values = [
+            after.into(),
+            first_key(rule.reach()).into(),
+            rule.reach().into(),
+            limit.cast_signed().into(),
+        ];
+        let statement = self.dialect().statement(sql, values);
+        Ok(OldFire::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Deletes up to `limit` rows of settled runs; says how many there were.
+    pub async fn delete_parts(
+        &self,
+        tx: &DatabaseTransaction,
+        part: Part,
+        runs: &[Uuid],
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        if runs.is_empty() {
+            return Ok(0);
+        }
+        let (column, sql) = match part {
+            Part::Lines => (
+                "task_log.run_id",
+                "DELETE FROM task_log WHERE (task_log.run_id, task_log.seq) IN ( \
+                   SELECT l.run_id, l.seq FROM v JOIN task_log l ON l.run_id = v.id LIMIT {0} \
+                 ) {days}",
+            ),
+            Part::Attempts => (
+                "task_run.run_id",
+                "DELETE FROM task_run \
+                 WHERE (task_run.run_id, task_run.task, task_run.attempt) IN ( \
+                   SELECT a.run_id, a.task, a.attempt FROM v JOIN task_run a ON a.run_id = v.id \
+                   LIMIT {0}) {days}",
+            ),
+        };
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().copied())
+            .days(Days::of_keys(column, runs.iter().copied()))
+            .statement(self.dialect(), sql, vec![limit.cast_signed().into()]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deletes runs that have settled; says how many.
+    pub async fn delete_settled_runs(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[Uuid],
+    ) -> Result<u64, StoreError> {
+        if runs.is_empty() {
+            return Ok(0);
+        }
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().copied())
+            .days(Days::of_keys("run.id", runs.iter().copied()))
+            .statement(
+                self.dialect(),
+                "DELETE FROM run WHERE run.id IN (SELECT id FROM v) \
+                   AND run.state NOT IN ('queued', 'running', 'retrying') {days}",
+                vec![],
+            );
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Deletes fires that are decided; says how many.
+    pub async fn delete_decided_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[OldFire],
+    ) -> Result<u64, StoreError> {
+        if fires.is_empty() {
+            return Ok(0);
+        }
+        let days = fires.iter().map(|fire| fire.scheduled_at);
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .days(Days::of_instants("fire.scheduled_at", days))
+            .statement(
+                self.dialect(),
+                "DELETE FROM fire WHERE fire.id IN (SELECT id FROM v) \
+                   AND fire.verdict <> 'pending' {days}",
+                vec![],
+            );
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+}

@@ -1,0 +1,93 @@
+use entity::{audit_event, namespace};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde_json::json;
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_namespace_keeps_history_for_as_long_as_an_admin_says,
+    a_schedule_keeps_history_for_as_long_as_it_says,
+    a_preview_names_what_would_go,
+);
+
+const SET: &str = "mutation($days: Int, $key: String) {
+    setNamespaceRetention(namespace: \"default\", days: $days, reason: \"audit\",
+        idempotencyKey: $key) { namespace days effectiveDays } }";
+
+async fn a_namespace_keeps_history_for_as_long_as_an_admin_says(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let set = desk.ask(SET, json!({ "days": 90, "key": "once" })).await;
+    let ninety = json!({ "namespace": "default", "days": 90, "effectiveDays": 90 });
+    assert_eq!(set["setNamespaceRetention"], ninety);
+    for days in [0, -1, 3_651] {
+        let error = desk.refused(SET, json!({ "days": days })).await;
+        assert_eq!(error["extensions"]["field"], "days");
+        assert!(error["message"].as_str().unwrap().contains("give 1 to 3650 days"), "{error}");
+    }
+    let again = desk.ask(SET, json!({ "days": 90, "key": "once" })).await;
+    assert_eq!(again["setNamespaceRetention"], ninety);
+    let set = desk.ask(SET, json!({ "days": null })).await;
+    assert_eq!(set["setNamespaceRetention"]["effectiveDays"], 45);
+    let read = desk.database.store.read();
+    let row = namespace::Entity::find().filter(namespace::Column::Name.eq("default"));
+    assert_eq!(row.one(read).await.unwrap().unwrap().retention_days, None);
+    let audit = audit_event::Entity::find().all(read).await.unwrap();
+    let told: Vec<_> = audit.iter().map(|row| (&*row.action, row.after.clone().unwrap())).collect();
+    let action = "namespace.retention";
+    assert_eq!(
+        told,
+        [(action, json!({ "retentionDays": 90 })), (action, json!({ "retentionDays": null })),]
+    );
+}
+
+async fn a_schedule_keeps_history_for_as_long_as_it_says(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mut input = json!({
+        "name": "tick",
+        "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "noop": {} } },
+        "retentionDays": 0,
+    });
+    let error = desk.refused(CREATE, json!({ "input": input })).await;
+    assert_eq!(error["extensions"]["field"], "retentionDays");
+    input["retentionDays"] = json!(7);
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = &made["createSchedule"]["schedule"]["id"];
+    let edit = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
+        schedule { retentionDays versions(first: 1) { nodes { change } } } } }";
+    let input = json!({ "id": id, "expectedVersion": 1, "retentionDays": null });
+    let edited = desk.ask(edit, json!({ "input": input })).await;
+    let schedule = &edited["updateSchedule"]["schedule"];
+    assert_eq!(schedule["retentionDays"], json!(null));
+    assert_eq!(schedule["versions"]["nodes"][0]["change"], "retention days: `7` -> none");
+    let source = "module: m\nschedules:\n  a:\n    when: '@daily'\n    retention: 30d\n    \
+                  task: { target: { noop: {} } }\n";
+    let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
+    desk.ask(deploy, json!({ "source": source })).await;
+    let a = desk.ask("{ schedule(name: \"a\") { retentionDays } }", json!({})).await;
+    assert_eq!(a["schedule"]["retentionDays"], 30);
+    let half = source.replace("30d", "36h");
+    let error = desk.refused(deploy, json!({ "source": half })).await;
+    assert!(error["message"].as_str().unwrap().contains("whole days"), "{error}");
+}
+
+async fn a_preview_names_what_would_go(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@hourly").await;
+    let run = desk.trigger(&id).await;
+    let query = "{ retentionPreview { longestDays shortestDays partitions
+        tables { table namespace rows estimatedBytes } oldestKept { table madeAt } } }";
+    let before = desk.ask(query, json!({})).await;
+    assert_eq!(before["retentionPreview"]["tables"], json!([]));
+    assert_eq!(before["retentionPreview"]["oldestKept"][0]["table"], "run");
+    let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+    desk.ask(cancel, json!({ "id": run })).await;
+    desk.clock.advance(std::time::Duration::from_secs(47 * 24 * 3600));
+    let after = desk.ask(query, json!({})).await;
+    let tables = &after["retentionPreview"]["tables"];
+    assert_eq!(tables.as_array().unwrap().len(), 1, "{tables}");
+    assert_eq!((&tables[0]["table"], &tables[0]["rows"]), (&json!("run"), &json!(1)));
+    assert_eq!(tables[0]["namespace"], "default");
+    assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
+}

@@ -1,0 +1,180 @@
+//! Settled rows of any age: a fire, its run, the run's attempt and what it printed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use carillon::{
+    engine::retention::{self, Preview, Retention, RetentionReport},
+    telemetry::Metrics,
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp,
+    fire::{self, Kind, Reason, Verdict},
+    run, schedule, task_log, task_run,
+};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::world::World;
+
+/// A key of that time.
+pub(crate) fn key(at: DateTime<Utc>) -> Uuid {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let ms = u128::try_from(at.timestamp_millis()).unwrap();
+    let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
+    Uuid::from_u128(ms << 80 | 7 << 76 | 2 << 62 | count)
+}
+
+/// A fire of that instant and its run, which succeeded a second later.
+pub(crate) fn succeeded(
+    schedule: &schedule::Model,
+    at: DateTime<Utc>,
+) -> (fire::Model, run::Model) {
+    let (id, end) = (key(at), Timestamp::from(at + TimeDelta::seconds(1)));
+    let at = Timestamp::from(at);
+    let fire = fire::Model {
+        id,
+        namespace_id: schedule.namespace_id,
+        schedule_id: schedule.id,
+        schedule_version: 1,
+        scheduled_at: at,
+        due_at: at,
+        last_scheduled_at: at,
+        count: 1,
+        kind: Kind::Normal,
+        verdict: Verdict::Started,
+        reason: Reason::OnTime,
+        detail: None,
+        claimed_by: Some(Uuid::from_u128(1)),
+        claimed_at: at,
+        decided_at: Some(at),
+        run_id: Some(id),
+        queue_position: None,
+        recovery_attempts: 0,
+        recovery_at: None,
+    };
+    let run = run::Model {
+        id,
+        namespace_id: schedule.namespace_id,
+        schedule_id: Some(schedule.id),
+        fire_id: Some(id),
+        workflow_id: schedule.workflow_id,
+        workflow_version: 1,
+        trigger: run::Trigger::Schedule,
+        state: run::State::Succeeded,
+        scheduled_at: at,
+        due_at: at,
+        created_at: at,
+        available_at: at,
+        started_at: Some(at),
+        finished_at: Some(end),
+        attempt: 1,
+        max_attempts: 1,
+        recovery_attempts: 0,
+        node_id: Some(Uuid::from_u128(1)),
+        epoch: 1,
+        hard_deadline_at: None,
+        error: None,
+        cancel_requested_at: None,
+        cancel_by: None,
+        cancel_reason: None,
+        context: json!({}),
+        is_recovery: false,
+        idempotency_key: id.to_string(),
+        retry_of: None,
+        priority: 0,
+        group_id: None,
+        changed: 0,
+    };
+    (fire, run)
+}
+
+impl World {
+    /// Adds what became of an instant, `days` days ago, with `lines` lines; `change` makes it
+    /// other. Gives its key.
+    pub(crate) async fn past(
+        &self,
+        schedule: &schedule::Model,
+        days: i64,
+        lines: i64,
+        change: impl FnOnce(&mut fire::Model, &mut run::Model),
+    ) -> Uuid {
+        let at = self.clock.now() - TimeDelta::days(days);
+        let (mut fire, mut run) = succeeded(schedule, at);
+        change(&mut fire, &mut run);
+        let (id, at) = (run.id, run.created_at);
+        let attempt = task_run::Model {
+            run_id: id,
+            task: "main".to_owned(),
+            attempt: 1,
+            state: task_run::State::Succeeded,
+            node_id: Uuid::from_u128(1),
+            started_at: at,
+            finished_at: run.finished_at,
+            error: None,
+            output: None,
+        };
+        let line = |seq| task_log::Model {
+            run_id: id,
+            seq,
+            task: "main".to_owned(),
+            attempt: 1,
+            at,
+            stream: task_log::Stream::Stdout,
+            text: format!("line {seq}"),
+        };
+        let tx = self.database.store.begin().await.unwrap();
+        fire.into_active_model().insert(&tx).await.unwrap();
+        run.into_active_model().insert(&tx).await.unwrap();
+        attempt.into_active_model().insert(&tx).await.unwrap();
+        let lines: Vec<_> = (0..lines).map(|seq| line(seq).into_active_model()).collect();
+        for some in lines.chunks(500) {
+            task_log::Entity::insert_many(some.to_vec()).exec(&tx).await.unwrap();
+        }
+        self.database.store.commit(tx).await.unwrap();
+        id
+    }
+
+    /// Adds `count` instants, a second apart, from `days` days ago on.
+    pub(crate) async fn long_past(&self, schedule: &schedule::Model, days: i64, count: usize) {
+        let start = self.clock.now() - TimeDelta::days(days);
+        let seconds: Vec<i64> = (0..).take(count).collect();
+        let tx = self.database.store.begin().await.unwrap();
+        for some in seconds.chunks(400) {
+            let rows =
+                some.iter().map(|second| succeeded(schedule, start + TimeDelta::seconds(*second)));
+            let (fires, runs): (Vec<_>, Vec<_>) =
+                rows.map(|(fire, run)| (fire.into_active_model(), run.into_active_model())).unzip();
+            fire::Entity::insert_many(fires).exec_without_returning(&tx).await.unwrap();
+            run::Entity::insert_many(runs).exec_without_returning(&tx).await.unwrap();
+        }
+        self.database.store.commit(tx).await.unwrap();
+    }
+
+    /// A round of retention, now.
+    pub(crate) async fn retain(&self, days: i32) -> RetentionReport {
+        let settings = Retention { days, ..Retention::default() };
+        let (store, clock) = (&self.database.store, &self.clock);
+        let metrics = Metrics::unread(clock.clone());
+        retention::run_once(&settings, store, clock, &metrics, clock.now()).await.unwrap()
+    }
+
+    /// What it would remove.
+    pub(crate) async fn would_go(&self, days: i32) -> Preview {
+        let settings = Retention { days, ..Retention::default() };
+        let (store, now) = (&self.database.store, self.clock.now());
+        retention::preview(&settings, store, now).await.unwrap()
+    }
+
+    /// How many fires, runs, attempts and lines there are.
+    pub(crate) async fn sizes(&self) -> [u64; 4] {
+        let read = self.database.store.read();
+        [
+            fire::Entity::find().count(read).await.unwrap(),
+            run::Entity::find().count(read).await.unwrap(),
+            task_run::Entity::find().count(read).await.unwrap(),
+            task_log::Entity::find().count(read).await.unwrap(),
+        ]
+    }
+}
