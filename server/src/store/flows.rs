@@ -10,7 +10,9 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, holds::Hold, runs::millis};
+use super::{
+    Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days, holds::Hold, runs::millis,
+};
 
 /// What happens to a run at once.
 #[derive(Clone, Debug)]
@@ -143,7 +145,7 @@ impl Store {
                hard_deadline_at = {} + v.hard_limit, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
-             RETURNING run.id",
+               {{days}} RETURNING run.id",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -159,6 +161,7 @@ impl Store {
             .int("at", steps.iter().map(|step| step.at.0))
             .int("finished_at", steps.iter().map(finished))
             .int("hard_limit", steps.iter().map(|step| step.turn.hard_limit()))
+            .days(Days::of_keys("run.id", steps.iter().map(|step| step.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
         let held = returned_ids(tx, statement).await?;
         let written: Vec<&Step> =
@@ -182,12 +185,13 @@ impl Store {
             .int("finished_at", ended().map(|(_, ended)| ended.at.0))
             .text("error", ended().map(|(_, ended)| ended.error.clone()))
             .json("output", ended().map(|(_, ended)| ended.output.clone()))
+            .days(Days::of_keys("task_run.run_id", ended().map(|(step, _)| step.hold.run_id)))
             .statement(
                 self.dialect(),
                 "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
                    error = v.error, output = v.output \
                  FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
-                   AND task_run.attempt = v.attempt AND task_run.state = 'running'",
+                   AND task_run.attempt = v.attempt AND task_run.state = 'running' {days}",
                 vec![],
             );
         tx.execute_raw(statement).await?;
@@ -255,10 +259,11 @@ impl Store {
             .uuid("run_id", runs.iter().map(|(run, _, _)| *run))
             .text("state", runs.iter().map(|(_, state, _)| state.to_value()))
             .text("error", runs.iter().map(|(_, _, error)| error.clone()))
+            .days(Days::of_keys("task_run.run_id", runs.iter().map(|(run, _, _)| *run)))
             .statement(
                 self.dialect(),
                 "UPDATE task_run SET state = v.state, finished_at = {0}, error = v.error \
-                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running'",
+                 FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running' {days}",
                 vec![at.0.into()],
             );
         tx.execute_raw(statement).await?;
