@@ -99,6 +99,8 @@ pub(crate) struct ScheduleMore {
     pub(crate) group: Option<String>,
     pub(crate) priority: i64,
     pub(crate) start_deadline_seconds: Option<i64>,
+    /// For how many days its history is kept, where that is not as its namespace says.
+    pub(crate) retention_days: Option<i64>,
     pub(crate) context: Value,
     /// Calendars that suppress some of its fires.
     pub(crate) calendars: Vec<Named>,

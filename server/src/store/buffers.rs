@@ -64,6 +64,19 @@ pub struct Outlook {
     pub deadline: Option<Timestamp>,
 }
 
+/// An intent that goes into the buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The fire.
+    pub id: Uuid,
+    /// Its instant.
+    pub scheduled_at: Timestamp,
+    /// Its place.
+    pub place: i64,
+    /// The run that it waits for, if one is known.
+    pub behind: Option<String>,
+}
+
 /// A fire in a buffer. The partial index has the same words.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
 
@@ -280,25 +293,26 @@ impl Store {
         Ok(())
     }
 
-    /// Puts intents that nobody owns into the buffer: each at its place, with what it waits for.
+    /// Puts intents that nobody owns into the buffer.
     pub async fn buffer_intents(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[(Uuid, i64, Option<String>)],
+        fires: &[Queued],
     ) -> Result<(), StoreError> {
         if fires.is_empty() {
             return Ok(());
         }
         let statement = Bulk::default()
-            .uuid("id", fires.iter().map(|(id, _, _)| *id))
-            .int("place", fires.iter().map(|(_, place, _)| *place))
-            .text("detail", fires.iter().map(|(_, _, detail)| detail.clone()))
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .int("place", fires.iter().map(|fire| fire.place))
+            .text("detail", fires.iter().map(|fire| fire.behind.clone()))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
             .statement(
                 self.dialect(),
                 "UPDATE fire SET reason = 'buffered', detail = v.detail, \
                    queue_position = v.place \
                  FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.claimed_by IS NULL",
+                   AND fire.claimed_by IS NULL {days}",
                 vec![],
             );
         tx.execute_raw(statement).await?;
@@ -358,22 +372,24 @@ impl Store {
         Ok(purged)
     }
 
-    /// Gives the fires of a buffer new places.
+    /// Gives the fires of a schedule's buffer new places.
     pub async fn place_waiting(
         &self,
         tx: &DatabaseTransaction,
+        schedule: Uuid,
         places: &[(Uuid, i64)],
     ) -> Result<(), StoreError> {
         if places.is_empty() {
             return Ok(());
         }
         let sql = format!(
-            "UPDATE fire SET queue_position = v.place FROM v WHERE fire.id = v.id AND {WAITS}"
+            "UPDATE fire SET queue_position = v.place \
+             FROM v WHERE fire.id = v.id AND fire.schedule_id = {{0}} AND {WAITS}"
         );
         let statement = Bulk::default()
             .uuid("id", places.iter().map(|(id, _)| *id))
             .int("place", places.iter().map(|(_, place)| *place))
-            .statement(self.dialect(), &sql, vec![]);
+            .statement(self.dialect(), &sql, vec![schedule.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

@@ -122,6 +122,7 @@ pub(super) fn policies(schedule: &ScheduleDetail) -> AnyView {
     facts.extend(
         more.start_deadline_seconds.map(|deadline| fact("Start deadline", seconds(deadline))),
     );
+    facts.extend(more.retention_days.map(|days| fact("History", format!("kept for {days} days"))));
     if !more.calendars.is_empty() {
         let names: Vec<&str> = more.calendars.iter().map(|named| named.name.as_str()).collect();
         facts.push(fact("Calendars", names.join(", ")));

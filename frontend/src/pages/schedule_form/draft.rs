@@ -40,6 +40,7 @@ pub(super) struct Draft {
     pub(super) group: Text,
     pub(super) priority: Text,
     pub(super) deadline: Text,
+    pub(super) retention: Text,
     pub(super) context: Text,
     /// `command`, `http`, `noop` or `workflow`.
     pub(super) kind: Text,
@@ -104,6 +105,7 @@ impl Draft {
             group: text(""),
             priority: text("0"),
             deadline: text(""),
+            retention: text(""),
             context: text("{}"),
             kind: text("command"),
             workflow: text(""),
@@ -168,6 +170,9 @@ impl Draft {
         draft
             .deadline
             .set(schedule.start_deadline_seconds.map(|s| s.to_string()).unwrap_or_default());
+        draft
+            .retention
+            .set(schedule.retention_days.map(|days| days.to_string()).unwrap_or_default());
         draft.context.set(serde_json::to_string_pretty(&schedule.context).unwrap_or_default());
         draft.workflow.set(row.workflow.name.clone());
         match schedule.work.tasks.as_slice() {

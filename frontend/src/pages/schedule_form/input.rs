@@ -126,6 +126,7 @@ pub(super) fn create(plan: Plan) -> create_schedule::CreateScheduleInput {
         group: plan.group,
         priority: plan.priority,
         start_deadline_seconds: plan.start_deadline_seconds,
+        retention_days: plan.retention_days,
         context: Some(plan.context),
         paused: false,
     }
@@ -156,6 +157,7 @@ pub(super) fn update(
         group: plan.group,
         priority: Some(plan.priority),
         start_deadline_seconds: plan.start_deadline_seconds,
+        retention_days: plan.retention_days,
         context: Some(plan.context),
         reason: None,
     }

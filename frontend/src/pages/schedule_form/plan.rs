@@ -27,6 +27,7 @@ pub(super) struct Plan {
     pub(super) group: Option<String>,
     pub(super) priority: i64,
     pub(super) start_deadline_seconds: Option<i64>,
+    pub(super) retention_days: Option<i64>,
     pub(super) context: serde_json::Value,
     pub(super) work: Work,
 }
@@ -183,6 +184,9 @@ impl Draft {
             priority: whole("priority", &text(self.priority))?,
             start_deadline_seconds: deadline
                 .map(|text| whole("startDeadlineSeconds", &text))
+                .transpose()?,
+            retention_days: given(self.retention)
+                .map(|text| whole("retentionDays", &text))
                 .transpose()?,
             context,
             work: self.work()?,

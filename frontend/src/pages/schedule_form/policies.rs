@@ -50,7 +50,7 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                 {live(buffer)}
             </div>
             <details class="more">
-                <summary>"Grace, catch-up limits, deadline, group and priority"</summary>
+                <summary>"Grace, catch-up limits, deadline, group, priority and history"</summary>
                 <div class="field-grid">
                     {number("grace", "Missed after (seconds)", draft.grace, "misfire.graceSeconds").text()}
                     {number("window", "Caught up within (seconds)", draft.window, "misfire.windowSeconds").text()}
@@ -62,6 +62,8 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                         .hint("Its runs share the group's limit. Empty: none.").text()}
                     {number("priority", "Priority (-100 to 100)", draft.priority, "priority")
                         .hint("Of the runs that wait, the higher ones start first.").text()}
+                    {number("retention", "Keep history for (days)", draft.retention, "retentionDays")
+                        .hint("Empty: as long as the namespace does.").text()}
                 </div>
             </details>
             {Field::new("context", "Context (JSON)", draft.context).code().error(errors.of(&["context"]))

@@ -1,13 +1,12 @@
 use chrono::{DateTime, Utc};
 use entity::fire::{Reason, Verdict};
 use timetable::overlap::{Fate, Others, Standing};
-use uuid::Uuid;
 
 use super::{Clearing, Demand, full, policy};
 use crate::{
     engine::handoff,
     store::{
-        buffers::{Buffered, Queue},
+        buffers::{Buffered, Queue, Queued},
         claims::Live,
         handoffs::{Decided, Intent},
     },
@@ -28,8 +27,8 @@ pub(super) struct Facts<'a> {
 pub(super) struct Turn {
     /// To be handed over.
     pub(super) start: Vec<Intent>,
-    /// Into the buffer: at which place, behind which run.
-    pub(super) wait: Vec<(Uuid, i64, Option<String>)>,
+    /// Into the buffer.
+    pub(super) wait: Vec<Queued>,
     /// Not to run.
     pub(super) decided: Vec<Decided>,
     pub(super) clearing: Clearing,
@@ -100,7 +99,8 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
             }
             Fate::Wait => {
                 place += 1;
-                turn.wait.push((id, place, in_the_way.map(|run| run.to_string())));
+                let behind = in_the_way.map(|run| run.to_string());
+                turn.wait.push(Queued { id, scheduled_at, place, behind });
             }
             Fate::Overlap => skip(Reason::Overlap, in_the_way.map(|run| run.to_string())),
             Fate::BufferFull => skip(Reason::BufferFull, full(policy)),
@@ -113,6 +113,7 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
 #[cfg(test)]
 mod tests {
     use entity::{Timestamp, schedule::Overlap};
+    use uuid::Uuid;
 
     use super::*;
 
@@ -171,8 +172,9 @@ mod tests {
         let queue = queue(Overlap::BufferAll);
         let turn = turn(vec![intent(1, Some(4)), intent(2, None)], facts(&queue, 0, (1, 4)));
         assert_eq!(started(&turn), [1]);
-        let behind = Uuid::from_u128(1).to_string();
-        assert_eq!(turn.wait, [(Uuid::from_u128(2), 5, Some(behind))]);
+        let behind = Some(Uuid::from_u128(1).to_string());
+        let (id, scheduled_at) = (Uuid::from_u128(2), Timestamp(2_000));
+        assert_eq!(turn.wait, [Queued { id, scheduled_at, place: 5, behind }]);
     }
 
     #[test]

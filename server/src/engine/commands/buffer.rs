@@ -87,7 +87,7 @@ impl Commands {
         let after: Vec<Uuid> = fires.iter().chain(others).copied().collect();
         if after != before {
             let places: Vec<(Uuid, i64)> = after.iter().copied().zip(1..).collect();
-            self.store.place_waiting(&tx, &places).await?;
+            self.store.place_waiting(&tx, schedule, &places).await?;
             let entry = Entry {
                 action: "buffer.reorder",
                 namespace: Some(row.namespace_id),

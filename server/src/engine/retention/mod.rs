@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 pub use preview::{Preview, preview};
 
-use self::pace::Pace;
+use self::pace::Paces;
 use super::{EngineError, core::Core, service::Service};
 use crate::{
     clock::Clock,
@@ -86,7 +86,7 @@ struct Round<'a> {
     metrics: &'a Metrics,
     rule: Rule,
     answers: Duration,
-    pace: Pace,
+    paces: Paces,
     report: RetentionReport,
 }
 
@@ -97,7 +97,7 @@ enum Chunk<'a> {
     Runs(&'a [Uuid]),
     Fires(&'a [OldFire]),
     Leftovers(Leftover, u64),
-    Workflows(&'a [Uuid]),
+    Definitions(Leftover, &'a [Uuid]),
 }
 
 /// Removes at once all that is old enough at `now`.
@@ -115,7 +115,7 @@ pub async fn run_once(
         metrics,
         rule: store.retention_rule(policies, settings.days, now.into()),
         answers: settings.answers,
-        pace: Pace::default(),
+        paces: Paces::default(),
         report: RetentionReport::default(),
     };
     if store.dialect().is_postgres() {
@@ -176,14 +176,14 @@ impl Round<'_> {
     async fn sweep_runs(&mut self) -> Result<(), EngineError> {
         let mut after = Uuid::nil();
         loop {
-            let runs = self.store.old_runs(&self.rule, after, self.pace.rows()).await?;
+            let runs = self.store.old_runs(&self.rule, after, self.paces.rows("run")).await?;
             let Some(last) = runs.last() else { return Ok(()) };
             after = *last;
             // A run can have more lines than a chunk takes: its row goes last, by which the rest
             // is found again.
             for part in [Part::Lines, Part::Attempts] {
                 loop {
-                    let limit = self.pace.rows();
+                    let limit = self.paces.rows(part.table());
                     if self.chunk(Chunk::Parts(part, &runs, limit)).await? < limit {
                         break;
                     }
@@ -196,7 +196,7 @@ impl Round<'_> {
     async fn sweep_fires(&mut self) -> Result<(), EngineError> {
         let mut after = Uuid::nil();
         loop {
-            let fires = self.store.old_fires(&self.rule, after, self.pace.rows()).await?;
+            let fires = self.store.old_fires(&self.rule, after, self.paces.rows("fire")).await?;
             let Some(last) = fires.last() else { return Ok(()) };
             after = last.id;
             self.chunk(Chunk::Fires(&fires)).await?;
@@ -205,10 +205,10 @@ impl Round<'_> {
 
     async fn purge(&mut self, what: Leftover) -> Result<(), EngineError> {
         loop {
-            let limit = self.pace.rows();
-            let deleted = if what == Leftover::Workflows {
-                let old = self.store.old_workflows(&self.rule, limit).await?;
-                self.chunk(Chunk::Workflows(&old)).await?
+            let limit = self.paces.rows(what.table());
+            let deleted = if what.is_looked_for_before() {
+                let old = self.store.old_definitions(what, &self.rule, limit).await?;
+                self.chunk(Chunk::Definitions(what, &old)).await?
             } else {
                 self.chunk(Chunk::Leftovers(what, limit)).await?
             };
@@ -230,7 +230,9 @@ impl Round<'_> {
             }
             Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
             Chunk::Fires(fires) => ("fire", store.delete_decided_fires(&tx, fires).await?),
-            Chunk::Workflows(old) => ("workflow", store.delete_workflows(&tx, old).await?),
+            Chunk::Definitions(what, old) => {
+                (what.table(), store.delete_definitions(&tx, what, old).await?)
+            }
             Chunk::Leftovers(what, limit) => {
                 let (rule, answers) = (&self.rule, self.answers);
                 let deleted = store.delete_leftovers(&tx, what, rule, answers, limit).await?;
@@ -240,7 +242,7 @@ impl Round<'_> {
         tx.commit().await?;
         let took = start.elapsed();
         if deleted > 0 {
-            self.pace = self.pace.after(took);
+            self.paces.learn(table, took);
             self.report.chunks += 1;
             self.report.longest_chunk = self.report.longest_chunk.max(took);
             self.metrics.retention_chunk(took);

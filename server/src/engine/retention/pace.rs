@@ -1,17 +1,35 @@
-//! How large a chunk is: as large as its time allows, learnt from the chunk before.
+//! How large a chunk is: as large as its time allows, learnt from the chunk of its table before.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 /// No chunk is to hold the writer for longer.
-pub(super) const LIMIT: Duration = Duration::from_millis(50);
+const LIMIT: Duration = Duration::from_millis(50);
 /// What a chunk aims at: room for the slow ones among them.
 const AIM: Duration = Duration::from_millis(20);
 const LEAST: u64 = 10;
 const MOST: u64 = 5_000;
 
-/// The size of the next chunk.
+/// The sizes of the next chunks. Each table has its own: a line of a log is deleted many times as
+/// quickly as a run with its indexes, and must not say how many runs fit.
+#[derive(Debug, Default)]
+pub(super) struct Paces(HashMap<&'static str, Pace>);
+
+impl Paces {
+    /// How many rows of `table` a chunk may have.
+    pub(super) fn rows(&self, table: &str) -> u64 {
+        self.0.get(table).copied().unwrap_or_default().rows()
+    }
+
+    /// After a chunk of `table` that took so long.
+    pub(super) fn learn(&mut self, table: &'static str, took: Duration) {
+        let pace = self.0.entry(table).or_default();
+        *pace = pace.after(took);
+    }
+}
+
+/// The size of the next chunk of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pace {
+struct Pace {
     rows: u64,
 }
 
@@ -23,13 +41,13 @@ impl Default for Pace {
 
 impl Pace {
     /// How many rows a chunk may have.
-    pub(super) fn rows(self) -> u64 {
+    fn rows(self) -> u64 {
         self.rows
     }
 
     /// After a chunk that took so long. It grows slowly, for a chunk that was quick may have had
     /// few rows, and shrinks at once.
-    pub(super) fn after(self, took: Duration) -> Self {
+    fn after(self, took: Duration) -> Self {
         let aim = u64::try_from(AIM.as_micros()).unwrap_or(u64::MAX);
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         let fitting = self.rows.saturating_mul(aim) / took_us;
@@ -69,6 +87,15 @@ mod tests {
             pace = pace.after(Duration::from_millis(ms));
             assert!((LEAST..=MOST).contains(&pace.rows()));
         }
+    }
+
+    #[test]
+    fn quick_lines_do_not_make_chunks_of_runs_larger() {
+        let mut paces = Paces::default();
+        for _ in 0..10 {
+            paces.learn("task_log", Duration::from_millis(1));
+        }
+        assert_eq!((paces.rows("task_log"), paces.rows("run")), (MOST, 100));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::Rule;
 use crate::store::{
     Store, StoreError,
-    days::{first_key, made_at},
+    days::{DAY_MS, first_key, made_at},
 };
 
 /// Tables whose days come and go together.
@@ -59,6 +59,17 @@ pub enum Dropped {
     Postponed,
 }
 
+/// What is in a stretch that is to go.
+#[derive(Debug)]
+struct Found {
+    /// What was written at or after this stamp was perhaps not seen.
+    horizon: i64,
+    /// The keys of what is alive or young.
+    needed: Vec<Uuid>,
+    /// How many rows there are, in the order of [`Family::tables`].
+    rows: [u64; 3],
+}
+
 /// How long a change waits for its lock.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
 /// Who changes partitions holds this.
@@ -93,6 +104,15 @@ impl Family {
         match self {
             Self::Fires => ms.to_string(),
             Self::Runs => format!("'{}'", first_key(ms)),
+        }
+    }
+
+    /// The rows `t` that may have been written since the horizon: runs by their stamp. A fire that
+    /// was decided is not written again, and a new one has a new key.
+    fn written_since(self, horizon: i64, rule: &Rule) -> String {
+        match self {
+            Self::Fires => format!("t.id >= '{}'", first_key(rule.now() - DAY_MS)),
+            Self::Runs => format!("t.changed >= {horizon}"),
         }
     }
 
@@ -193,62 +213,125 @@ impl Store {
 
     /// Drops the oldest stretch. What is alive or young in it moves into the past before; if that
     /// is much, the stretch stays.
+    ///
+    /// What takes long - looking for what is needed, checking that the past has room for it - is
+    /// done while everybody works on; the lock is held for what has changed since and for the
+    /// exchange.
     pub async fn drop_stretch(
         &self,
         family: Family,
         stretch: Stretch,
         rule: &Rule,
     ) -> Result<Dropped, StoreError> {
-        let tx = self.begin().await?;
-        match self.try_drop(&tx, family, stretch, rule).await {
-            Ok(done @ Dropped::Gone(_)) => {
-                tx.commit().await?;
-                Ok(done)
-            }
+        let Some(found) = self.look_through(family, stretch, rule).await? else {
+            return Ok(Dropped::Needed);
+        };
+        let done = match self.widen_past(family, stretch).await {
+            Ok(()) => self.exchange(family, stretch, rule, &found).await,
+            Err(error) => Err(error),
+        };
+        match done {
             Err(error) if error.is_lock_refused() => Ok(Dropped::Postponed),
             done => done,
         }
     }
 
-    async fn try_drop(
+    /// None if too much in the stretch is needed.
+    async fn look_through(
         &self,
-        tx: &DatabaseTransaction,
         family: Family,
         stretch: Stretch,
         rule: &Rule,
-    ) -> Result<Dropped, StoreError> {
+    ) -> Result<Option<Found>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            horizon: i64,
+        }
+        let horizon = format!("SELECT {} AS horizon", self.dialect().horizon());
+        let horizon = Row::find_by_statement(self.dialect().statement(horizon, []));
+        let horizon = horizon.one(self.read()).await?.map_or(0, |row| row.horizon);
+        let needed = self.needed_in(self.read(), family, stretch, rule, "true").await?;
+        if needed.len() > MOST_MOVED {
+            return Ok(None);
+        }
+        let mut rows = [0; 3];
+        for (count, table) in rows.iter_mut().zip(family.tables()) {
+            *count = self.count_rows(&stretch.name(table)).await?;
+        }
+        Ok(Some(Found { horizon, needed, rows }))
+    }
+
+    /// The keys of the rows in a stretch that are alive or young, and of which `condition` holds.
+    async fn needed_in(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+        condition: &str,
+    ) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             id: Uuid,
         }
-        tx.execute_unprepared(LOCK).await?;
-        tx.execute_unprepared(PATIENCE).await?;
-        if self.partitions(tx, family).await?.stretches.first() != Some(&stretch) {
-            return Ok(Dropped::Postponed);
-        }
-        let tables = family.tables();
-        // From here on nothing in it changes; other days do.
-        for table in tables {
-            let lock = format!("LOCK TABLE {} IN SHARE MODE", stretch.name(table));
-            tx.execute_unprepared(&lock).await?;
-        }
         let sql = format!(
-            "SELECT t.id FROM {} t {} WHERE NOT {} LIMIT {}",
-            stretch.name(tables[0]),
+            "SELECT t.id FROM {} t {} WHERE NOT {} AND {condition} LIMIT {}",
+            stretch.name(family.tables()[0]),
             rule.joins(),
             family.is_old(rule),
             MOST_MOVED + 1
         );
-        let needed = Row::find_by_statement(self.dialect().statement(sql, [])).all(tx).await?;
-        if needed.len() > MOST_MOVED {
+        let rows = Row::find_by_statement(self.dialect().statement(sql, [])).all(connection);
+        Ok(rows.await?.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Proves that all rows of the past lie before the stretch's end, so that attaching it with
+    /// that bound reads none of them.
+    async fn widen_past(&self, family: Family, stretch: Stretch) -> Result<(), StoreError> {
+        for table in family.tables() {
+            let (column, to) = (family.column(table), family.bound(stretch.to));
+            let tx = self.begin().await?;
+            tx.execute_unprepared(PATIENCE).await?;
+            let promise = format!(
+                "ALTER TABLE {table}_past DROP CONSTRAINT IF EXISTS {table}_past_until, \
+                   ADD CONSTRAINT {table}_past_until CHECK ({column} < {to}) NOT VALID"
+            );
+            tx.execute_unprepared(&promise).await?;
+            tx.commit().await?;
+            // This reads them while others read and write.
+            let prove = format!("ALTER TABLE {table}_past VALIDATE CONSTRAINT {table}_past_until");
+            self.read().execute_unprepared(&prove).await?;
+        }
+        Ok(())
+    }
+
+    async fn exchange(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        rule: &Rule,
+        found: &Found,
+    ) -> Result<Dropped, StoreError> {
+        let tx = self.begin().await?;
+        tx.execute_unprepared(LOCK).await?;
+        tx.execute_unprepared(PATIENCE).await?;
+        if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
+            return Ok(Dropped::Postponed);
+        }
+        let tables = family.tables();
+        for table in tables {
+            let lock = format!("LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE");
+            tx.execute_unprepared(&lock).await?;
+        }
+        let since = family.written_since(found.horizon, rule);
+        let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
+        needed.extend(&found.needed);
+        if needed.len() > 2 * MOST_MOVED {
             return Ok(Dropped::Needed);
         }
-        let keys: Vec<String> = needed.iter().map(|row| format!("'{}'", row.id)).collect();
+        let keys: Vec<String> = needed.iter().map(|key| format!("'{key}'")).collect();
         let keys = keys.join(",");
-        let mut rows = [0; 3];
-        for (count, table) in rows.iter_mut().zip(tables) {
-            *count = self.count_rows(tx, &stretch.name(table)).await?;
-        }
+        let mut rows = found.rows;
         for (count, table) in rows.iter_mut().zip(tables) {
             let (name, to) = (stretch.name(table), family.bound(stretch.to));
             let key = if matches!(family, Family::Fires) { "id" } else { family.column(table) };
@@ -267,10 +350,12 @@ impl Store {
             let join = format!(
                 "ALTER TABLE {table} ATTACH PARTITION {table}_past
                    FOR VALUES FROM (MINVALUE) TO ({to});
+                 ALTER TABLE {table}_past DROP CONSTRAINT {table}_past_until;
                  DROP TABLE {name};"
             );
             tx.execute_unprepared(&join).await?;
         }
+        tx.commit().await?;
         Ok(Dropped::Gone(rows))
     }
 
@@ -291,7 +376,7 @@ impl Store {
     }
 
     /// How many rows a partition has; of a large one what its last analysis found.
-    async fn count_rows(&self, tx: &DatabaseTransaction, name: &str) -> Result<u64, StoreError> {
+    async fn count_rows(&self, name: &str) -> Result<u64, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             found: i64,
@@ -301,8 +386,8 @@ impl Store {
                THEN reltuples::bigint ELSE (SELECT count(*) FROM {name}) END AS found \
              FROM pg_class WHERE oid = '{name}'::regclass"
         );
-        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
-        Ok(row.map_or(0, |row| row.found.unsigned_abs()))
+        let row = Row::find_by_statement(self.dialect().statement(sql, []));
+        Ok(row.one(self.read()).await?.map_or(0, |row| row.found.unsigned_abs()))
     }
 }
 

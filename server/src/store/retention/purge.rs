@@ -43,6 +43,15 @@ impl Leftover {
         }
     }
 
+    /// Whether finding what goes takes so long that it is done beside the writer. Nothing that was
+    /// deleted a week ago is needed again by the time that it goes.
+    pub fn is_looked_for_before(self) -> bool {
+        match self {
+            Self::Schedules | Self::Workflows => true,
+            Self::Sessions | Self::Answers | Self::Nodes => false,
+        }
+    }
+
     fn key(self) -> &'static str {
         match self {
             Self::Answers => "\"actor\", \"key\"",
@@ -55,13 +64,19 @@ impl Leftover {
         match self {
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
-            // What is on its way of a deleted schedule asks for it.
+            // What is on its way of a deleted schedule asks for it. Each kind of intent has its own
+            // partial index, and no other way to it is short.
             Self::Schedules => format!(
                 "schedule.deleted_at < {} \
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.schedule_id = schedule.id \
                    AND run.state IN ('queued', 'running', 'retrying')) \
                  AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = schedule.id \
-                   AND fire.verdict = 'pending')",
+                   AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL) \
+                 AND NOT EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = schedule.id \
+                   AND fire.verdict = 'pending' AND fire.queue_position IS NOT NULL) \
+                 AND schedule.id NOT IN (SELECT fire.schedule_id FROM fire \
+                   WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
+                   AND fire.queue_position IS NULL AND fire.due_at >= 0)",
                 before(now, DELETED_DAYS)
             ),
             // Looking for its runs reads all runs, so nobody looks before they can be gone.
@@ -102,38 +117,46 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deleted workflows that nothing names any more.
-    pub async fn old_workflows(&self, rule: &Rule, limit: u64) -> Result<Vec<Uuid>, StoreError> {
+    /// Deleted schedules or workflows that nothing needs any more.
+    pub async fn old_definitions(
+        &self,
+        what: Leftover,
+        rule: &Rule,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             id: Uuid,
         }
-        let condition = Leftover::Workflows.condition(self, rule, Duration::ZERO);
-        let sql = format!("SELECT id FROM workflow WHERE {condition} LIMIT $1");
+        let (table, condition) = (what.table(), what.condition(self, rule, Duration::ZERO));
+        let sql = format!("SELECT id FROM {table} WHERE {condition} LIMIT $1");
         let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
         let rows = Row::find_by_statement(statement).all(self.read()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// Deletes workflows with their definitions, which may hold secrets; says how many.
-    pub async fn delete_workflows(
+    /// Deletes schedules or workflows that were deleted long ago, with the definitions of these,
+    /// which may hold secrets; says how many.
+    pub async fn delete_definitions(
         &self,
         tx: &DatabaseTransaction,
-        workflows: &[Uuid],
+        what: Leftover,
+        ids: &[Uuid],
     ) -> Result<u64, StoreError> {
-        if workflows.is_empty() {
+        if ids.is_empty() {
             return Ok(0);
         }
-        let mut deleted = 0;
-        for sql in [
-            "DELETE FROM workflow_version WHERE workflow_id IN (SELECT id FROM v)",
-            "DELETE FROM workflow WHERE workflow.id IN (SELECT id FROM v) \
-               AND workflow.deleted_at IS NOT NULL",
-        ] {
-            let bulk = Bulk::default().uuid("id", workflows.iter().copied());
-            let statement = bulk.statement(self.dialect(), sql, vec![]);
-            deleted = tx.execute_raw(statement).await?.rows_affected();
+        let ids = || Bulk::default().uuid("id", ids.iter().copied());
+        if what == Leftover::Workflows {
+            let sql = "DELETE FROM workflow_version WHERE workflow_id IN (SELECT id FROM v)";
+            tx.execute_raw(ids().statement(self.dialect(), sql, vec![])).await?;
         }
-        Ok(deleted)
+        let table = what.table();
+        let sql = format!(
+            "DELETE FROM {table} WHERE {table}.id IN (SELECT id FROM v) \
+               AND {table}.deleted_at IS NOT NULL"
+        );
+        let statement = ids().statement(self.dialect(), &sql, vec![]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 }

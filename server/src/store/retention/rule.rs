@@ -111,13 +111,14 @@ impl Rule {
     }
 
     /// Whether a fire `t` is decided and too old. One whose run goes on is not, nor one that takes
-    /// the place of instants to come.
+    /// the place of instants to come. The live runs are listed once for all fires: there are few of
+    /// them, and looking each fire's up would look into every day.
     pub(super) fn fire_is_old(&self) -> String {
         let cutoff = self.cutoff();
         format!(
             "(t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
                AND t.last_scheduled_at < {cutoff} \
-               AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = t.run_id AND r.state IN {LIVE}))"
+               AND coalesce(t.run_id, t.id) NOT IN (SELECT r.id FROM run r WHERE r.state IN {LIVE}))"
         )
     }
 }

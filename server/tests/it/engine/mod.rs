@@ -31,6 +31,7 @@ mod partitions;
 mod past;
 mod pause;
 mod plant;
+mod pruning;
 mod recovery;
 mod retention;
 mod retry;
