@@ -24,14 +24,14 @@ use uuid::Uuid;
 
 pub use preview::{Preview, preview};
 
-use self::pace::Paces;
+use self::pace::{Done, Paces};
 use super::{EngineError, core::Core, service::Service};
 use crate::{
     clock::Clock,
     store::{
         Store,
         leases::Term,
-        retention::{Dropped, Family, Leftover, OldFire, Part, Rule},
+        retention::{Dropped, Family, Leftover, OldFire, Part, PartKey, Rule},
     },
     telemetry::Metrics,
 };
@@ -93,7 +93,7 @@ struct Round<'a> {
 /// What one transaction deletes, at the most.
 #[derive(Clone, Copy, Debug)]
 enum Chunk<'a> {
-    Parts(Part, &'a [Uuid], u64),
+    Parts(Part, &'a [PartKey]),
     Runs(&'a [Uuid]),
     Fires(&'a [OldFire]),
     Leftovers(Leftover, u64),
@@ -184,9 +184,11 @@ impl Round<'_> {
             for part in [Part::Lines, Part::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
-                    if self.chunk(Chunk::Parts(part, &runs, limit)).await? < limit {
+                    let keys = self.store.parts_of(part, &runs, limit).await?;
+                    if keys.is_empty() {
                         break;
                     }
+                    self.chunk(Chunk::Parts(part, &keys)).await?;
                 }
             }
             self.chunk(Chunk::Runs(&runs)).await?;
@@ -225,9 +227,7 @@ impl Round<'_> {
         let tx = store.begin().await?;
         let start = self.clock.instant();
         let (table, deleted) = match chunk {
-            Chunk::Parts(part, runs, limit) => {
-                (part.table(), store.delete_parts(&tx, part, runs, limit).await?)
-            }
+            Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
             Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
             Chunk::Fires(fires) => ("fire", store.delete_decided_fires(&tx, fires).await?),
             Chunk::Definitions(what, old) => {
@@ -239,14 +239,16 @@ impl Round<'_> {
                 (what.table(), deleted)
             }
         };
+        let worked = start.elapsed();
         tx.commit().await?;
         let took = start.elapsed();
         if deleted > 0 {
-            self.paces.learn(table, took);
+            self.paces.learn(table, Done { rows: deleted, worked, took });
             self.report.chunks += 1;
             self.report.longest_chunk = self.report.longest_chunk.max(took);
             self.metrics.retention_chunk(took);
             self.removed(table, deleted);
+            store.settle_log().await?;
         }
         // Whoever waits for the writer stands before the next chunk in its queue.
         tokio::task::yield_now().await;

@@ -1,11 +1,11 @@
-//! How large a chunk is: as large as its time allows, learnt from the chunk of its table before.
+//! How large a chunk is: as large as its time allows, learnt from the chunks of its table before.
 
 use std::{collections::HashMap, time::Duration};
 
 /// No chunk is to hold the writer for longer.
 const LIMIT: Duration = Duration::from_millis(50);
-/// What a chunk aims at: room for the slow ones among them.
-const AIM: Duration = Duration::from_millis(20);
+/// What a chunk's deleting aims at: room for its commit, and for the slow ones among them.
+const AIM: Duration = Duration::from_millis(15);
 const LEAST: u64 = 10;
 const MOST: u64 = 5_000;
 
@@ -14,45 +14,55 @@ const MOST: u64 = 5_000;
 #[derive(Debug, Default)]
 pub(super) struct Paces(HashMap<&'static str, Pace>);
 
+/// What a chunk was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    /// How many rows it deleted.
+    pub(super) rows: u64,
+    /// For how long.
+    pub(super) worked: Duration,
+    /// How long it took with its commit.
+    pub(super) took: Duration,
+}
+
 impl Paces {
     /// How many rows of `table` a chunk may have.
     pub(super) fn rows(&self, table: &str) -> u64 {
-        self.0.get(table).copied().unwrap_or_default().rows()
+        self.0.get(table).copied().unwrap_or_default().rows
     }
 
-    /// After a chunk of `table` that took so long.
-    pub(super) fn learn(&mut self, table: &'static str, took: Duration) {
+    /// After a chunk of `table`.
+    pub(super) fn learn(&mut self, table: &'static str, done: Done) {
         let pace = self.0.entry(table).or_default();
-        *pace = pace.after(took);
+        *pace = pace.after(done);
     }
 }
 
-/// The size of the next chunk of a table.
+/// The size of the next chunk of a table, and what a row costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pace {
     rows: u64,
+    /// Nanoseconds of deleting, as in the slowest of the chunks before, which fades.
+    cost: u64,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { rows: 100 }
+        Self { rows: 100, cost: 0 }
     }
 }
 
 impl Pace {
-    /// How many rows a chunk may have.
-    fn rows(self) -> u64 {
-        self.rows
-    }
-
-    /// After a chunk that took so long. It grows slowly, for a chunk that was quick may have had
-    /// few rows, and shrinks at once.
-    fn after(self, took: Duration) -> Self {
-        let aim = u64::try_from(AIM.as_micros()).unwrap_or(u64::MAX);
-        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
-        let fitting = self.rows.saturating_mul(aim) / took_us;
-        let most = if took > LIMIT { self.rows / 2 } else { self.rows.saturating_mul(2) };
-        Self { rows: fitting.min(most).clamp(LEAST, MOST) }
+    /// A slow chunk counts at once, a quick one little by little: it may have been luck. The syncs
+    /// of the disk cost each commit the same, so they count only if all took too long.
+    fn after(self, done: Done) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let most = if done.took > LIMIT { self.rows / 2 } else { self.rows.saturating_mul(2) };
+        // What a few rows cost is mostly what a statement costs.
+        let seen = if done.rows < LEAST { self.cost } else { nanos(done.worked) / done.rows };
+        let cost = seen.max(self.cost - self.cost / 8 + seen / 8);
+        let fitting = nanos(AIM) / cost.max(1);
+        Self { rows: fitting.min(most).clamp(LEAST, MOST), cost }
     }
 }
 
@@ -60,40 +70,69 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn after(rows: u64, ms: u64) -> u64 {
-        Pace { rows }.after(Duration::from_millis(ms)).rows()
+    const fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    /// A chunk at whose rows the database worked for so many microseconds each.
+    fn done(rows: u64, us_a_row: u64, commit: u64) -> Done {
+        let worked = us(rows.saturating_mul(us_a_row));
+        Done { rows, worked, took: worked.saturating_add(us(commit)) }
+    }
+
+    fn pace(rows: u64, cost: u64) -> Pace {
+        Pace { rows, cost }
     }
 
     #[test]
     fn a_quick_chunk_is_followed_by_one_twice_as_large_at_the_most() {
-        assert_eq!(after(100, 1), 200);
-        assert_eq!(after(100, 15), 133);
-        assert_eq!(after(100, 0), 200);
+        assert_eq!(pace(100, 0).after(done(100, 1, 0)).rows, 200);
+        assert_eq!(pace(100, 0).after(done(100, 100, 0)).rows, 150);
     }
 
     #[test]
     fn a_slow_chunk_is_followed_by_one_that_fits() {
-        assert_eq!(after(1_000, 40), 500);
-        assert_eq!(after(1_000, 200), 100);
-        assert_eq!(after(100, 51), 39);
+        assert_eq!(pace(1_000, 0).after(done(1_000, 30, 0)).rows, 500);
+        assert_eq!(pace(1_000, 0).after(done(1_000, 150, 0)).rows, 100);
+        assert_eq!(pace(1_000, 0).after(done(100, 600, 0)).rows, 25);
+    }
+
+    #[test]
+    fn a_slow_disk_shrinks_a_chunk_only_over_the_limit() {
+        assert_eq!(pace(1_000, 0).after(done(1_000, 15, 30_000)).rows, 1_000);
+        assert_eq!(pace(1_000, 0).after(done(1_000, 15, 40_000)).rows, 500);
+    }
+
+    #[test]
+    fn a_slow_chunk_is_not_forgotten_for_a_quick_one() {
+        let mut pace = pace(1_000, 0).after(done(1_000, 60, 0));
+        assert_eq!(pace.rows, 250);
+        pace = pace.after(done(pace.rows, 6, 0));
+        assert!(pace.rows < 300, "{pace:?}");
+        for _ in 0..30 {
+            pace = pace.after(done(pace.rows, 6, 0));
+        }
+        assert!(pace.rows > 2_000, "{pace:?}");
     }
 
     #[test]
     fn a_chunk_is_never_nothing_and_never_everything() {
-        assert_eq!(after(10, 10_000), LEAST);
-        assert_eq!(after(MOST, 1), MOST);
         let mut pace = Pace::default();
-        for ms in [0, u64::MAX / 2, 0, 50, 51] {
-            pace = pace.after(Duration::from_millis(ms));
-            assert!((LEAST..=MOST).contains(&pace.rows()));
+        for us_a_row in [0, u64::MAX / 2, 0, 50, 51, 100_000] {
+            pace = pace.after(done(pace.rows, us_a_row, 0));
+            assert!((LEAST..=MOST).contains(&pace.rows));
         }
+        for _ in 0..200 {
+            pace = pace.after(done(pace.rows, 0, 0));
+        }
+        assert_eq!(pace.rows, MOST);
     }
 
     #[test]
     fn quick_lines_do_not_make_chunks_of_runs_larger() {
         let mut paces = Paces::default();
         for _ in 0..10 {
-            paces.learn("task_log", Duration::from_millis(1));
+            paces.learn("task_log", done(paces.rows("task_log"), 1, 0));
         }
         assert_eq!((paces.rows("task_log"), paces.rows("run")), (MOST, 100));
     }
@@ -103,9 +142,9 @@ mod tests {
         for us_a_row in [1, 10, 100, 1_000, 4_000] {
             let mut pace = Pace::default();
             for chunk in 0..100 {
-                let took = Duration::from_micros(pace.rows() * us_a_row);
-                assert!(chunk < 4 || took <= LIMIT, "{us_a_row} us a row: {took:?}");
-                pace = pace.after(took);
+                let done = done(pace.rows, us_a_row, 0);
+                assert!(chunk < 4 || done.took <= LIMIT, "{us_a_row} us a row: {done:?}");
+                pace = pace.after(done);
             }
         }
     }

@@ -31,6 +31,17 @@ pub enum Part {
     Attempts,
 }
 
+/// The key of a row that a run has.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct PartKey {
+    /// The run.
+    pub run_id: Uuid,
+    /// The task of an attempt.
+    pub task: String,
+    /// Which attempt, or which line.
+    pub number: i64,
+}
+
 impl Part {
     /// The table.
     pub fn table(self) -> &'static str {
@@ -42,6 +53,15 @@ impl Part {
 }
 
 impl Store {
+    /// Moves what was committed from SQLite's log into its file, which nobody waits for. Left to
+    /// itself, SQLite does it within the commit that makes the log long: a chunk's, or a fire's.
+    pub async fn settle_log(&self) -> Result<(), StoreError> {
+        if !self.dialect().is_postgres() {
+            self.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
+        }
+        Ok(())
+    }
+
     /// Runs after `after` that are too old, by key.
     pub async fn old_runs(
         &self,
@@ -88,36 +108,61 @@ impl Store {
         Ok(OldFire::find_by_statement(statement).all(self.read()).await?)
     }
 
-    /// Deletes up to `limit` rows of settled runs; says how many there were.
+    /// Up to `limit` of what settled runs have.
+    pub async fn parts_of(
+        &self,
+        part: Part,
+        runs: &[Uuid],
+        limit: u64,
+    ) -> Result<Vec<PartKey>, StoreError> {
+        let sql = match part {
+            Part::Lines => {
+                "SELECT p.run_id, '' AS task, p.seq AS number \
+                 FROM v JOIN task_log p ON p.run_id = v.id WHERE true {days} LIMIT {0}"
+            }
+            Part::Attempts => {
+                "SELECT p.run_id, p.task, CAST(p.attempt AS bigint) AS number \
+                 FROM v JOIN task_run p ON p.run_id = v.id WHERE true {days} LIMIT {0}"
+            }
+        };
+        let statement = Bulk::default()
+            .uuid("id", runs.iter().copied())
+            .days(Days::of_keys("p.run_id", runs.iter().copied()))
+            .statement(self.dialect(), sql, vec![limit.cast_signed().into()]);
+        Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Deletes what settled runs have; says how many rows.
     pub async fn delete_parts(
         &self,
         tx: &DatabaseTransaction,
         part: Part,
-        runs: &[Uuid],
-        limit: u64,
+        keys: &[PartKey],
     ) -> Result<u64, StoreError> {
-        if runs.is_empty() {
+        if keys.is_empty() {
             return Ok(0);
         }
-        let (column, sql) = match part {
-            Part::Lines => (
-                "task_log.run_id",
+        let runs = || keys.iter().map(|key| key.run_id);
+        let rows = Bulk::default().uuid("run_id", runs());
+        let rows = rows.int("number", keys.iter().map(|key| key.number));
+        let statement = match part {
+            Part::Lines => rows.days(Days::of_keys("task_log.run_id", runs())).statement(
+                self.dialect(),
                 "DELETE FROM task_log WHERE (task_log.run_id, task_log.seq) IN ( \
-                   SELECT l.run_id, l.seq FROM v JOIN task_log l ON l.run_id = v.id LIMIT {0} \
-                 ) {days}",
+                   SELECT run_id, number FROM v) {days}",
+                vec![],
             ),
-            Part::Attempts => (
-                "task_run.run_id",
-                "DELETE FROM task_run \
-                 WHERE (task_run.run_id, task_run.task, task_run.attempt) IN ( \
-                   SELECT a.run_id, a.task, a.attempt FROM v JOIN task_run a ON a.run_id = v.id \
-                   LIMIT {0}) {days}",
-            ),
+            Part::Attempts => rows
+                .text("task", keys.iter().map(|key| key.task.clone()))
+                .days(Days::of_keys("task_run.run_id", runs()))
+                .statement(
+                    self.dialect(),
+                    "DELETE FROM task_run \
+                     WHERE (task_run.run_id, task_run.task, task_run.attempt) IN ( \
+                       SELECT run_id, task, number FROM v) {days}",
+                    vec![],
+                ),
         };
-        let statement = Bulk::default()
-            .uuid("id", runs.iter().copied())
-            .days(Days::of_keys(column, runs.iter().copied()))
-            .statement(self.dialect(), sql, vec![limit.cast_signed().into()]);
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
