@@ -24,6 +24,9 @@ use crate::{
     process,
 };
 
+/// PostgreSQL's ledger is divided as after so many days of use.
+const HISTORY: u32 = 45;
+
 /// How to measure steady load.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -82,7 +85,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
 async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
     let postgres = arguments.postgres.as_deref();
     let (fresh, beside) =
-        (Fresh::create(kind, postgres).await?, Fresh::create(kind, postgres).await?);
+        (Fresh::create(kind, postgres, HISTORY).await?, Fresh::create(kind, postgres, 0).await?);
     let (schedules, seconds) = (schedules.to_string(), arguments.seconds.to_string());
     let round = process::child(&[
         "steady-round",

@@ -115,7 +115,7 @@ pub async fn run_once(
         metrics,
         rule: store.retention_rule(policies, settings.days, now.into()),
         answers: settings.answers,
-        paces: Paces::default(),
+        paces: Paces::new(!store.dialect().is_postgres()),
         report: RetentionReport::default(),
     };
     if store.dialect().is_postgres() {

@@ -2,17 +2,30 @@
 
 use std::{collections::HashMap, time::Duration};
 
-/// No chunk is to hold the writer for longer.
-const LIMIT: Duration = Duration::from_millis(50);
-/// What a chunk's deleting aims at: room for its commit, and for the slow ones among them.
-const AIM: Duration = Duration::from_millis(15);
-const LEAST: u64 = 10;
+/// How long chunks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Aim {
+    /// What a chunk's deleting aims at: room for its commit, and for the slow ones among them.
+    worked: Duration,
+    /// No chunk is to take longer with its commit.
+    took: Duration,
+}
+
+/// SQLite has one writer: a chunk holds up every fire.
+const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration::from_millis(50) };
+/// Others write beside the chunk.
+const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
+/// Fewer rows cost about as much: most of it is what a statement and a commit cost.
+const LEAST: u64 = 50;
 const MOST: u64 = 5_000;
 
 /// The sizes of the next chunks. Each table has its own: a line of a log is deleted many times as
 /// quickly as a run with its indexes, and must not say how many runs fit.
-#[derive(Debug, Default)]
-pub(super) struct Paces(HashMap<&'static str, Pace>);
+#[derive(Debug)]
+pub(super) struct Paces {
+    aim: Aim,
+    tables: HashMap<&'static str, Pace>,
+}
 
 /// What a chunk was.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +39,20 @@ pub(super) struct Done {
 }
 
 impl Paces {
+    pub(super) fn new(one_writer: bool) -> Self {
+        let aim = if one_writer { ONE_WRITER } else { MANY_WRITERS };
+        Self { aim, tables: HashMap::new() }
+    }
+
     /// How many rows of `table` a chunk may have.
     pub(super) fn rows(&self, table: &str) -> u64 {
-        self.0.get(table).copied().unwrap_or_default().rows
+        self.tables.get(table).copied().unwrap_or_default().rows
     }
 
     /// After a chunk of `table`.
     pub(super) fn learn(&mut self, table: &'static str, done: Done) {
-        let pace = self.0.entry(table).or_default();
-        *pace = pace.after(done);
+        let pace = self.tables.entry(table).or_default();
+        *pace = pace.after(done, self.aim);
     }
 }
 
@@ -55,13 +73,13 @@ impl Default for Pace {
 impl Pace {
     /// A slow chunk counts at once, a quick one little by little: it may have been luck. The syncs
     /// of the disk cost each commit the same, so they count only if all took too long.
-    fn after(self, done: Done) -> Self {
+    fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let most = if done.took > LIMIT { self.rows / 2 } else { self.rows.saturating_mul(2) };
-        // What a few rows cost is mostly what a statement costs.
+        let most = if done.took > aim.took { self.rows / 2 } else { self.rows.saturating_mul(2) };
         let seen = if done.rows < LEAST { self.cost } else { nanos(done.worked) / done.rows };
-        let cost = seen.max(self.cost - self.cost / 8 + seen / 8);
-        let fitting = nanos(AIM) / cost.max(1);
+        // A machine that slept in a chunk says nothing about rows: one costs as much as fits at most.
+        let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / LEAST);
+        let fitting = nanos(aim.worked) / cost.max(1);
         Self { rows: fitting.min(most).clamp(LEAST, MOST), cost }
     }
 }
@@ -80,37 +98,42 @@ mod tests {
         Done { rows, worked, took: worked.saturating_add(us(commit)) }
     }
 
-    fn pace(rows: u64, cost: u64) -> Pace {
-        Pace { rows, cost }
+    /// After a chunk of SQLite's.
+    fn after(pace: Pace, done: Done) -> Pace {
+        pace.after(done, ONE_WRITER)
+    }
+
+    fn pace(rows: u64) -> Pace {
+        Pace { rows, cost: 0 }
     }
 
     #[test]
     fn a_quick_chunk_is_followed_by_one_twice_as_large_at_the_most() {
-        assert_eq!(pace(100, 0).after(done(100, 1, 0)).rows, 200);
-        assert_eq!(pace(100, 0).after(done(100, 100, 0)).rows, 150);
+        assert_eq!(after(pace(100), done(100, 1, 0)).rows, 200);
+        assert_eq!(after(pace(100), done(100, 100, 0)).rows, 150);
     }
 
     #[test]
     fn a_slow_chunk_is_followed_by_one_that_fits() {
-        assert_eq!(pace(1_000, 0).after(done(1_000, 30, 0)).rows, 500);
-        assert_eq!(pace(1_000, 0).after(done(1_000, 150, 0)).rows, 100);
-        assert_eq!(pace(1_000, 0).after(done(100, 600, 0)).rows, 25);
+        assert_eq!(after(pace(1_000), done(1_000, 30, 0)).rows, 500);
+        assert_eq!(after(pace(1_000), done(1_000, 150, 0)).rows, 100);
+        assert_eq!(after(pace(1_000), done(100, 250, 0)).rows, 60);
     }
 
     #[test]
     fn a_slow_disk_shrinks_a_chunk_only_over_the_limit() {
-        assert_eq!(pace(1_000, 0).after(done(1_000, 15, 30_000)).rows, 1_000);
-        assert_eq!(pace(1_000, 0).after(done(1_000, 15, 40_000)).rows, 500);
+        assert_eq!(after(pace(1_000), done(1_000, 15, 30_000)).rows, 1_000);
+        assert_eq!(after(pace(1_000), done(1_000, 15, 40_000)).rows, 500);
     }
 
     #[test]
     fn a_slow_chunk_is_not_forgotten_for_a_quick_one() {
-        let mut pace = pace(1_000, 0).after(done(1_000, 60, 0));
+        let mut pace = after(pace(1_000), done(1_000, 60, 0));
         assert_eq!(pace.rows, 250);
-        pace = pace.after(done(pace.rows, 6, 0));
+        pace = after(pace, done(pace.rows, 6, 0));
         assert!(pace.rows < 300, "{pace:?}");
         for _ in 0..30 {
-            pace = pace.after(done(pace.rows, 6, 0));
+            pace = after(pace, done(pace.rows, 6, 0));
         }
         assert!(pace.rows > 2_000, "{pace:?}");
     }
@@ -119,18 +142,18 @@ mod tests {
     fn a_chunk_is_never_nothing_and_never_everything() {
         let mut pace = Pace::default();
         for us_a_row in [0, u64::MAX / 2, 0, 50, 51, 100_000] {
-            pace = pace.after(done(pace.rows, us_a_row, 0));
+            pace = after(pace, done(pace.rows, us_a_row, 0));
             assert!((LEAST..=MOST).contains(&pace.rows));
         }
         for _ in 0..200 {
-            pace = pace.after(done(pace.rows, 0, 0));
+            pace = after(pace, done(pace.rows, 0, 0));
         }
         assert_eq!(pace.rows, MOST);
     }
 
     #[test]
     fn quick_lines_do_not_make_chunks_of_runs_larger() {
-        let mut paces = Paces::default();
+        let mut paces = Paces::new(true);
         for _ in 0..10 {
             paces.learn("task_log", done(paces.rows("task_log"), 1, 0));
         }
@@ -139,12 +162,12 @@ mod tests {
 
     #[test]
     fn on_a_machine_of_constant_speed_no_chunk_but_the_first_is_over_the_limit() {
-        for us_a_row in [1, 10, 100, 1_000, 4_000] {
+        for us_a_row in [1, 10, 100, 500, 1_000] {
             let mut pace = Pace::default();
             for chunk in 0..100 {
                 let done = done(pace.rows, us_a_row, 0);
-                assert!(chunk < 4 || done.took <= LIMIT, "{us_a_row} us a row: {done:?}");
-                pace = pace.after(done);
+                assert!(chunk < 4 || done.took <= ONE_WRITER.took, "{us_a_row} us a row: {done:?}");
+                pace = after(pace, done);
             }
         }
     }
