@@ -8,7 +8,7 @@ use entity::{Timestamp, fire::Verdict, run};
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{Store, StoreError, bulk::Bulk, days::Days};
 
 /// The ledger's row of exactly that instant. It may be the first of a range.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
@@ -58,14 +58,12 @@ impl Store {
     ) -> Result<Vec<RowAt>, StoreError> {
         let sql = "SELECT v.at AS at, fire.id AS fire_id, fire.count AS count, \
                fire.verdict AS verdict \
-             FROM v JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at";
+             FROM v JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at {days}";
         let mut rows = Vec::new();
         for some in instants.chunks(CHUNK) {
-            let statement = Bulk::default().int("at", some.iter().map(|at| at.0)).statement(
-                self.dialect(),
-                sql,
-                vec![schedule.into()],
-            );
+            let days = Days::of_instants("fire.scheduled_at", some.iter().copied());
+            let asked = Bulk::default().int("at", some.iter().map(|at| at.0)).days(days);
+            let statement = asked.statement(self.dialect(), sql, vec![schedule.into()]);
             rows.extend(RowAt::find_by_statement(statement).all(connection).await?);
         }
         Ok(rows)
@@ -79,7 +77,7 @@ impl Store {
         instants: &[Timestamp],
     ) -> Result<Vec<RunAt>, StoreError> {
         let sql = "SELECT v.at AS at, run.id AS run_id, run.state AS state FROM v \
-               JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at \
+               JOIN fire ON fire.schedule_id = {0} AND fire.scheduled_at = v.at {days} \
                JOIN run ON run.id = fire.run_id \
              UNION \
              SELECT v.at AS at, run.id AS run_id, run.state AS state FROM v \
@@ -87,11 +85,9 @@ impl Store {
                 AND run.trigger <> 'schedule'";
         let mut rows = Vec::new();
         for some in instants.chunks(CHUNK) {
-            let statement = Bulk::default().int("at", some.iter().map(|at| at.0)).statement(
-                self.dialect(),
-                sql,
-                vec![schedule.into()],
-            );
+            let days = Days::of_instants("fire.scheduled_at", some.iter().copied());
+            let asked = Bulk::default().int("at", some.iter().map(|at| at.0)).days(days);
+            let statement = asked.statement(self.dialect(), sql, vec![schedule.into()]);
             rows.extend(RunAt::find_by_statement(statement).all(connection).await?);
         }
         Ok(rows)
@@ -154,11 +150,12 @@ impl Store {
             .uuid("schedule_id", spans.iter().map(|(schedule, _, _)| *schedule))
             .int("from_at", spans.iter().map(|(_, first, _)| first.0))
             .int("to_at", spans.iter().map(|(_, _, last)| last.0))
+            .days(Days::of_instants("fire.scheduled_at", spans.iter().flat_map(|s| [s.1, s.2])))
             .statement(
                 self.dialect(),
                 "SELECT fire.schedule_id AS schedule_id, fire.scheduled_at AS at \
                  FROM v JOIN fire ON fire.schedule_id = v.schedule_id \
-                   AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at \
+                   AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at {days} \
                  ORDER BY fire.scheduled_at",
                 vec![],
             );

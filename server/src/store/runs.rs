@@ -301,18 +301,15 @@ impl Store {
         }
         let sql = format!(
             "UPDATE run SET {} FROM (SELECT run.id AS id FROM v JOIN run ON run.id = v.id \
-               WHERE run.state IN ('queued', 'running', 'retrying') {}) free \
-             WHERE run.id = free.id",
+               WHERE run.state IN ('queued', 'running', 'retrying') {{days}} {}) free \
+             WHERE run.id = free.id {{days}}",
             self.cancelled("{0}", "{1}", "{2}"),
             self.dialect().skip_locked("run")
         );
         let values = vec![now.0.into(), by.into(), reason.into()];
-        let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
-            self.dialect(),
-            &sql,
-            values,
-        );
-        tx.execute_raw(statement).await?;
+        let days = Days::of_keys("run.id", runs.iter().copied());
+        let ids = Bulk::default().uuid("id", runs.iter().copied()).days(days);
+        tx.execute_raw(ids.statement(self.dialect(), &sql, values)).await?;
         Ok(())
     }
 

@@ -16,6 +16,10 @@ pub enum Leftover {
     Sessions,
     /// Answers to calls that nobody repeats any more.
     Answers,
+    /// The instants of backfills that have ended.
+    Instants,
+    /// Backfills that have ended: with their runs, by the same age.
+    Backfills,
     /// Schedules that were deleted a week ago.
     Schedules,
     /// Workflows that were deleted a week ago, once no run names them.
@@ -28,15 +32,25 @@ pub enum Leftover {
 const DELETED_DAYS: i32 = 7;
 
 impl Leftover {
-    /// All of them, in the order in which they go: a schedule names its workflow.
-    pub const ALL: [Self; 5] =
-        [Self::Sessions, Self::Answers, Self::Schedules, Self::Workflows, Self::Nodes];
+    /// All of them, in the order in which they go: the instants are found by their backfill, and a
+    /// schedule names its workflow.
+    pub const ALL: [Self; 7] = [
+        Self::Sessions,
+        Self::Answers,
+        Self::Instants,
+        Self::Backfills,
+        Self::Schedules,
+        Self::Workflows,
+        Self::Nodes,
+    ];
 
     /// The table.
     pub fn table(self) -> &'static str {
         match self {
             Self::Sessions => "session",
             Self::Answers => "idempotency",
+            Self::Instants => "backfill_fire",
+            Self::Backfills => "backfill",
             Self::Schedules => "schedule",
             Self::Workflows => "workflow",
             Self::Nodes => "node",
@@ -48,20 +62,31 @@ impl Leftover {
     pub fn is_looked_for_before(self) -> bool {
         match self {
             Self::Schedules | Self::Workflows => true,
-            Self::Sessions | Self::Answers | Self::Nodes => false,
+            Self::Sessions | Self::Answers | Self::Instants | Self::Backfills | Self::Nodes => {
+                false
+            }
         }
     }
 
     fn key(self) -> &'static str {
         match self {
             Self::Answers => "\"actor\", \"key\"",
-            Self::Sessions | Self::Schedules | Self::Workflows | Self::Nodes => "id",
+            Self::Instants => "\"backfill_id\", \"position\"",
+            Self::Sessions | Self::Backfills | Self::Schedules | Self::Workflows | Self::Nodes => {
+                "id"
+            }
         }
     }
 
     pub(super) fn condition(self, store: &Store, rule: &Rule, answers: Duration) -> String {
         let now = rule.now();
+        let ended = || {
+            let (joins, cutoff) = (rule.joins(), rule.cutoff());
+            format!("(SELECT t.id FROM backfill t {joins} WHERE t.finished_at < {cutoff})")
+        };
         match self {
+            Self::Instants => format!("backfill_fire.backfill_id IN {}", ended()),
+            Self::Backfills => format!("backfill.id IN {}", ended()),
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
             // What is on its way of a deleted schedule asks for it. Each kind of intent has its own
@@ -76,7 +101,9 @@ impl Leftover {
                    AND fire.verdict = 'pending' AND fire.queue_position IS NOT NULL) \
                  AND schedule.id NOT IN (SELECT fire.schedule_id FROM fire \
                    WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
-                   AND fire.queue_position IS NULL AND fire.due_at >= 0)",
+                   AND fire.queue_position IS NULL AND fire.due_at >= 0) \
+                 AND NOT EXISTS (SELECT 1 FROM backfill WHERE backfill.schedule_id = schedule.id \
+                   AND backfill.finished_at IS NULL)",
                 before(now, DELETED_DAYS)
             ),
             // Looking for its runs reads all runs, so nobody looks before they can be gone.

@@ -83,7 +83,7 @@ impl Rule {
     }
 
     /// Before when a row of the alias must have settled to be too old.
-    fn cutoff(&self) -> String {
+    pub(super) fn cutoff(&self) -> String {
         let Self { now, usual, last, policies } = *self;
         if policies.longest == policies.shortest {
             return last.to_string();

@@ -83,6 +83,7 @@ pub(crate) fn succeeded(
         is_recovery: false,
         idempotency_key: id.to_string(),
         retry_of: None,
+        backfill_id: None,
         priority: 0,
         group_id: None,
         changed: 0,

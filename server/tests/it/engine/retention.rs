@@ -8,8 +8,8 @@ use std::{
 use carillon::engine::Retention;
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
-    Timestamp,
-    fire::{Reason, Verdict},
+    Timestamp, backfill, backfill_fire,
+    fire::{Kind, Reason, Verdict},
     idempotency, node, run, schedule_version, session, workflow,
 };
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
@@ -30,6 +30,7 @@ on_both!(
     the_preview_is_what_a_round_removes,
     what_was_deleted_is_purged_after_a_week,
     what_nothing_needs_any_more_goes,
+    a_backfill_that_has_ended_goes_with_its_instants,
     firing_goes_on_while_a_large_history_is_removed,
     the_servers_own_rounds_remove_history,
 );
@@ -284,6 +285,73 @@ async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
     let mut lives: Vec<_> = nodes.iter().map(|node| node.incarnation).collect();
     lives.sort_unstable();
     assert_eq!(lives, [3, 4]);
+}
+
+async fn a_backfill_that_has_ended_goes_with_its_instants(database: TestDatabase) {
+    let (world, _clock) = World::at(database, noon()).await;
+    let ago = |days| Timestamp::from(noon() - TimeDelta::days(days));
+    let usual = forge::idle(&world, noop(), |_| {}).await;
+    let brief = forge::idle(&world, noop(), |row| row.retention_days = Some(3)).await;
+    let tx = world.database.store.begin().await.unwrap();
+    for (schedule, finished_at, instants) in [
+        (&usual, Some(ago(50)), 130),
+        (&usual, Some(ago(40)), 2),
+        (&usual, None, 3),
+        (&brief, Some(ago(5)), 4),
+    ] {
+        let id = Uuid::now_v7();
+        let done = finished_at.is_some();
+        let backfill = backfill::Model {
+            id,
+            namespace_id: world.namespace,
+            schedule_id: schedule.id,
+            schedule_version: 1,
+            from_at: ago(90),
+            to_at: ago(80),
+            mode: backfill::Mode::Missing,
+            fire_order: backfill::Order::OldestFirst,
+            concurrency: 1,
+            total: instants,
+            state: if done { backfill::State::Completed } else { backfill::State::Running },
+            reason: "late data".to_owned(),
+            context: None,
+            created_by: "ada".to_owned(),
+            created_at: ago(60),
+            paused_by: None,
+            paused_at: None,
+            cancelled_by: None,
+            cancel_reason: None,
+            cancelled_at: None,
+            finished_at,
+        };
+        backfill.into_active_model().insert(&tx).await.unwrap();
+        for position in 0..instants {
+            let instant = backfill_fire::Model {
+                backfill_id: id,
+                position,
+                schedule_id: schedule.id,
+                scheduled_at: Timestamp(ago(90).0 + i64::from(position)),
+                kind: Kind::Normal,
+                state: backfill_fire::State::Pending,
+                run_id: None,
+                detail: None,
+                started_at: None,
+                finished_at,
+            };
+            instant.into_active_model().insert(&tx).await.unwrap();
+        }
+    }
+    world.database.store.commit(tx).await.unwrap();
+    let preview = world.would_go(45).await;
+    let announced: i64 = preview.figures.iter().map(|figure| figure.rows).sum();
+    let report = world.retain(45).await;
+    assert_eq!((report.leftovers, announced), (136, 136), "{report:?}");
+    let read = world.database.store.read();
+    let left = backfill::Entity::find().all(read).await.unwrap();
+    let ends: Vec<_> = left.iter().map(|row| row.finished_at).collect();
+    assert_eq!(ends.len(), 2);
+    assert!(ends.contains(&None) && ends.contains(&Some(ago(40))), "{ends:?}");
+    assert_eq!(backfill_fire::Entity::find().count(read).await.unwrap(), 5);
 }
 
 async fn firing_goes_on_while_a_large_history_is_removed(database: TestDatabase) {

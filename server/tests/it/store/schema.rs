@@ -24,9 +24,11 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 18] = columns![
+    let expected: [(String, BTreeSet<String>); 20] = columns![
         api_token,
         audit_event,
+        backfill,
+        backfill_fire,
         calendar,
         concurrency_group,
         fire,
