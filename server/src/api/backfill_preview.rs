@@ -51,6 +51,11 @@ impl BackfillPreview {
         self.of(Standing::Suppressed)
     }
 
+    /// They are so long ago that what has run for them may have been removed.
+    async fn forgotten(&self) -> i32 {
+        self.of(Standing::Forgotten)
+    }
+
     /// Those that a backfill in this mode would run.
     async fn selected(&self) -> i32 {
         self.count(|fire| fire.selected)
@@ -135,4 +140,6 @@ pub(crate) enum Standing {
     Live,
     /// Nothing has run for it, and a calendar of the schedule says that nothing should.
     Suppressed,
+    /// It is so long ago that what has run for it may have been removed.
+    Forgotten,
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
@@ -7,7 +9,7 @@ use crate::{
     app,
     engine::{
         commands::CommandError,
-        retention::{self, Preview, RetentionReport},
+        retention::{self, Manner, Preview, RetentionReport},
     },
     store::namespaces,
     telemetry::Metrics,
@@ -25,6 +27,9 @@ pub(super) struct Retention {
     #[arg(long)]
     json: bool,
 }
+
+/// Between two chunks on SQLite, where a server in another process tries again every 100 ms.
+const PAUSE: Duration = Duration::from_millis(150);
 
 /// A row of the answer: table, namespace, rows, estimated bytes.
 type Line = (&'static str, Option<String>, i64, i64);
@@ -47,7 +52,16 @@ impl Retention {
             return if self.json { as_json(&preview, &lines) } else { print(&preview, &lines) };
         }
         let metrics = Metrics::unread(clock.clone());
-        let report = retention::run_once(&settings, &store, &clock, &metrics, clock.now()).await;
+        if !self.json
+            && let Some(node) = store.lease_holder(retention::LEASE).await?
+        {
+            output::line(format!("the server '{node}' does this too, each hour"))?;
+        }
+        // A server that runs beside this waits for SQLite's writer by trying again and again.
+        let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
+        let manner = Manner { lease: None, pause };
+        let now = clock.now();
+        let report = retention::run_once(&settings, &store, &clock, &metrics, now, manner).await;
         let report = report.map_err(CommandError::from)?;
         if self.json { done_as_json(&report) } else { say_done(&report) }
     }
@@ -95,12 +109,16 @@ fn done_as_json(report: &RetentionReport) -> Result<(), CliError> {
         "partitionsMade": report.made,
         "partitionsDropped": report.dropped,
         "postponed": report.postponed,
+        "clockIsAhead": report.is_clock_ahead,
     }))
 }
 
 fn say_done(report: &RetentionReport) -> Result<(), CliError> {
     let RetentionReport { fires, runs, attempts, lines, leftovers, dropped, postponed, .. } =
         report;
+    if report.is_clock_ahead {
+        return output::line("nothing was removed: the clock here is ahead of the database's");
+    }
     output::line(format!(
         "removed {fires} fires, {runs} runs, {attempts} attempts, {lines} lines of logs and \
          {leftovers} other rows; dropped {dropped} partitions"

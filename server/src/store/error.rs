@@ -129,8 +129,13 @@ impl From<DbErr> for StoreError {
 impl StoreError {
     /// Whether a lock was not granted in the time that the transaction gave it.
     pub fn is_lock_refused(&self) -> bool {
-        let Self::Database(error) = self else { return false };
-        error.to_string().contains("due to lock timeout")
+        let Self::Database(
+            DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error)),
+        ) = self
+        else {
+            return false;
+        };
+        error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "55P03")
     }
 
     /// Whether the same call may succeed when it is made again: a lost connection, a lock that

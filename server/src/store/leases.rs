@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use entity::Timestamp;
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
@@ -49,5 +50,32 @@ impl Store {
         let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
         self.commit_unseen(tx).await?;
         Ok(row.map_or(Term::Elsewhere, |row| Term::Held(row.epoch)))
+    }
+
+    /// The name of the node that has the lease, if one is alive that has.
+    pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            name: String,
+        }
+        let sql = format!(
+            "SELECT node.name FROM lease JOIN node ON node.id = lease.holder \
+             WHERE lease.name = $1 AND lease.until_at >= {} AND node.state = 'alive'",
+            self.dialect().now()
+        );
+        let statement = self.dialect().statement(sql, [name.into()]);
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map(|row| row.name))
+    }
+
+    /// The time on the clock that leases follow.
+    pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            now: i64,
+        }
+        let sql = format!("SELECT CAST({} AS bigint) AS now", self.dialect().now());
+        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(self.read());
+        Ok(Timestamp(row.await?.map_or(0, |row| row.now)))
     }
 }

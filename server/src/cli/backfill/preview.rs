@@ -21,7 +21,7 @@ const PREVIEW: &str = "query (
     $id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!, $first: Int!
 ) {
     previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
-        total missing succeeded failed live suppressed selected
+        total missing succeeded failed live suppressed forgotten selected
         fires(first: $first) {
             at local offset kind standing selected fire { verdict reason { text } }
         }
@@ -52,13 +52,15 @@ fn print(preview: &Value) -> Result<(), CliError> {
     output::table(["AT", "LOCAL", "STANDING", "WOULD RUN", "LEDGER"], &rows)?;
     let count = |name: &str| preview[name].as_i64().unwrap_or(0);
     output::line(format!(
-        "{} fires: {} missing, {} failed, {} succeeded, {} live, {} suppressed; {} would run",
+        "{} fires: {} missing, {} failed, {} succeeded, {} live, {} suppressed, \
+         {} forgotten; {} would run",
         count("total"),
         count("missing"),
         count("failed"),
         count("succeeded"),
         count("live"),
         count("suppressed"),
+        count("forgotten"),
         count("selected"),
     ))
 }

@@ -17,6 +17,8 @@ pub enum Standing {
     Live,
     /// Nothing has run for it, and a calendar of the schedule says that nothing should.
     Suppressed,
+    /// It is so long ago that what has run for it may have been removed.
+    Forgotten,
 }
 
 /// What the tables say of an instant.
@@ -70,7 +72,9 @@ impl Facts {
         let run = self.runs.iter().rev().find(|run| match standing {
             Standing::Live => run.state.is_live(),
             Standing::Succeeded => run.state == run::State::Succeeded,
-            Standing::Failed | Standing::Missing | Standing::Suppressed => true,
+            Standing::Failed | Standing::Missing | Standing::Suppressed | Standing::Forgotten => {
+                true
+            }
         });
         Turn::Skip(match run {
             Some(run) if run.state.is_live() => {
@@ -85,15 +89,16 @@ impl Facts {
     }
 }
 
-/// Whether a backfill wants instants that have come to this. One that is alive never, and one that
-/// a calendar suppresses only if something has run for it all the same.
+/// Whether a backfill wants instants that have come to this. One that is alive never, one that a
+/// calendar suppresses only if something has run for it all the same, and one that is forgotten only
+/// if it may have succeeded.
 pub fn selects(mode: Mode, standing: Standing) -> bool {
     match (standing, mode) {
         (Standing::Missing, Mode::Missing | Mode::MissingAndFailed | Mode::All)
         | (Standing::Failed, Mode::MissingAndFailed | Mode::All)
-        | (Standing::Succeeded, Mode::All) => true,
+        | (Standing::Succeeded | Standing::Forgotten, Mode::All) => true,
         (Standing::Failed, Mode::Missing)
-        | (Standing::Succeeded, Mode::Missing | Mode::MissingAndFailed)
+        | (Standing::Succeeded | Standing::Forgotten, Mode::Missing | Mode::MissingAndFailed)
         | (
             Standing::Live | Standing::Suppressed,
             Mode::Missing | Mode::MissingAndFailed | Mode::All,

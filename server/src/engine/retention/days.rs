@@ -12,6 +12,8 @@ const AHEAD_DAYS: i64 = 7;
 /// A table has about so many partitions at the most: each costs a little whenever all are looked
 /// at. History that is kept for longer than as many days lies in longer stretches.
 const MOST: i32 = 60;
+/// The widest that is made ahead, of history that is kept for ten years.
+const WIDEST: i64 = 61;
 
 /// A stretch to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +42,24 @@ pub(super) fn to_make(layout: &Layout, now: Timestamp, longest: i32) -> Vec<New>
     made
 }
 
-/// The stretches that ended before `last`, oldest first.
+/// The stretches that ended a day before `last`, oldest first. In that day most of what began in
+/// them has settled: what has not would have to be moved.
 pub(super) fn to_drop(layout: &Layout, last: Timestamp) -> Vec<Stretch> {
-    layout.stretches.iter().copied().take_while(|stretch| stretch.to <= last.0).collect()
+    layout.stretches.iter().copied().take_while(|stretch| is_over(stretch, last)).collect()
+}
+
+/// Where the days begin that stay when those have gone: what is in them goes with them, and not
+/// row by row. In a stretch that was made of all that was there before, years perhaps, it may.
+pub(super) fn kept_from(layout: &Layout, last: Timestamp) -> i64 {
+    let first = layout.stretches.iter().find(|stretch| !is_over(stretch, last));
+    match first {
+        Some(first) if first.to - first.from <= WIDEST * DAY_MS => first.from,
+        Some(_) | None => last.0,
+    }
+}
+
+fn is_over(stretch: &Stretch, last: Timestamp) -> bool {
+    stretch.to + DAY_MS <= last.0
 }
 
 fn width_in_days(longest: i32) -> i32 {
@@ -97,7 +114,25 @@ mod tests {
     #[test]
     fn a_day_goes_when_all_of_it_is_old_enough() {
         let layout = layout(50..108);
-        assert_eq!(to_drop(&layout, Timestamp(52 * DAY_MS)), [stretch(50, 51), stretch(51, 52)]);
-        assert_eq!(to_drop(&layout, Timestamp(52 * DAY_MS - 1)), [stretch(50, 51)]);
+        assert_eq!(to_drop(&layout, Timestamp(53 * DAY_MS)), [stretch(50, 51), stretch(51, 52)]);
+        assert_eq!(to_drop(&layout, Timestamp(53 * DAY_MS - 1)), [stretch(50, 51)]);
+        assert_eq!(to_drop(&layout, Timestamp(51 * DAY_MS)), []);
+    }
+
+    #[test]
+    fn what_is_in_a_day_that_is_kept_goes_with_it() {
+        assert_eq!(kept_from(&layout(50..108), Timestamp(53 * DAY_MS)), 52 * DAY_MS);
+        assert_eq!(kept_from(&layout(50..108), Timestamp(20 * DAY_MS)), 50 * DAY_MS);
+        let weeks = [stretch(0, 7), stretch(7, 14)].to_vec();
+        let weeks = Layout { stretches: weeks, beyond: 14 * DAY_MS };
+        for day in 8..15 {
+            assert_eq!(kept_from(&weeks, Timestamp(day * DAY_MS)), 7 * DAY_MS);
+        }
+    }
+
+    #[test]
+    fn what_was_there_before_the_first_day_goes_row_by_row() {
+        let all = Layout { stretches: [stretch(0, 101)].to_vec(), beyond: 101 * DAY_MS };
+        assert_eq!(kept_from(&all, Timestamp(55 * DAY_MS)), 55 * DAY_MS);
     }
 }

@@ -17,14 +17,17 @@ mod days;
 mod pace;
 mod preview;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 pub use preview::{Preview, preview};
 
-use self::pace::{Done, Paces};
+use self::pace::{Done, Paces, fitting};
 use super::{EngineError, core::Core, service::Service};
 use crate::{
     clock::Clock,
@@ -76,19 +79,41 @@ pub struct RetentionReport {
     pub chunks: usize,
     /// The longest of them.
     pub longest_chunk: Duration,
+    /// Nothing was done, for the clock is not to be believed.
+    pub is_clock_ahead: bool,
+}
+
+/// Who does a round.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// The node that has the lease, and for how long it takes it.
+    pub lease: Option<(Uuid, Duration)>,
+    /// Between two chunks: a writer in another process tries again only every 100 ms.
+    pub pause: Duration,
 }
 
 /// What one round needs.
 #[derive(Debug)]
 struct Round<'a> {
+    settings: &'a Retention,
     store: &'a Store,
     clock: &'a Clock,
     metrics: &'a Metrics,
+    now: DateTime<Utc>,
+    manner: Manner,
+    /// When the lease was taken last.
+    renewed: Instant,
+    /// The lease is another node's by now.
+    is_over: bool,
     rule: Rule,
-    answers: Duration,
     paces: Paces,
     report: RetentionReport,
 }
+
+/// The lease is renewed so often in a round.
+const RENEWAL: Duration = Duration::from_secs(10);
+/// A clock that is further ahead of the database's is wrong, and history would go by it.
+const MOST_AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// What one transaction deletes, at the most.
 #[derive(Clone, Copy, Debug)]
@@ -107,20 +132,33 @@ pub async fn run_once(
     clock: &Clock,
     metrics: &Metrics,
     now: DateTime<Utc>,
+    manner: Manner,
 ) -> Result<RetentionReport, EngineError> {
+    let ahead = now - store.lease_time().await?.utc();
+    if ahead > MOST_AHEAD {
+        tracing::error!(
+            ahead_s = ahead.num_seconds(),
+            "nothing is removed: the clock here is ahead of the database's; set it right"
+        );
+        return Ok(RetentionReport { is_clock_ahead: true, ..RetentionReport::default() });
+    }
     let policies = store.retention_policies(settings.days).await?;
     let mut round = Round {
+        settings,
         store,
         clock,
         metrics,
+        now,
+        manner,
+        renewed: clock.instant(),
+        is_over: false,
         rule: store.retention_rule(policies, settings.days, now.into()),
-        answers: settings.answers,
         paces: Paces::new(!store.dialect().is_postgres()),
         report: RetentionReport::default(),
     };
     if store.dialect().is_postgres() {
         for family in Family::ALL {
-            round.make_days(family, now, policies.longest).await?;
+            round.make_days(family, policies.longest).await?;
             round.drop_days(family).await?;
         }
     }
@@ -133,14 +171,25 @@ pub async fn run_once(
 }
 
 impl Round<'_> {
-    async fn make_days(
-        &mut self,
-        family: Family,
-        now: DateTime<Utc>,
-        longest: i32,
-    ) -> Result<(), EngineError> {
+    /// Whether this node is still the one that does it. What holds is read anew: somebody who keeps
+    /// more from now on must not wait for the end of the round.
+    async fn goes_on(&mut self) -> Result<bool, EngineError> {
+        if let Some((node, term)) = self.manner.lease
+            && self.renewed.elapsed() >= RENEWAL
+        {
+            self.renewed = self.clock.instant();
+            let held = self.store.hold_lease_if_free(LEASE, node, term).await?;
+            self.is_over |= held == Term::Elsewhere;
+        }
+        let policies = self.store.retention_policies(self.settings.days).await?;
+        let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
+        self.rule = rule.with_days_of(&self.rule);
+        Ok(!self.is_over)
+    }
+
+    async fn make_days(&mut self, family: Family, longest: i32) -> Result<(), EngineError> {
         let layout = self.store.partitions(self.store.read(), family).await?;
-        for new in days::to_make(&layout, now.into(), longest) {
+        for new in days::to_make(&layout, self.now.into(), longest) {
             if !self.store.add_stretch(family, new.stretch, new.seal).await? {
                 self.report.postponed += 1;
                 return Ok(());
@@ -152,8 +201,13 @@ impl Round<'_> {
     }
 
     async fn drop_days(&mut self, family: Family) -> Result<(), EngineError> {
-        let layout = self.store.partitions(self.store.read(), family).await?;
-        for stretch in days::to_drop(&layout, self.rule.last()) {
+        while self.goes_on().await? {
+            let layout = self.store.partitions(self.store.read(), family).await?;
+            let kept = days::kept_from(&layout, self.rule.last());
+            self.rule = self.rule.keeping(family, kept);
+            let Some(stretch) = days::to_drop(&layout, self.rule.last()).first().copied() else {
+                return Ok(());
+            };
             match self.store.drop_stretch(family, stretch, &self.rule).await? {
                 Dropped::Gone(rows) => {
                     self.report.dropped += 1;
@@ -165,6 +219,7 @@ impl Round<'_> {
                 // The next one would leave a gap. Its rows go in chunks.
                 Dropped::Needed => return Ok(()),
                 Dropped::Postponed => {
+                    self.rule = self.rule.keeping(family, stretch.from);
                     self.report.postponed += 1;
                     return Ok(());
                 }
@@ -175,16 +230,19 @@ impl Round<'_> {
 
     async fn sweep_runs(&mut self) -> Result<(), EngineError> {
         let mut after = Uuid::nil();
-        loop {
-            let runs = self.store.old_runs(&self.rule, after, self.paces.rows("run")).await?;
-            let Some(last) = runs.last() else { return Ok(()) };
-            after = *last;
+        while self.goes_on().await? {
+            let mut old = self.store.old_runs(&self.rule, after, self.paces.rows("run")).await?;
+            old.truncate(fitting(old.iter().map(|run| run.bytes)));
+            let Some(last) = old.last() else { return Ok(()) };
+            after = last.id;
+            let runs: Vec<Uuid> = old.iter().map(|run| run.id).collect();
             // A run can have more lines than a chunk takes: its row goes last, by which the rest
             // is found again.
             for part in [Part::Lines, Part::Attempts] {
                 loop {
                     let limit = self.paces.rows(part.table());
-                    let keys = self.store.parts_of(part, &runs, limit).await?;
+                    let mut keys = self.store.parts_of(part, &runs, limit).await?;
+                    keys.truncate(fitting(keys.iter().map(|key| key.bytes)));
                     if keys.is_empty() {
                         break;
                     }
@@ -193,20 +251,22 @@ impl Round<'_> {
             }
             self.chunk(Chunk::Runs(&runs)).await?;
         }
+        Ok(())
     }
 
     async fn sweep_fires(&mut self) -> Result<(), EngineError> {
         let mut after = Uuid::nil();
-        loop {
+        while self.goes_on().await? {
             let fires = self.store.old_fires(&self.rule, after, self.paces.rows("fire")).await?;
             let Some(last) = fires.last() else { return Ok(()) };
             after = last.id;
             self.chunk(Chunk::Fires(&fires)).await?;
         }
+        Ok(())
     }
 
     async fn purge(&mut self, what: Leftover) -> Result<(), EngineError> {
-        loop {
+        while self.goes_on().await? {
             let limit = self.paces.rows(what.table());
             let deleted = if what.is_looked_for_before() {
                 let old = self.store.old_definitions(what, &self.rule, limit).await?;
@@ -218,6 +278,7 @@ impl Round<'_> {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     /// One transaction that deletes. Its time, from when it has the writer until it is committed,
@@ -234,7 +295,7 @@ impl Round<'_> {
                 (what.table(), store.delete_definitions(&tx, what, old).await?)
             }
             Chunk::Leftovers(what, limit) => {
-                let (rule, answers) = (&self.rule, self.answers);
+                let (rule, answers) = (&self.rule, self.settings.answers);
                 let deleted = store.delete_leftovers(&tx, what, rule, answers, limit).await?;
                 (what.table(), deleted)
             }
@@ -250,8 +311,12 @@ impl Round<'_> {
             self.removed(table, deleted);
             store.settle_log().await?;
         }
-        // Whoever waits for the writer stands before the next chunk in its queue.
-        tokio::task::yield_now().await;
+        if self.manner.pause.is_zero() {
+            // Whoever waits for the writer stands before the next chunk in its queue.
+            tokio::task::yield_now().await;
+        } else {
+            self.clock.sleep(self.manner.pause).await;
+        }
         Ok(deleted)
     }
 
@@ -278,7 +343,8 @@ pub(super) struct Keeper {
     is_postponed: bool,
 }
 
-const LEASE: &str = "retention";
+/// Whoever has this lease does the rounds.
+pub const LEASE: &str = "retention";
 /// What was not granted is tried again so soon.
 const SOON: Duration = Duration::from_secs(30);
 
@@ -299,7 +365,9 @@ impl Service for Keeper {
         if core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
             return Ok(RetentionReport::default());
         }
-        let report = run_once(&self.settings, &core.store, &core.clock, &core.metrics, now).await?;
+        let manner = Manner { lease: Some((node, term)), ..Manner::default() };
+        let report =
+            run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
         self.is_postponed = report.postponed > 0;
         Ok(report)
     }

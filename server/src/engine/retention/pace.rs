@@ -19,6 +19,19 @@ const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Durati
 const LEAST: u64 = 50;
 const MOST: u64 = 5_000;
 
+/// What fits into one chunk, however few rows it is.
+const MOST_BYTES: i64 = 1_000_000;
+
+/// How many of the rows of these sizes fit into one chunk: at least one.
+pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
+    let mut sum: i64 = 0;
+    let fits = sizes.take_while(|size| {
+        sum = sum.saturating_add(*size);
+        sum <= MOST_BYTES
+    });
+    fits.count().max(1)
+}
+
 /// The sizes of the next chunks. Each table has its own: a line of a log is deleted many times as
 /// quickly as a run with its indexes, and must not say how many runs fit.
 #[derive(Debug)]
@@ -71,11 +84,17 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A slow chunk counts at once, a quick one little by little: it may have been luck. The syncs
-    /// of the disk cost each commit the same, so they count only if all took too long.
+    /// A slow chunk counts at once, a quick one little by little: it may have been luck. One of few
+    /// rows says nothing about many. The syncs of the disk cost each commit the same, so they count only if all took too long.
     fn after(self, done: Done, aim: Aim) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let most = if done.took > aim.took { self.rows / 2 } else { self.rows.saturating_mul(2) };
+        let most = if done.took > aim.took {
+            self.rows / 2
+        } else if done.rows >= self.rows / 2 {
+            self.rows.saturating_mul(2)
+        } else {
+            self.rows
+        };
         let seen = if done.rows < LEAST { self.cost } else { nanos(done.worked) / done.rows };
         // A machine that slept in a chunk says nothing about rows: one costs as much as fits at most.
         let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / LEAST);
@@ -118,6 +137,19 @@ mod tests {
         assert_eq!(after(pace(1_000), done(1_000, 30, 0)).rows, 500);
         assert_eq!(after(pace(1_000), done(1_000, 150, 0)).rows, 100);
         assert_eq!(after(pace(1_000), done(100, 250, 0)).rows, 60);
+    }
+
+    #[test]
+    fn a_chunk_of_few_rows_is_no_reason_for_larger_ones() {
+        assert_eq!(after(pace(1_000), done(499, 1, 0)).rows, 1_000);
+        assert_eq!(after(pace(1_000), done(500, 1, 0)).rows, 2_000);
+    }
+
+    #[test]
+    fn large_rows_fill_a_chunk_before_their_number_does() {
+        assert_eq!(fitting([400_000, 400_000, 400_000].into_iter()), 2);
+        assert_eq!(fitting([2_000_000, 1].into_iter()), 1);
+        assert_eq!(fitting([1; 9].into_iter()), 9);
     }
 
     #[test]

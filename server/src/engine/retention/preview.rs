@@ -31,16 +31,17 @@ pub async fn preview(
     now: DateTime<Utc>,
 ) -> Result<Preview, EngineError> {
     let policies = store.retention_policies(settings.days).await?;
-    let rule = store.retention_rule(policies, settings.days, now.into());
-    let mut figures = store.old_figures(&rule).await?;
-    figures.extend(store.leftover_figures(&rule, settings.answers).await?);
+    let mut rule = store.retention_rule(policies, settings.days, now.into());
     let mut partitions = 0;
     if store.dialect().is_postgres() {
         for family in Family::ALL {
             let layout = store.partitions(store.read(), family).await?;
             partitions += days::to_drop(&layout, rule.last()).len();
+            rule = rule.keeping(family, days::kept_from(&layout, rule.last()));
         }
     }
+    let mut figures = store.old_figures(&rule).await?;
+    figures.extend(store.leftover_figures(&rule, settings.answers).await?);
     let oldest = store.oldest_kept(&rule).await?;
     Ok(Preview { policies, figures, partitions, oldest })
 }

@@ -20,4 +20,4 @@ pub use figures::{Figure, Oldest};
 pub use partitions::{Dropped, Family, Layout, Stretch};
 pub use purge::Leftover;
 pub use rule::{Policies, Rule};
-pub use sweep::{OldFire, Part, PartKey};
+pub use sweep::{OldFire, OldRun, Part, PartKey};

@@ -76,6 +76,8 @@ const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
 /// So many rows that are still needed move out of a stretch that goes.
 const MOST_MOVED: usize = 1_000;
+/// And so many attempts and lines of theirs.
+const MOST_PARTS: i64 = 10_000;
 /// A table up to this size is counted before it is dropped, a larger one estimated.
 const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
 
@@ -88,6 +90,13 @@ impl Family {
         match self {
             Self::Fires => &["fire"],
             Self::Runs => &["run", "task_run", "task_log"],
+        }
+    }
+
+    pub(super) fn index(self) -> usize {
+        match self {
+            Self::Fires => 0,
+            Self::Runs => 1,
         }
     }
 
@@ -227,7 +236,8 @@ impl Store {
             return Ok(Dropped::Needed);
         };
         let done = match self.widen_past(family, stretch).await {
-            Ok(()) => self.exchange(family, stretch, rule, &found).await,
+            Ok(true) => self.exchange(family, stretch, rule, &found).await,
+            Ok(false) => Ok(Dropped::Postponed),
             Err(error) => Err(error),
         };
         match done {
@@ -251,7 +261,9 @@ impl Store {
         let horizon = Row::find_by_statement(self.dialect().statement(horizon, []));
         let horizon = horizon.one(self.read()).await?.map_or(0, |row| row.horizon);
         let needed = self.needed_in(self.read(), family, stretch, rule, "true").await?;
-        if needed.len() > MOST_MOVED {
+        if needed.len() > MOST_MOVED
+            || self.have_much(self.read(), family, stretch, &needed).await?
+        {
             return Ok(None);
         }
         let mut rows = [0; 3];
@@ -259,6 +271,34 @@ impl Store {
             *count = self.count_rows(&stretch.name(table)).await?;
         }
         Ok(Some(Found { horizon, needed, rows }))
+    }
+
+    /// Whether what the runs of a stretch have is too much to be moved under a lock.
+    async fn have_much(
+        &self,
+        connection: &impl ConnectionTrait,
+        family: Family,
+        stretch: Stretch,
+        keys: &[Uuid],
+    ) -> Result<bool, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let keys = listed(keys);
+        for table in &family.tables()[1..] {
+            let (name, key) = (stretch.name(table), family.column(table));
+            let sql = format!(
+                "SELECT count(*) AS found FROM (SELECT 1 FROM {name} WHERE {key} IN ({keys}) \
+                 LIMIT {}) parts",
+                MOST_PARTS + 1
+            );
+            let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
+            if row.await?.is_some_and(|row| row.found > MOST_PARTS) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The keys of the rows in a stretch that are alive or young, and of which `condition` holds.
@@ -287,11 +327,16 @@ impl Store {
 
     /// Proves that all rows of the past lie before the stretch's end, so that attaching it with
     /// that bound reads none of them.
-    async fn widen_past(&self, family: Family, stretch: Stretch) -> Result<(), StoreError> {
+    /// False if the stretch is the oldest no more.
+    async fn widen_past(&self, family: Family, stretch: Stretch) -> Result<bool, StoreError> {
         for table in family.tables() {
             let (column, to) = (family.column(table), family.bound(stretch.to));
             let tx = self.begin().await?;
+            tx.execute_unprepared(LOCK).await?;
             tx.execute_unprepared(PATIENCE).await?;
+            if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
+                return Ok(false);
+            }
             let promise = format!(
                 "ALTER TABLE {table}_past DROP CONSTRAINT IF EXISTS {table}_past_until, \
                    ADD CONSTRAINT {table}_past_until CHECK ({column} < {to}) NOT VALID"
@@ -302,7 +347,7 @@ impl Store {
             let prove = format!("ALTER TABLE {table}_past VALIDATE CONSTRAINT {table}_past_until");
             self.read().execute_unprepared(&prove).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     async fn exchange(
@@ -325,12 +370,12 @@ impl Store {
         }
         let since = family.written_since(found.horizon, rule);
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
-        needed.extend(&found.needed);
-        if needed.len() > 2 * MOST_MOVED {
+        // As many as were asked for may be only the first of them.
+        if needed.len() > MOST_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
             return Ok(Dropped::Needed);
         }
-        let keys: Vec<String> = needed.iter().map(|key| format!("'{key}'")).collect();
-        let keys = keys.join(",");
+        needed.extend(&found.needed);
+        let keys = listed(&needed);
         let mut rows = found.rows;
         for (count, table) in rows.iter_mut().zip(tables) {
             let (name, to) = (stretch.name(table), family.bound(stretch.to));
@@ -340,7 +385,7 @@ impl Store {
                  ALTER TABLE {table} DETACH PARTITION {table}_past;"
             );
             tx.execute_unprepared(&cut).await?;
-            if !keys.is_empty() {
+            if !needed.is_empty() {
                 let keep = format!(
                     "INSERT INTO {table}_past SELECT * FROM {name} WHERE {key} IN ({keys})"
                 );
@@ -350,7 +395,7 @@ impl Store {
             let join = format!(
                 "ALTER TABLE {table} ATTACH PARTITION {table}_past
                    FOR VALUES FROM (MINVALUE) TO ({to});
-                 ALTER TABLE {table}_past DROP CONSTRAINT {table}_past_until;
+                 ALTER TABLE {table}_past DROP CONSTRAINT IF EXISTS {table}_past_until;
                  DROP TABLE {name};"
             );
             tx.execute_unprepared(&join).await?;
@@ -389,6 +434,13 @@ impl Store {
         let row = Row::find_by_statement(self.dialect().statement(sql, []));
         Ok(row.one(self.read()).await?.map_or(0, |row| row.found.unsigned_abs()))
     }
+}
+
+/// Keys as PostgreSQL lists them; the one that nobody has, if there are none.
+fn listed(keys: &[Uuid]) -> String {
+    let none = [Uuid::nil()];
+    let keys = if keys.is_empty() { &none[..] } else { keys };
+    keys.iter().map(|key| format!("'{key}'")).collect::<Vec<_>>().join(",")
 }
 
 /// Where a partition begins and ends, as PostgreSQL writes it; None is the end of all values.

@@ -3,9 +3,10 @@
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
+use super::Family;
 use crate::store::{
     Store, StoreError,
-    days::{DAY_MS, day_of},
+    days::{DAY_MS, day_of, first_key},
 };
 
 /// For how many days somebody keeps history.
@@ -27,6 +28,9 @@ pub struct Rule {
     policies: Policies,
     /// What settled before is too old for whoever keeps history the longest.
     last: i64,
+    /// Where the days begin that whoever keeps history the longest keeps: they go as a whole, so
+    /// nothing is deleted from them for that one. By family; none where there are no days.
+    kept: [Option<i64>; 2],
 }
 
 /// The states of runs that are not settled.
@@ -59,7 +63,7 @@ impl Store {
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
-        Rule { now: now.0, usual, policies, last }
+        Rule { now: now.0, usual, policies, last, kept: [None; 2] }
     }
 }
 
@@ -74,6 +78,19 @@ impl Rule {
         Timestamp(self.last)
     }
 
+    /// The same where the days of a family that are kept begin there.
+    #[must_use]
+    pub fn keeping(mut self, family: Family, from: i64) -> Self {
+        self.kept[family.index()] = Some(from);
+        self
+    }
+
+    /// The same days with the retention of now.
+    #[must_use]
+    pub fn with_days_of(self, other: &Self) -> Self {
+        Self { kept: other.kept, ..self }
+    }
+
     /// What was made at or after this is too young for everybody.
     pub(super) fn reach(&self) -> i64 {
         if self.policies.longest == self.policies.shortest {
@@ -84,7 +101,7 @@ impl Rule {
 
     /// Before when a row of the alias must have settled to be too old.
     pub(super) fn cutoff(&self) -> String {
-        let Self { now, usual, last, policies } = *self;
+        let Self { now, usual, last, policies, kept: _ } = *self;
         if policies.longest == policies.shortest {
             return last.to_string();
         }
@@ -94,6 +111,21 @@ impl Rule {
              ELSE {now} - CAST({days} AS bigint) * {DAY_MS} END)",
             policies.longest
         )
+    }
+
+    /// Whether a row of a family is not in a day that goes as a whole.
+    fn is_loose(&self, family: Family) -> String {
+        let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
+        let Self { usual, policies, .. } = self;
+        let before = match family {
+            Family::Fires => format!("t.scheduled_at < {from}"),
+            Family::Runs => format!("t.id < '{}'", first_key(from)),
+        };
+        if policies.longest == policies.shortest {
+            return before;
+        }
+        let days = format!("coalesce(s.retention_days, n.retention_days, {usual})");
+        format!("({before} OR {days} < {})", policies.longest)
     }
 
     /// What the conditions below need beside the rows of `t`.
@@ -106,19 +138,26 @@ impl Rule {
 
     /// Whether a run `t` is settled and too old.
     pub(super) fn run_is_old(&self) -> String {
-        let cutoff = self.cutoff();
-        format!("(t.state NOT IN {LIVE} AND coalesce(t.finished_at, t.created_at) < {cutoff})")
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Runs));
+        format!(
+            "({loose} AND t.state NOT IN {LIVE} \
+               AND coalesce(t.finished_at, t.created_at) < {cutoff})"
+        )
     }
 
-    /// Whether a fire `t` is decided and too old. One whose run goes on is not, nor one that takes
-    /// the place of instants to come. The live runs are listed once for all fires: there are few of
-    /// them, and looking each fire's up would look into every day.
+    /// Whether a fire `t` is decided and too old. One is not whose run goes on, or a retry of it;
+    /// nor one that takes the place of instants to come, or of such that the schedule's cursor,
+    /// which an edit has set back, has still before it. The live runs are listed once for all
+    /// fires: there are few of them, and looking each fire's up would look into every day.
     pub(super) fn fire_is_old(&self) -> String {
-        let cutoff = self.cutoff();
+        let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
         format!(
-            "(t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
+            "({loose} AND t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
                AND t.last_scheduled_at < {cutoff} \
-               AND coalesce(t.run_id, t.id) NOT IN (SELECT r.id FROM run r WHERE r.state IN {LIVE}))"
+               AND t.id NOT IN (SELECT r.fire_id FROM run r \
+                 WHERE r.state IN {LIVE} AND r.fire_id IS NOT NULL) \
+               AND NOT EXISTS (SELECT 1 FROM schedule p WHERE p.id = t.schedule_id \
+                 AND p.deleted_at IS NULL AND p.next_scheduled_at <= t.last_scheduled_at))"
         )
     }
 }
@@ -134,7 +173,8 @@ mod tests {
     fn rule(longest: i32, shortest: i32) -> Rule {
         let now = 100 * DAY_MS + 5;
         let last = day_of(before(now, longest));
-        Rule { now, usual: longest, policies: Policies { longest, shortest }, last }
+        let policies = Policies { longest, shortest };
+        Rule { now, usual: longest, policies, last, kept: [None; 2] }
     }
 
     #[test]
@@ -148,5 +188,16 @@ mod tests {
     fn a_shorter_retention_reaches_further() {
         assert_eq!(rule(45, 10).reach(), before(100 * DAY_MS + 5, 10));
         assert!(rule(45, 10).cutoff().contains("s.retention_days, n.retention_days, 45"));
+    }
+
+    #[test]
+    fn for_whom_keeps_history_the_longest_nothing_is_deleted_from_the_days_that_are_kept() {
+        let from = 50 * DAY_MS;
+        let alike = rule(45, 45).keeping(Family::Fires, from);
+        assert!(alike.fire_is_old().starts_with("(t.scheduled_at < 4320000000 AND"));
+        assert!(alike.run_is_old().starts_with("(true AND"));
+        let differ = rule(45, 10).keeping(Family::Runs, from);
+        let loose = format!("((t.id < '{}' OR coalesce(", first_key(from));
+        assert!(differ.run_is_old().starts_with(&loose), "{}", differ.run_is_old());
     }
 }

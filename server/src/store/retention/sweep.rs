@@ -12,6 +12,15 @@ use crate::store::{
     days::{Days, first_key},
 };
 
+/// A run that is too old.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct OldRun {
+    /// Its key.
+    pub id: Uuid,
+    /// What its contents take up.
+    pub bytes: i64,
+}
+
 /// A fire that is too old.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
 pub struct OldFire {
@@ -40,6 +49,8 @@ pub struct PartKey {
     pub task: String,
     /// Which attempt, or which line.
     pub number: i64,
+    /// What its contents take up.
+    pub bytes: i64,
 }
 
 impl Part {
@@ -68,21 +79,24 @@ impl Store {
         rule: &Rule,
         after: Uuid,
         limit: u64,
-    ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
-        }
+    ) -> Result<Vec<OldRun>, StoreError> {
         // A run has settled after it was made, so its key bounds the search.
         let sql = format!(
-            "SELECT t.id FROM run t {} WHERE t.id > $1 AND t.id < $2 AND {} ORDER BY t.id LIMIT $3",
+            "SELECT t.id, {} AS bytes FROM run t {} \
+             WHERE t.id > $1 AND t.id < $2 AND {} ORDER BY t.id LIMIT $3",
+            self.size_of("t.context"),
             rule.joins(),
             rule.run_is_old()
         );
         let values = [after.into(), first_key(rule.reach()).into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        Ok(OldRun::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// How many bytes a column takes up, told without reading them.
+    fn size_of(&self, column: &str) -> String {
+        let size = if self.dialect().is_postgres() { "pg_column_size" } else { "octet_length" };
+        format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
     /// Fires after `after` that are too old, by key.
@@ -115,20 +129,20 @@ impl Store {
         runs: &[Uuid],
         limit: u64,
     ) -> Result<Vec<PartKey>, StoreError> {
-        let sql = match part {
-            Part::Lines => {
-                "SELECT p.run_id, '' AS task, p.seq AS number \
-                 FROM v JOIN task_log p ON p.run_id = v.id WHERE true {days} LIMIT {0}"
-            }
-            Part::Attempts => {
-                "SELECT p.run_id, p.task, CAST(p.attempt AS bigint) AS number \
-                 FROM v JOIN task_run p ON p.run_id = v.id WHERE true {days} LIMIT {0}"
-            }
+        let (columns, text) = match part {
+            Part::Lines => ("'' AS task, p.seq AS number", "p.text"),
+            Part::Attempts => ("p.task, CAST(p.attempt AS bigint) AS number", "p.output"),
         };
+        let sql = format!(
+            "SELECT p.run_id, {columns}, {} AS bytes FROM v JOIN {} p ON p.run_id = v.id \
+             WHERE true {{days}} LIMIT {{0}}",
+            self.size_of(text),
+            part.table()
+        );
         let statement = Bulk::default()
             .uuid("id", runs.iter().copied())
             .days(Days::of_keys("p.run_id", runs.iter().copied()))
-            .statement(self.dialect(), sql, vec![limit.cast_signed().into()]);
+            .statement(self.dialect(), &sql, vec![limit.cast_signed().into()]);
         Ok(PartKey::find_by_statement(statement).all(self.read()).await?)
     }
 

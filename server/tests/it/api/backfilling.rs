@@ -13,6 +13,7 @@ on_both!(
     a_preview_tells_what_each_instant_has_come_to,
     what_is_ordered_is_what_the_preview_said,
     what_a_calendar_suppresses_is_not_run,
+    what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
     a_backfill_is_paused_resumed_and_cancelled_and_each_is_told,
     a_repeated_order_is_answered_although_its_instants_have_run,
     backfills_are_listed_newest_first_by_schedule_and_state,
@@ -217,6 +218,39 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
+}
+
+async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@hourly").await;
+    // 13:00 has a row that says why nothing ran; 11:00 was before there was the schedule.
+    fire_at(&desk, &id, 13, 1, Verdict::Missed).await;
+    desk.clock.advance(std::time::Duration::from_secs(60 * 24 * 3600));
+    let query = "query($id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!) {
+        previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
+            missing forgotten fires { standing selected } } }";
+    let looked = async |mode: &str| {
+        let variables = with(window(&id, "11:00", "15:00"), json!({ "mode": mode }));
+        let mut answer = desk.ask(query, variables).await["previewBackfill"].take();
+        let fires = answer["fires"].take();
+        let fires = fires.as_array().unwrap().iter();
+        let selected: Vec<_> =
+            fires.map(|f| (f["standing"].clone(), f["selected"].clone())).collect();
+        (answer["missing"].clone(), answer["forgotten"].clone(), selected)
+    };
+    let of = |standing: &str, selected: bool| (json!(standing), json!(selected));
+    let (missing, forgotten, fires) = looked("MISSING").await;
+    assert_eq!((missing, forgotten), (json!(2), json!(2)));
+    assert_eq!(
+        fires,
+        [of("MISSING", true), of("FORGOTTEN", false), of("MISSING", true), of("FORGOTTEN", false)]
+    );
+    let (.., fires) = looked("ALL").await;
+    assert!(fires.iter().all(|(_, selected)| *selected == json!(true)), "{fires:?}");
+    // Whoever keeps more knows more.
+    let keep = "mutation { setNamespaceRetention(namespace: \"default\", days: 90) { days } }";
+    desk.ask(keep, json!({})).await;
+    assert_eq!(looked("MISSING").await.0, json!(4));
 }
 
 async fn a_backfill_is_paused_resumed_and_cancelled_and_each_is_told(database: TestDatabase) {

@@ -59,7 +59,8 @@ async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
     let desk = Desk::open(&database);
     let told = desk.said(&wanted("preview", "tick", &["--limit", "2"]));
     assert!(told.contains("2024-03-01T01:00:00Z") && !told.contains("T02:00:00Z"), "{told}");
-    let last = "3 fires: 3 missing, 0 failed, 0 succeeded, 0 live, 0 suppressed; 3 would run";
+    let last = "3 fires: 3 missing, 0 failed, 0 succeeded, 0 live, 0 suppressed, 0 forgotten; \
+                3 would run";
     assert_eq!(told.lines().last(), Some(last));
     assert_eq!(desk.json(&wanted("preview", "tick", &[]))["selected"], 3);
 

@@ -1,6 +1,9 @@
 //! The days that PostgreSQL keeps the ledger in: made ahead, dropped when they are old enough.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use carillon::store::retention::{Family, Layout};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -82,7 +85,7 @@ async fn a_day_is_dropped_as_a_whole_when_all_of_it_is_old_enough() {
         clock.advance(Duration::from_secs(1));
         world.past(&schedule, 0, 2, |_, _| {}).await;
     }
-    clock.advance(45 * DAY);
+    clock.advance(46 * DAY);
     let almost = world.retain(45).await;
     assert_eq!((almost.runs, almost.lines), (0, 0), "{almost:?}");
     clock.advance(DAY);
@@ -110,7 +113,7 @@ async fn what_is_alive_in_a_day_that_goes_is_kept_with_all_that_it_has() {
     clock.advance(47 * DAY);
     let report = world.retain(45).await;
     assert_eq!((report.fires, report.runs, report.lines), (1, 1, 3), "{report:?}");
-    assert_eq!(report.dropped, 6);
+    assert_eq!(report.dropped, 4);
     assert_eq!(place(&world, alive).await, "run_past");
     assert_eq!(world.sizes().await, [1, 1, 1, 3]);
     let read = world.database.store.read();
@@ -157,4 +160,108 @@ async fn a_server_that_was_away_for_months_goes_on() {
     let tomorrow = world.clock.now() + TimeDelta::days(1);
     assert!(days.stretches.iter().any(|day| Timestamp(day.to).utc() > tomorrow));
     assert_eq!(world.sizes().await, [1, 1, 1, 1]);
+}
+
+#[tokio::test]
+async fn a_day_whose_last_runs_ended_in_the_next_one_still_goes_as_a_whole() {
+    let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
+    world.retain(45).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    // From the minute before midnight until an hour after it, of many days.
+    clock.advance(DAY / 2 - Duration::from_secs(60));
+    for _ in 0..5 {
+        world.retain(45).await;
+        for _ in 0..3 {
+            clock.advance(Duration::from_secs(1));
+            let end = Timestamp::from(clock.clock().now() + TimeDelta::hours(1));
+            world.past(&schedule, 0, 2, |_, run| run.finished_at = Some(end)).await;
+        }
+        clock.advance(DAY - Duration::from_secs(3));
+    }
+    let mut reports = Vec::new();
+    for _ in 0..50 {
+        reports.push(world.retain(45).await);
+        clock.advance(DAY);
+    }
+    assert_eq!(world.sizes().await, [0, 0, 0, 0]);
+    let chunks: usize = reports.iter().map(|report| report.chunks).sum();
+    // The first lies in what was there before the first day.
+    assert!(chunks <= 4, "{chunks} chunks: {reports:?}");
+}
+
+#[tokio::test]
+async fn history_that_is_kept_for_long_lies_in_weeks_and_goes_by_the_week() {
+    let (world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
+    world.retain(365).await;
+    clock.advance(DAY);
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    for _ in 0..14 {
+        world.retain(365).await;
+        world.past(&schedule, 0, 1, |_, _| {}).await;
+        clock.advance(DAY);
+    }
+    clock.advance(351 * DAY);
+    let mut chunks = 0;
+    for _ in 0..17 {
+        chunks += world.retain(365).await.chunks;
+        clock.advance(DAY);
+    }
+    assert_eq!(chunks, 0);
+    let [fires, runs, ..] = world.sizes().await;
+    assert!(fires < 14 && runs < 14, "{fires} {runs}");
+}
+
+#[tokio::test]
+async fn what_is_written_while_a_day_is_looked_through_is_kept() {
+    for (written, place_of_them) in [(20, "fire_past"), (1_100, "fire_20260302")] {
+        let (mut world, clock) = World::at(TestDatabase::postgres().await, noon()).await;
+        world.retain(45).await;
+        clock.advance(DAY);
+        let schedule = forge::idle(&world, noop(), |_| {}).await;
+        let old = world.past(&schedule, 0, 1, |_, _| {}).await;
+        clock.advance(47 * DAY);
+        let url = world.database.url.clone();
+        let once = AtomicBool::new(true);
+        world.database.store = world.database.store.clone().with_observer(move |sql| {
+            let looked = sql.contains("pg_relation_size") && sql.contains("fire_20260302");
+            if looked && once.swap(false, Ordering::Relaxed) {
+                write_pending(&url, old, written);
+            }
+        });
+        let report = world.retain(45).await;
+        assert_eq!(report.fires, 1, "{report:?}");
+        let read = world.database.store.read();
+        #[derive(FromQueryResult)]
+        struct Row {
+            place: String,
+            found: i64,
+        }
+        let sql =
+            "SELECT tableoid::regclass::text AS place, count(*) AS found FROM fire GROUP BY 1";
+        let statement = world.database.store.dialect().statement(sql, []);
+        let rows = Row::find_by_statement(statement).all(read).await.unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!((&*rows[0].place, rows[0].found), (place_of_them, written));
+    }
+}
+
+/// Adds so many fires to the day of `of` that wait for their hand-off, before this returns.
+fn write_pending(url: &str, of: uuid::Uuid, count: i64) {
+    let sql = format!(
+        "INSERT INTO fire SELECT (jsonb_populate_record(f, jsonb_build_object( \
+           'id', 'ffffffff' || substr(gen_random_uuid()::text, 9), 'run_id', null, \
+           'scheduled_at', f.scheduled_at + n, 'verdict', 'pending', 'decided_at', null))).* \
+         FROM fire f, generate_series(1, {count}) n WHERE f.id = '{of}'"
+    );
+    let write = async |url: String| {
+        let connection = sea_orm::Database::connect(url).await.unwrap();
+        connection.execute_unprepared(&sql).await.unwrap();
+        connection.close().await.unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(write(url.to_owned()));
+        });
+    });
 }

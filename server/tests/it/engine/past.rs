@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::retention::{self, Preview, Retention, RetentionReport},
+    engine::retention::{self, Manner, Preview, Retention, RetentionReport},
     telemetry::Metrics,
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -158,7 +158,8 @@ impl World {
         let settings = Retention { days, ..Retention::default() };
         let (store, clock) = (&self.database.store, &self.clock);
         let metrics = Metrics::unread(clock.clone());
-        retention::run_once(&settings, store, clock, &metrics, clock.now()).await.unwrap()
+        let (now, manner) = (clock.now(), Manner::default());
+        retention::run_once(&settings, store, clock, &metrics, now, manner).await.unwrap()
     }
 
     /// What it would remove.

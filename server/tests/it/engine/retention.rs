@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::{
     forge,
+    past::succeeded,
     world::{World, at, noop},
 };
 use crate::support::{TestDatabase, on_both};
@@ -31,6 +32,8 @@ on_both!(
     what_was_deleted_is_purged_after_a_week,
     what_nothing_needs_any_more_goes,
     a_backfill_that_has_ended_goes_with_its_instants,
+    a_slot_that_the_cursor_has_still_before_it_stays_taken,
+    the_fire_of_a_retry_that_goes_on_stays,
     firing_goes_on_while_a_large_history_is_removed,
     the_servers_own_rounds_remove_history,
 );
@@ -352,6 +355,44 @@ async fn a_backfill_that_has_ended_goes_with_its_instants(database: TestDatabase
     assert_eq!(ends.len(), 2);
     assert!(ends.contains(&None) && ends.contains(&Some(ago(40))), "{ends:?}");
     assert_eq!(backfill_fire::Entity::find().count(read).await.unwrap(), 5);
+}
+
+async fn a_slot_that_the_cursor_has_still_before_it_stays_taken(database: TestDatabase) {
+    let (world, _clock) = World::at(database, noon()).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let skipped = world
+        .past(&schedule, 50, 1, |fire, run| {
+            (fire.verdict, fire.reason, fire.run_id) = (Verdict::Skipped, Reason::ByRequest, None);
+            run.fire_id = None;
+        })
+        .await;
+    let fires = async || world.ledger(schedule.id).await.iter().map(|f| f.id).collect::<Vec<_>>();
+    // An edit has set it back, and the schedule is paused.
+    let cursor = Timestamp::from(noon() - TimeDelta::days(51));
+    let sql = "UPDATE schedule SET next_scheduled_at = $1, enabled = $2";
+    world.write(sql, [cursor.0.into(), false.into()]).await;
+    world.retain(45).await;
+    assert_eq!(fires().await, [skipped]);
+    let cursor = Timestamp::from(noon());
+    world.write(sql, [cursor.0.into(), false.into()]).await;
+    world.retain(45).await;
+    assert!(fires().await.is_empty());
+}
+
+async fn the_fire_of_a_retry_that_goes_on_stays(database: TestDatabase) {
+    let (world, _clock) = World::at(database, noon()).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let failed = world.past(&schedule, 50, 1, |_, run| run.state = run::State::Failed).await;
+    let (_, mut retry) = succeeded(&schedule, noon());
+    (retry.fire_id, retry.retry_of, retry.trigger) =
+        (Some(failed), Some(failed), run::Trigger::Retry);
+    (retry.state, retry.finished_at) = (run::State::Running, None);
+    let tx = world.database.store.begin().await.unwrap();
+    retry.into_active_model().insert(&tx).await.unwrap();
+    world.database.store.commit(tx).await.unwrap();
+    world.retain(45).await;
+    assert_eq!(world.ledger(schedule.id).await.len(), 1);
+    assert_eq!(world.runs(schedule.id).await.len(), 1);
 }
 
 async fn firing_goes_on_while_a_large_history_is_removed(database: TestDatabase) {

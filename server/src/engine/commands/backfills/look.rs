@@ -1,4 +1,6 @@
-use chrono::{DateTime, Utc};
+use std::ops::Range;
+
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, backfill::Mode, schedule};
 use timetable::Fire;
 use uuid::Uuid;
@@ -8,7 +10,7 @@ use crate::{
         backfill::{MOST, Standing, Window, selects, survey},
         commands::{BadInput, CommandError, Commands, Reader},
     },
-    store::schedules,
+    store::{namespaces, schedules},
 };
 
 /// Which fires of which schedule.
@@ -95,15 +97,33 @@ impl Commands {
         })?;
         let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.at.into()).collect();
         let facts = survey(&self.store, self.store.read(), id, &instants).await?;
+        let forgotten = self.forgotten(&schedule).await?;
         let looked = |fire: Fire| {
             let facts = facts.get(&Timestamp::from(fire.at));
             let mut standing = facts.map_or(Standing::Missing, |facts| facts.standing());
+            let nothing_known = facts.is_none_or(|facts| facts.fire_id().is_none());
             if standing == Standing::Missing && timetable.suppressed_by(fire.at).is_some() {
                 standing = Standing::Suppressed;
+            } else if standing == Standing::Missing && nothing_known && forgotten.contains(&fire.at)
+            {
+                standing = Standing::Forgotten;
             }
             let fire_id = facts.and_then(|facts| facts.fire_id());
             Looked { fire, standing, fire_id, selected: selects(wanted.mode, standing) }
         };
         Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
+    }
+
+    /// The schedule's time of which nothing is known any more: from when it was made until as long
+    /// ago as its history is kept.
+    async fn forgotten(
+        &self,
+        schedule: &schedule::Model,
+    ) -> Result<Range<DateTime<Utc>>, CommandError> {
+        let namespaces = namespaces::by_ids(self.store.read(), &[schedule.namespace_id]).await?;
+        let of_namespace = namespaces.first().and_then(|namespace| namespace.retention_days);
+        let days = schedule.retention_days.or(of_namespace).unwrap_or(self.retention.days);
+        let kept = self.clock.now() - TimeDelta::days(days.into());
+        Ok(schedule.created_at.utc()..kept)
     }
 }
