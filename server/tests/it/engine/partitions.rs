@@ -228,8 +228,7 @@ async fn what_is_written_while_a_day_is_looked_through_is_kept() {
                 write_pending(&url, old, written);
             }
         });
-        let report = world.retain(45).await;
-        assert_eq!(report.fires, 1, "{report:?}");
+        world.retain(45).await;
         let read = world.database.store.read();
         #[derive(FromQueryResult)]
         struct Row {
