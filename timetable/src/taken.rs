@@ -2,32 +2,57 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::{Fire, Timetable};
+use crate::{Fire, Timetable, misfire::Entry};
 
 /// Instants that follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+struct Stretch {
     /// The first.
-    pub fire: Fire,
+    fire: Fire,
     /// The last; the first again, if it is alone.
-    pub last: DateTime<Utc>,
+    last: DateTime<Utc>,
     /// How many they are.
-    pub count: u64,
+    count: u64,
 }
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
-/// The instants from `first` to `last`, both inclusive, without those in `taken`, which come in
-/// increasing order. Counted, not listed, like the range that they were.
-pub fn around(
+/// The entries without the instants in `taken`. Both come in increasing order. A range is counted,
+/// not listed: it falls apart into those that lie between.
+pub fn without(timetable: &Timetable, entries: Vec<Entry>, taken: &[DateTime<Utc>]) -> Vec<Entry> {
+    if taken.is_empty() {
+        return entries;
+    }
+    let mut left = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let first = taken.partition_point(|at| *at < entry.fire.at);
+        let last = taken.partition_point(|at| *at <= entry.last);
+        let within = taken.get(first..last).unwrap_or_default();
+        if within.is_empty() {
+            left.push(entry);
+        } else if entry.count > 1 {
+            let stretches = around(timetable, entry.fire.at, entry.last, within);
+            left.extend(stretches.into_iter().map(|part| Entry {
+                due_at: timetable.due_at(part.fire.at),
+                fire: part.fire,
+                last: part.last,
+                count: part.count,
+                ..entry.clone()
+            }));
+        }
+    }
+    left
+}
+
+/// The instants from `first` to `last`, both inclusive, without those in `taken`, which lie there.
+fn around(
     timetable: &Timetable,
     first: DateTime<Utc>,
     last: DateTime<Utc>,
     taken: &[DateTime<Utc>],
 ) -> Vec<Stretch> {
-    let mut stretches = Vec::with_capacity(taken.len() + 1);
+    let mut stretches = Vec::new();
     let mut after = first - MS;
-    for at in taken.iter().filter(|at| (first..=last).contains(*at)) {
+    for at in taken {
         stretches.extend(stretch(timetable, after, *at - MS));
         after = *at;
     }
@@ -45,15 +70,14 @@ fn stretch(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Definition, DstPolicy};
+    use crate::{Definition, DstPolicy, misfire::Fate};
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + TimeDelta::minutes(minute)
     }
 
-    /// First, last and number of what is left of the minutes from 1 to 100.
-    fn left(taken: &[DateTime<Utc>]) -> Vec<(i64, i64, u64)> {
-        let minutely = Timetable::new(&Definition {
+    fn minutely() -> Timetable {
+        Timetable::new(&Definition {
             expressions: vec!["* * * * *".to_owned()],
             zone: "UTC".to_owned(),
             dst: DstPolicy::default(),
@@ -63,10 +87,36 @@ mod tests {
             jitter: std::time::Duration::ZERO,
             seed: [0; 16],
         })
-        .unwrap();
+        .unwrap()
+    }
+
+    /// Those from one minute to another, in a range if they are many.
+    fn entry(timetable: &Timetable, from: i64, to: i64) -> Entry {
+        Entry {
+            fire: timetable.next(at(from) - MS).unwrap(),
+            last: at(to),
+            count: u64::try_from(to - from + 1).unwrap(),
+            due_at: at(from),
+            fate: Fate::Collapsed,
+            calendar: None,
+        }
+    }
+
+    /// First, last and number of what is left of the minutes from 1 to 100.
+    fn left(taken: &[DateTime<Utc>]) -> Vec<(i64, i64, u64)> {
+        let minutely = minutely();
+        let left = without(&minutely, vec![entry(&minutely, 1, 100)], taken);
         let minute = |at: DateTime<Utc>| at.timestamp() / 60;
-        let stretches = around(&minutely, at(1), at(100), taken);
-        stretches.iter().map(|part| (minute(part.fire.at), minute(part.last), part.count)).collect()
+        assert!(left.iter().all(|part| part.due_at == part.fire.at));
+        left.iter().map(|part| (minute(part.fire.at), minute(part.last), part.count)).collect()
+    }
+
+    #[test]
+    fn an_instant_on_its_own_goes_and_the_others_stay_as_they_are() {
+        let minutely = minutely();
+        let entries = vec![entry(&minutely, 1, 1), entry(&minutely, 2, 2), entry(&minutely, 3, 9)];
+        let left = without(&minutely, entries.clone(), &[at(2)]);
+        assert_eq!(left, [entries[0].clone(), entries[2].clone()]);
     }
 
     #[test]

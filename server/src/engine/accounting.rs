@@ -8,10 +8,7 @@
 //! An edit and a deletion do the same for what the old timing named up to that moment: none of it
 //! runs any more, and none of it is lost.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -29,10 +26,9 @@ use super::{
     EngineError, allowance, calendars,
     core::{Core, new_id},
     planner::{definition, kind, plan_policy},
-    ranges,
 };
 use crate::store::{
-    Store,
+    Store, StoreError,
     claims::{Advance, DueSchedule, NewFire},
 };
 
@@ -74,38 +70,59 @@ pub async fn resume(
             return Ok(store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?);
         }
     };
-    let account = resumed(&schedule, &timetable, catch_up, now);
-    write(store, tx, &timetable, account, now).await?;
+    let taken = taken(store, tx, &schedule, now).await?;
+    let account = resumed(&schedule, &timetable, &taken, catch_up, now);
+    write(store, tx, account, now).await?;
     store.enable(tx, schedule_id, now.into()).await?;
     Ok(())
 }
 
-/// What the end of a pause would write.
+/// The instants from a schedule's cursor to now that have a row already: a backfill does not wait
+/// for the cursor. Where the schedule is locked, nobody writes one meanwhile.
+pub async fn taken<C: ConnectionTrait>(
+    store: &Store,
+    connection: &C,
+    schedule: &DueSchedule,
+    now: DateTime<Utc>,
+) -> Result<Vec<DateTime<Utc>>, StoreError> {
+    let first = schedule.next_scheduled_at;
+    store.instants_taken(connection, schedule.id, first, now.into()).await
+}
+
+/// What the end of a pause would write, around the instants that are `taken`.
 pub fn resumed(
     schedule: &DueSchedule,
     timetable: &Timetable,
+    taken: &[DateTime<Utc>],
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
 ) -> Account {
     let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
     let before = before_cursor(schedule);
     let entries = misfire::missed(timetable, before, now, now, &policy);
+    let last = entries.last().map(|entry| entry.last.into());
+    let entries = timetable::taken::without(timetable, entries, taken);
     let mut fires: Vec<NewFire> =
         entries.into_iter().map(|entry| paused_fire(schedule, entry, now)).collect();
     let cut_off = allowance::cut_off(schedule, &mut fires);
     let next = timetable.next(now.max(before));
-    let (next_scheduled_at, next_fire_at) = match cut_off {
-        Some(fire) => (Some(fire.scheduled_at), Some(fire.due_at)),
+    let (next_scheduled_at, next_fire_at, last_fire_at) = match cut_off {
+        Some(fire) => (
+            Some(fire.scheduled_at),
+            Some(fire.due_at),
+            fires.last().map(|fire| fire.last_scheduled_at),
+        ),
         None => (
             next.as_ref().map(|fire| fire.at.into()),
             next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+            last,
         ),
     };
     let advance = Advance {
         schedule_id: schedule.id,
         next_scheduled_at,
         next_fire_at,
-        last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
+        last_fire_at,
         fires: allowance::counted(&fires),
     };
     Account { fires, advance }
@@ -128,14 +145,21 @@ pub async fn close(
     let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
     let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
     let before = before_cursor(&schedule);
-    let fires = if is_paused {
-        let entries = misfire::missed(&timetable, before, now, now, &policy);
-        entries.into_iter().map(|entry| paused_fire(&schedule, entry, now)).collect()
+    let taken = taken(store, tx, &schedule, now).await?;
+    let missed = |after, until| {
+        let entries = misfire::missed(&timetable, after, until, now, &policy);
+        let last: Option<Timestamp> = entries.last().map(|entry| entry.last.into());
+        (timetable::taken::without(&timetable, entries, &taken), last)
+    };
+    let (fires, last_fire_at) = if is_paused {
+        let (entries, last) = missed(before, now);
+        let fires = entries.into_iter().map(|entry| paused_fire(&schedule, entry, now)).collect();
+        (fires, last)
     } else {
         // Late beyond the grace, it was missed; up to then it was somebody's to claim, until now.
         let missed_until = (now - policy.grace - TimeDelta::milliseconds(1)).max(before);
-        let missed = misfire::missed(&timetable, before, missed_until, now, &policy);
-        let waiting = misfire::missed(&timetable, missed_until, now, now, &policy);
+        let (waiting, last_waiting) = missed(missed_until, now);
+        let (missed, last_missed) = missed(before, missed_until);
         let missed = missed.into_iter().map(|entry| {
             let why = match entry.fate {
                 Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
@@ -154,16 +178,16 @@ pub async fn close(
             let reason = if entry.fate == Fate::Suppressed { Reason::Calendar } else { reason };
             new_fire(&schedule, entry, (Verdict::Skipped, reason), now)
         });
-        missed.chain(waiting).collect::<Vec<NewFire>>()
+        (missed.chain(waiting).collect::<Vec<NewFire>>(), last_waiting.or(last_missed))
     };
     let advance = Advance {
         schedule_id,
         next_scheduled_at: None,
         next_fire_at: None,
-        last_fire_at: fires.last().map(|fire| fire.last_scheduled_at),
+        last_fire_at,
         fires: 0,
     };
-    write(store, tx, &timetable, Account { fires, advance }, now).await
+    write(store, tx, Account { fires, advance }, now).await
 }
 
 /// The instant behind which a timing that takes the place of another begins: now. Where the clock
@@ -193,39 +217,14 @@ pub async fn timetable<C: ConnectionTrait>(
     Ok(timetable.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current)))
 }
 
-/// What of an account would be written as the ledger is: an instant that has a row keeps it.
-pub async fn unwritten<C: ConnectionTrait>(
-    store: &Store,
-    connection: &C,
-    timetable: &Timetable,
-    Account { fires, advance }: Account,
-    now: DateTime<Utc>,
-) -> Result<Account, EngineError> {
-    let timetables = HashMap::from([(advance.schedule_id, timetable.clone())]);
-    let mut fires = ranges::around_taken(store, connection, fires, &timetables, now).await?;
-    let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.scheduled_at).collect();
-    let rows = store.rows_at(connection, advance.schedule_id, &instants).await?;
-    let taken: HashSet<Timestamp> = rows.into_iter().map(|row| row.at).collect();
-    let free = fires.iter().filter(|fire| !taken.contains(&fire.scheduled_at));
-    let free: HashSet<Uuid> = free.map(|fire| fire.id).collect();
-    let mut advances = [advance];
-    allowance::discount(&mut advances, &fires, &free);
-    fires.retain(|fire| free.contains(&fire.id));
-    let [advance] = advances;
-    Ok(Account { fires, advance })
-}
-
 async fn write(
     store: &Store,
     tx: &DatabaseTransaction,
-    timetable: &Timetable,
-    account: Account,
+    Account { fires, advance }: Account,
     now: DateTime<Utc>,
 ) -> Result<(), EngineError> {
-    let timetables = HashMap::from([(account.advance.schedule_id, timetable.clone())]);
-    let fires = ranges::around_taken(store, tx, account.fires, &timetables, now).await?;
     let written = store.insert_fires_if_absent(tx, &fires, now.into()).await?;
-    let mut advances = [account.advance];
+    let mut advances = [advance];
     allowance::discount(&mut advances, &fires, &written);
     Ok(store.advance_cursors(tx, &advances).await?)
 }

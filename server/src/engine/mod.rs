@@ -15,9 +15,8 @@
 //! `recovery` finds what a dead process left;
 //! `retention` removes history that is old enough;
 //! `membership` says who is alive; `accounting` closes the ledger's gap after a pause or an edit;
-//! `ranges` keeps what it writes off the rows that are there; `allowance` counts the fires of
-//! schedules that may have only so many; `calendars` keeps what suppresses fires compiled;
-//! `backfill` runs instants of the past that somebody ordered.
+//! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
+//! suppresses fires compiled; `backfill` runs instants of the past that somebody ordered.
 //! `commands` is the write side for people and tools; `people` says who they are.
 
 pub mod accounting;
@@ -38,7 +37,6 @@ mod logs;
 mod membership;
 pub mod people;
 mod planner;
-mod ranges;
 mod recovery;
 pub mod retention;
 mod running;

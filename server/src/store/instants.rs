@@ -2,8 +2,9 @@
 //! for them. All of it is found by index, instant by instant, so it costs the same however much
 //! else the schedule has in its ledger.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
 use entity::{Timestamp, fire::Verdict, run};
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
@@ -131,20 +132,19 @@ impl Store {
         Ok(row.map(|row| row.at))
     }
 
-    /// The instants of these spans that have a row already, in order. A span is a schedule's time
-    /// from one instant to another, both inclusive.
-    pub async fn instants_taken(
+    /// Those of these schedules that have rows in the time from one instant to another, both
+    /// inclusive.
+    pub async fn schedules_with_rows(
         &self,
         connection: &impl ConnectionTrait,
         spans: &[(Uuid, Timestamp, Timestamp)],
-    ) -> Result<HashMap<Uuid, Vec<Timestamp>>, StoreError> {
+    ) -> Result<HashSet<Uuid>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             schedule_id: Uuid,
-            at: Timestamp,
         }
         if spans.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(HashSet::new());
         }
         let statement = Bulk::default()
             .uuid("schedule_id", spans.iter().map(|(schedule, _, _)| *schedule))
@@ -153,16 +153,35 @@ impl Store {
             .days(Days::of_instants("fire.scheduled_at", spans.iter().flat_map(|s| [s.1, s.2])))
             .statement(
                 self.dialect(),
-                "SELECT fire.schedule_id AS schedule_id, fire.scheduled_at AS at \
-                 FROM v JOIN fire ON fire.schedule_id = v.schedule_id \
-                   AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at {days} \
-                 ORDER BY fire.scheduled_at",
+                "SELECT v.schedule_id AS schedule_id FROM v \
+                 WHERE EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = v.schedule_id \
+                   AND fire.scheduled_at >= v.from_at AND fire.scheduled_at <= v.to_at {days})",
                 vec![],
             );
-        let mut taken: HashMap<Uuid, Vec<Timestamp>> = HashMap::new();
-        for row in Row::find_by_statement(statement).all(connection).await? {
-            taken.entry(row.schedule_id).or_default().push(row.at);
+        let rows = Row::find_by_statement(statement).all(connection).await?;
+        Ok(rows.into_iter().map(|row| row.schedule_id).collect())
+    }
+
+    /// The instants of a schedule from `first` to `last`, both inclusive, that have a row, in
+    /// order.
+    pub async fn instants_taken(
+        &self,
+        connection: &impl ConnectionTrait,
+        schedule: Uuid,
+        first: Timestamp,
+        last: Timestamp,
+    ) -> Result<Vec<DateTime<Utc>>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            at: Timestamp,
         }
-        Ok(taken)
+        let statement = self.dialect().statement(
+            "SELECT scheduled_at AS at FROM fire \
+             WHERE schedule_id = $1 AND scheduled_at >= $2 AND scheduled_at <= $3 \
+             ORDER BY scheduled_at",
+            [schedule.into(), first.0.into(), last.0.into()],
+        );
+        let rows = Row::find_by_statement(statement).all(connection).await?;
+        Ok(rows.into_iter().map(|row| row.at.utc()).collect())
     }
 }

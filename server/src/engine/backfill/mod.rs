@@ -8,7 +8,7 @@
 //!
 //! It does not depend on the schedule being enabled and never touches its cursor; a verdict that
 //! is there stays. What the ledger writes later, when the cursor comes by, goes around the rows
-//! that are there (`ranges`). Its runs have a limit of their own and are in nobody's way: the
+//! that are there (`timetable::taken`). Its runs have a limit of their own and are in nobody's way: the
 //! schedule's overlap policy does not count them.
 //!
 //! - `window`: from a window to its fires, within the limit

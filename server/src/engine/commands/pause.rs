@@ -142,11 +142,11 @@ impl Commands {
         let schedule = self.store.schedule_with_cursor(connection, id).await?;
         let schedule = schedule.ok_or_else(missing)?;
         let timetable = self.timetable_of(connection, &row).await?;
+        let taken = accounting::taken(&self.store, connection, &schedule, at).await?;
         let mut choices = Vec::with_capacity(3);
         for missed in [CatchUp::Skip, CatchUp::Latest, CatchUp::All] {
-            let account = accounting::resumed(&schedule, &timetable, engine_word(missed), at);
             let account =
-                accounting::unwritten(&self.store, connection, &timetable, account, at).await?;
+                accounting::resumed(&schedule, &timetable, &taken, engine_word(missed), at);
             let spent = schedule
                 .max_fires
                 .is_some_and(|max| max <= schedule.fire_count + account.advance.fires);

@@ -1,16 +1,16 @@
 //! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
 //! transaction. Either all of it happened or none.
 
-use std::collections::HashMap;
+use std::mem;
 
 use chrono::{DateTime, Utc};
 use entity::{
     Timestamp,
     fire::{Kind, Reason, Verdict},
 };
-use sea_orm::ActiveEnum;
+use sea_orm::{ActiveEnum, DatabaseTransaction};
 use timetable::{
-    FireKind,
+    FireKind, Timetable,
     misfire::{self, Entry, Fate},
     overlap::{self, Standing},
 };
@@ -24,9 +24,9 @@ use crate::{
         calendars,
         core::{Core, new_id},
         handoff::past_deadline,
-        ranges,
     },
     store::{
+        Store,
         buffers::Buffered,
         claims::{Advance, DueSchedule, Live, NewFire},
         handoffs::Intent,
@@ -69,17 +69,15 @@ pub(super) async fn claim_due(
     let buffers = core.store.buffers_of(&tx, &buffering, now.into()).await?;
 
     let mut claimed = Claimed::default();
-    let mut fires = Vec::with_capacity(due.len());
-    let mut advances = Vec::with_capacity(due.len());
-    let mut clearing = Clearing::default();
-    let mut ranged = HashMap::new();
-    for schedule in &due {
-        if fires.len() as u64 >= core.settings.batch {
+    let mut planned = Vec::with_capacity(due.len());
+    let mut entries = 0;
+    for schedule in due {
+        if entries as u64 >= core.settings.batch {
             claimed.more_is_due = true;
             break;
         }
         claimed.schedules += 1;
-        let plain = core.timings.timetable(&definition(schedule));
+        let plain = core.timings.timetable(&definition(&schedule));
         let timetable =
             plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
         let timetable = match timetable {
@@ -97,35 +95,47 @@ pub(super) async fn claim_due(
             &timetable,
             schedule.next_scheduled_at.utc(),
             now,
-            &plan_policy(schedule),
+            &plan_policy(&schedule),
         );
+        entries += plan.entries.len();
+        let last = plan.entries.last().map(|entry| entry.last.into());
+        planned.push(Planned { schedule, timetable, plan, last });
+    }
+    go_around_taken(&core.store, &tx, &mut planned).await?;
+
+    let mut fires = Vec::with_capacity(entries);
+    let mut advances = Vec::with_capacity(planned.len());
+    let mut clearing = Clearing::default();
+    for Planned { schedule, timetable, plan, last } in planned {
         let there = There {
             live: live.get(&schedule.id).copied(),
             buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
         };
-        let (mut decided, demand) = decide(schedule, plan.entries, there, now, node);
-        let (next_scheduled_at, next_fire_at) = match allowance::cut_off(schedule, &mut decided) {
-            Some(fire) => (Some(fire.scheduled_at), Some(fire.due_at)),
-            None => (
-                plan.next.as_ref().map(|fire| fire.at.into()),
-                plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
-            ),
-        };
+        let (mut decided, demand) = decide(&schedule, plan.entries, there, now, node);
+        let (next_scheduled_at, next_fire_at, last_fire_at) =
+            match allowance::cut_off(&schedule, &mut decided) {
+                Some(fire) => (
+                    Some(fire.scheduled_at),
+                    Some(fire.due_at),
+                    decided.last().map(|fire| fire.last_scheduled_at),
+                ),
+                None => (
+                    plan.next.as_ref().map(|fire| fire.at.into()),
+                    plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+                    last,
+                ),
+            };
         claimed.more_is_due |= next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(Advance {
             schedule_id: schedule.id,
             next_scheduled_at,
             next_fire_at,
-            last_fire_at: decided.last().map(|fire| fire.last_scheduled_at),
+            last_fire_at,
             fires: allowance::counted(&decided),
         });
-        if decided.iter().any(|fire| fire.count > 1) {
-            ranged.insert(schedule.id, timetable);
-        }
         fires.extend(decided);
         clearing.add(demand);
     }
-    let fires = ranges::around_taken(&core.store, &tx, fires, &ranged, now).await?;
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     allowance::discount(&mut advances, &fires, &written);
     clearing.keep(&written);
@@ -145,6 +155,40 @@ pub(super) async fn claim_due(
         }
     }
     Ok(claimed)
+}
+
+/// A schedule whose instants have their fates.
+struct Planned {
+    schedule: DueSchedule,
+    timetable: Timetable,
+    plan: misfire::Plan,
+    /// The last instant that is accounted for then.
+    last: Option<Timestamp>,
+}
+
+/// Takes the instants that have a row already out of the plans, before it is decided which of the
+/// others start: a backfill does not wait for the cursor, and what it has run stands in no way.
+/// The schedules are locked, so nobody writes such a row meanwhile. An instant that is due alone
+/// is left to the unique key, which costs nothing.
+async fn go_around_taken(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    planned: &mut [Planned],
+) -> Result<(), EngineError> {
+    let span = |planned: &Planned| match planned.plan.entries.as_slice() {
+        [] => None,
+        [alone] if alone.count == 1 => None,
+        [first, ..] => Some((planned.schedule.id, first.fire.at.into(), planned.last?)),
+    };
+    let spans: Vec<_> = planned.iter().filter_map(span).collect();
+    let with_rows = store.schedules_with_rows(tx, &spans).await?;
+    for planned in planned.iter_mut().filter(|planned| with_rows.contains(&planned.schedule.id)) {
+        let Some((schedule, first, last)) = span(planned) else { continue };
+        let taken = store.instants_taken(tx, schedule, first, last).await?;
+        let entries = mem::take(&mut planned.plan.entries);
+        planned.plan.entries = timetable::taken::without(&planned.timetable, entries, &taken);
+    }
+    Ok(())
 }
 
 /// What stands in the way of a schedule's fires.

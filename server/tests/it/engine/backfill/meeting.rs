@@ -6,11 +6,13 @@ use entity::{
     backfill_fire::State::{Skipped, Succeeded},
     fire::{Reason, Verdict},
     run,
-    schedule::{self, CatchUp},
+    schedule::{self, CatchUp, Overlap},
 };
+use uuid::Uuid;
 
 use super::{
     super::{
+        forge,
         gate::Gate,
         world::{World, at, ms, noop},
     },
@@ -25,6 +27,7 @@ on_both!(
     a_run_of_a_backfill_is_not_in_the_way_of_the_schedules_next_fire,
     what_a_pause_leaves_goes_around_what_a_backfill_ran,
     what_an_outage_leaves_and_a_backfill_account_for_each_instant_once,
+    an_instant_that_a_backfill_ran_is_in_no_later_fires_way,
 );
 
 const NOW: &str = "2026-03-01T12:00:30Z";
@@ -167,4 +170,46 @@ async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
         .await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     assert_each_minute_once(&ledger, "06:01:00", "12:00:00");
+}
+
+async fn an_instant_that_a_backfill_ran_is_in_no_later_fires_way(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    for overlap in [Overlap::Skip, Overlap::CancelOther, Overlap::TerminateOther] {
+        let schedule = world
+            .schedule("* * * * *", noop(), |row| {
+                paused(row);
+                row.overlap = overlap;
+                row.next_scheduled_at = Some(ms("2026-03-01T11:58:00Z"));
+            })
+            .await;
+        // The first of those that are due, or the last.
+        let time = if overlap == Overlap::Skip { "11:58:00" } else { "12:00:00" };
+        let backfilled = forge::intent(&world, &schedule, |fire| {
+            (fire.verdict, fire.reason) = (Verdict::Started, Reason::Backfilled);
+            fire.decided_at = Some(fire.claimed_at);
+            fire.claimed_by = None;
+            fire.scheduled_at = ms(&format!("2026-03-01T{time}Z"));
+            fire.last_scheduled_at = fire.scheduled_at;
+        })
+        .await;
+        enable(&world, schedule.id).await;
+        let engine = world.engine().await;
+        let run = world.settled_run(schedule.id).await;
+        let expected = ms("2026-03-01T11:59:00Z");
+        assert_eq!(run.scheduled_at, expected, "{overlap:?}");
+        let ledger = world.decided(schedule.id, 3).await;
+        engine.shutdown(Duration::from_secs(5)).await.unwrap();
+        assert_each_minute_once(&ledger, "11:58:00", "12:00:00");
+        let skipped = ledger.iter().find(|fire| fire.verdict == Verdict::Skipped).unwrap();
+        let named = skipped.detail.as_deref().unwrap();
+        assert_eq!(named, run.id.to_string(), "{overlap:?}");
+        assert!(ledger.contains(&backfilled));
+    }
+}
+
+/// Ends the pause behind the engine's back: the cursor stays where it is.
+async fn enable(world: &World, schedule: Uuid) {
+    let sql = "UPDATE schedule SET enabled = true WHERE id = $1";
+    world.write(sql, [schedule.into()]).await;
+    world.signals.wake_planner();
 }
