@@ -80,7 +80,7 @@ pub struct Entry {
 }
 
 /// The fates from the cursor on, and where the cursor stands afterwards.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// In the order of their instants.
     pub entries: Vec<Entry>,
@@ -174,6 +174,21 @@ pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> V
         account.run(Entry::new(timetable, fire, Fate::Run));
     }
     account.entries
+}
+
+impl Plan {
+    /// Its part before `end`: what comes from there on is to be planned next.
+    pub fn before(self, timetable: &Timetable, end: DateTime<Utc>) -> Plan {
+        let until = end - MS;
+        let mut entries = self.entries;
+        entries.retain(|entry| entry.fire.at < end);
+        if let Some(last) = entries.last_mut().filter(|last| last.last >= end) {
+            let after = last.fire.at - MS;
+            last.count = timetable.count(after, until);
+            last.last = timetable.last(until, after).map_or(last.fire.at, |fire| fire.at);
+        }
+        Plan { entries, next: timetable.next(until) }
+    }
 }
 
 impl Entry {

@@ -70,7 +70,10 @@ fn stretch(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Definition, DstPolicy, misfire::Fate};
+    use crate::{
+        Definition, DstPolicy,
+        misfire::{Fate, Plan},
+    };
 
     fn at(minute: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + TimeDelta::minutes(minute)
@@ -124,6 +127,22 @@ mod tests {
         assert_eq!(left(&[at(10), at(11), at(50)]), [(1, 9, 9), (12, 49, 38), (51, 100, 50)]);
         assert_eq!(left(&[at(1), at(99), at(100)]), [(2, 98, 97)]);
         assert_eq!(left(&(1..=100).map(at).collect::<Vec<_>>()), []);
+    }
+
+    #[test]
+    fn a_plan_is_cut_where_the_rest_is_to_be_planned_next() {
+        let minutely = minutely();
+        let entries =
+            vec![entry(&minutely, 1, 1), entry(&minutely, 2, 60), entry(&minutely, 61, 61)];
+        let plan = Plan { entries: entries.clone(), next: minutely.next(at(61)) };
+        let within = plan.clone().before(&minutely, at(50));
+        let cut = Entry { last: at(49), count: 48, ..entries[1].clone() };
+        assert_eq!(within.entries, [entries[0].clone(), cut]);
+        assert_eq!(within.next, minutely.next(at(49)));
+        let between = plan.clone().before(&minutely, at(61));
+        assert_eq!(between.entries, entries[..2]);
+        assert_eq!(between.next.map(|fire| fire.at), Some(at(61)));
+        assert_eq!(plan.clone().before(&minutely, at(62)), plan);
     }
 
     #[test]

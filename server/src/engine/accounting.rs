@@ -86,7 +86,7 @@ pub async fn taken<C: ConnectionTrait>(
     now: DateTime<Utc>,
 ) -> Result<Vec<DateTime<Utc>>, StoreError> {
     let first = schedule.next_scheduled_at;
-    store.instants_taken(connection, schedule.id, first, now.into()).await
+    store.instants_taken(connection, schedule.id, (first, now.into()), None).await
 }
 
 /// What the end of a pause would write, around the instants that are `taken`.

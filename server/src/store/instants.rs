@@ -163,23 +163,24 @@ impl Store {
     }
 
     /// The instants of a schedule from `first` to `last`, both inclusive, that have a row, in
-    /// order.
+    /// order: the first of them, up to a limit.
     pub async fn instants_taken(
         &self,
         connection: &impl ConnectionTrait,
         schedule: Uuid,
-        first: Timestamp,
-        last: Timestamp,
+        (first, last): (Timestamp, Timestamp),
+        limit: Option<usize>,
     ) -> Result<Vec<DateTime<Utc>>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             at: Timestamp,
         }
+        let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
         let statement = self.dialect().statement(
             "SELECT scheduled_at AS at FROM fire \
              WHERE schedule_id = $1 AND scheduled_at >= $2 AND scheduled_at <= $3 \
-             ORDER BY scheduled_at",
-            [schedule.into(), first.0.into(), last.0.into()],
+             ORDER BY scheduled_at LIMIT $4",
+            [schedule.into(), first.0.into(), last.0.into(), limit.into()],
         );
         let rows = Row::find_by_statement(statement).all(connection).await?;
         Ok(rows.into_iter().map(|row| row.at.utc()).collect())

@@ -33,6 +33,10 @@ use crate::{
     },
 };
 
+/// So many instants that have a row already a claim goes around; what comes behind them is claimed
+/// next, for the transaction must not grow with what backfills have run.
+const MOST_TAKEN: usize = 1_000;
+
 /// What a claim did.
 #[derive(Debug, Default)]
 pub(super) struct Claimed {
@@ -184,7 +188,15 @@ async fn go_around_taken(
     let with_rows = store.schedules_with_rows(tx, &spans).await?;
     for planned in planned.iter_mut().filter(|planned| with_rows.contains(&planned.schedule.id)) {
         let Some((schedule, first, last)) = span(planned) else { continue };
-        let taken = store.instants_taken(tx, schedule, first, last).await?;
+        let mut taken =
+            store.instants_taken(tx, schedule, (first, last), Some(MOST_TAKEN + 1)).await?;
+        if taken.len() > MOST_TAKEN
+            && let Some(end) = taken.pop()
+        {
+            let plan = mem::take(&mut planned.plan).before(&planned.timetable, end);
+            planned.last = plan.entries.last().map(|entry| entry.last.into());
+            planned.plan = plan;
+        }
         let entries = mem::take(&mut planned.plan.entries);
         planned.plan.entries = timetable::taken::without(&planned.timetable, entries, &taken);
     }

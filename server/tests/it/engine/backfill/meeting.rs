@@ -2,12 +2,14 @@ use std::time::Duration;
 
 use carillon::engine::commands::Call;
 use entity::{
+    Timestamp,
     backfill::{Mode, State},
     backfill_fire::State::{Skipped, Succeeded},
-    fire::{Reason, Verdict},
+    fire::{self, Reason, Verdict},
     run,
     schedule::{self, CatchUp, Overlap},
 };
+use sea_orm::{EntityTrait, IntoActiveModel};
 use uuid::Uuid;
 
 use super::{
@@ -28,6 +30,7 @@ on_both!(
     what_a_pause_leaves_goes_around_what_a_backfill_ran,
     what_an_outage_leaves_and_a_backfill_account_for_each_instant_once,
     an_instant_that_a_backfill_ran_is_in_no_later_fires_way,
+    an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts,
 );
 
 const NOW: &str = "2026-03-01T12:00:30Z";
@@ -205,6 +208,57 @@ async fn an_instant_that_a_backfill_ran_is_in_no_later_fires_way(database: TestD
         assert_eq!(named, run.id.to_string(), "{overlap:?}");
         assert!(ledger.contains(&backfilled));
     }
+}
+
+async fn an_outage_around_a_thousand_instants_that_have_run_is_claimed_in_parts(
+    database: TestDatabase,
+) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let schedule = world
+        .schedule("* * * * * *", noop(), |row| {
+            paused(row);
+            row.catch_up = CatchUp::Skip;
+            row.grace_ms = 0;
+            row.next_scheduled_at = Some(ms("2026-03-01T11:00:00Z"));
+        })
+        .await;
+    let first = forge::intent(&world, &schedule, |fire| {
+        (fire.verdict, fire.reason) = (Verdict::Started, Reason::Backfilled);
+        fire.decided_at = Some(fire.claimed_at);
+        fire.claimed_by = None;
+        fire.scheduled_at = ms("2026-03-01T11:00:01Z");
+        fire.last_scheduled_at = fire.scheduled_at;
+    })
+    .await;
+    // Every other second.
+    let others = (1..1_200_i64).map(|index| {
+        let at = Timestamp(first.scheduled_at.0 + 2_000 * index);
+        let row = fire::Model { scheduled_at: at, last_scheduled_at: at, ..first.clone() };
+        fire::Model { id: Uuid::now_v7(), ..row }.into_active_model()
+    });
+    let others: Vec<fire::ActiveModel> = others.collect();
+    let tx = world.database.store.begin().await.unwrap();
+    for some in others.chunks(100) {
+        fire::Entity::insert_many(some.to_vec()).exec(&tx).await.unwrap();
+    }
+    world.database.store.commit(tx).await.unwrap();
+    enable(&world, schedule.id).await;
+    let engine = world.engine().await;
+    let ledger = world
+        .until("the outage is accounted for", || async {
+            let ledger = world.ledger(schedule.id).await;
+            let end = ms("2026-03-01T12:00:30Z");
+            ledger.iter().any(|row| row.last_scheduled_at == end).then_some(ledger)
+        })
+        .await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let mut next = ms("2026-03-01T11:00:00Z").0;
+    for row in &ledger {
+        assert_eq!(row.scheduled_at.0, next, "{row:#?}");
+        assert_eq!(row.last_scheduled_at.0, next + 1_000 * (row.count - 1), "{row:#?}");
+        next = row.last_scheduled_at.0 + 1_000;
+    }
+    assert!(ledger.len() >= 2_400, "{}", ledger.len());
 }
 
 /// Ends the pause behind the engine's back: the cursor stays where it is.
