@@ -40,6 +40,8 @@ pub struct RunAt {
 pub struct RangeOver {
     /// The row.
     pub fire_id: Uuid,
+    /// The version whose timing named its instants.
+    pub schedule_version: i32,
     /// Its first instant.
     pub scheduled_at: Timestamp,
     /// Its last.
@@ -103,7 +105,7 @@ impl Store {
         last: Timestamp,
     ) -> Result<Vec<RangeOver>, StoreError> {
         let statement = self.dialect().statement(
-            "SELECT id AS fire_id, scheduled_at, last_scheduled_at FROM fire \
+            "SELECT id AS fire_id, schedule_version, scheduled_at, last_scheduled_at FROM fire \
              WHERE schedule_id = $1 AND count > 1 AND scheduled_at <= $3 \
                AND last_scheduled_at >= $2 ORDER BY scheduled_at",
             [schedule.into(), first.0.into(), last.0.into()],

@@ -147,6 +147,18 @@ pub async fn version<C: ConnectionTrait>(
     Ok(schedule_version::Entity::find_by_id((id, version)).one(connection).await?)
 }
 
+/// Some definitions of the history, in no order.
+pub async fn versions_of<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+    versions: &[i32],
+) -> Result<Vec<schedule_version::Model>, StoreError> {
+    let query = schedule_version::Entity::find()
+        .filter(schedule_version::Column::ScheduleId.eq(id))
+        .filter(schedule_version::Column::Version.is_in(versions.iter().copied()));
+    Ok(query.all(connection).await?)
+}
+
 /// A page of a schedule's history, newest first. The key is the version.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,

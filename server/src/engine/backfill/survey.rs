@@ -1,25 +1,30 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use entity::Timestamp;
+use chrono::TimeDelta;
+use entity::{Timestamp, schedule};
 use sea_orm::ConnectionTrait;
-use uuid::Uuid;
+use timetable::Timetable;
 
 use super::Facts;
-use crate::store::{Store, StoreError};
+use crate::{
+    engine::commands::Spec,
+    store::{Store, StoreError, instants::RangeOver, schedules},
+};
 
 /// What the tables say of these instants of a schedule, which come in any order. One without facts
 /// has none.
 pub async fn survey(
     store: &Store,
     connection: &impl ConnectionTrait,
-    schedule: Uuid,
+    timings: &timetable::Cache,
+    schedule: &schedule::Model,
     instants: &[Timestamp],
 ) -> Result<HashMap<Timestamp, Facts>, StoreError> {
     let (Some(first), Some(last)) = (instants.iter().min(), instants.iter().max()) else {
         return Ok(HashMap::new());
     };
     let mut facts: HashMap<Timestamp, Facts> = HashMap::new();
-    for row in store.rows_at(connection, schedule, instants).await? {
+    for row in store.rows_at(connection, schedule.id, instants).await? {
         let facts = facts.entry(row.at).or_default();
         if row.count > 1 {
             facts.range = Some(row.fire_id);
@@ -27,21 +32,57 @@ pub async fn survey(
             facts.row = Some(row);
         }
     }
-    for run in store.runs_at(connection, schedule, instants).await? {
+    for run in store.runs_at(connection, schedule.id, instants).await? {
         facts.entry(run.at).or_default().runs.push(run);
     }
     facts.values_mut().for_each(|facts| facts.runs.sort_unstable_by_key(|run| run.run_id));
-    let ranges = store.ranges_over(connection, schedule, *first, *last).await?;
+    let ranges = store.ranges_over(connection, schedule.id, *first, *last).await?;
     if ranges.is_empty() {
         return Ok(facts);
     }
+    let named = timetables(connection, timings, schedule, &ranges).await?;
     for at in instants {
         // Ranges do not overlap: only the last that begins before the instant can hold it.
         let index = ranges.partition_point(|range| range.scheduled_at <= *at);
         let before = index.checked_sub(1).and_then(|index| ranges.get(index));
-        if let Some(range) = before.filter(|range| *at <= range.last_scheduled_at) {
+        let holds = |range: &&RangeOver| {
+            *at <= range.last_scheduled_at
+                && named.get(&range.schedule_version).is_none_or(|timetable| names(timetable, *at))
+        };
+        if let Some(range) = before.filter(holds) {
             facts.entry(*at).or_default().range = Some(range.fire_id);
         }
     }
     Ok(facts)
+}
+
+/// The timings that named the instants of these ranges, by version: after an edit a range holds
+/// only those of the instants in its time that the old timing named, too. One that cannot be read
+/// any more is missing.
+async fn timetables(
+    connection: &impl ConnectionTrait,
+    timings: &timetable::Cache,
+    schedule: &schedule::Model,
+    ranges: &[RangeOver],
+) -> Result<HashMap<i32, Timetable>, StoreError> {
+    let versions: BTreeSet<i32> = ranges.iter().map(|range| range.schedule_version).collect();
+    let (current, past): (Vec<i32>, Vec<i32>) =
+        versions.into_iter().partition(|version| *version == schedule.version);
+    let mut specs: Vec<(i32, Spec)> =
+        current.into_iter().map(|version| (version, Spec::of(schedule))).collect();
+    if !past.is_empty() {
+        for row in schedules::versions_of(connection, schedule.id, &past).await? {
+            specs.extend(serde_json::from_value(row.snapshot).ok().map(|spec| (row.version, spec)));
+        }
+    }
+    let timetable = |(version, spec): (i32, Spec)| {
+        let definition = spec.timing.definition(schedule.id, schedule.anchor_at.utc());
+        Some((version, timings.timetable(&definition).ok()?))
+    };
+    Ok(specs.into_iter().filter_map(timetable).collect())
+}
+
+fn names(timetable: &Timetable, at: Timestamp) -> bool {
+    let at = at.utc();
+    timetable.fires(at - TimeDelta::milliseconds(1), at).next().is_some()
 }

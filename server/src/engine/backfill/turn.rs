@@ -139,7 +139,7 @@ async fn start(
     }
     let waiting = core.store.next_fires(tx, backfill.id, LOOKED_AT).await?;
     let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
-    let facts = survey(&core.store, tx, schedule.id, &instants).await?;
+    let facts = survey(&core.store, tx, &core.timings, schedule, &instants).await?;
     let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
     let mut next = choose(&waiting, &facts, &others, backfill, room, now);
 

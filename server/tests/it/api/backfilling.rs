@@ -14,6 +14,7 @@ on_both!(
     what_is_ordered_is_what_the_preview_said,
     what_a_calendar_suppresses_is_not_run,
     what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
+    a_range_accounts_only_for_what_its_own_timing_named,
     a_backfill_is_paused_resumed_and_cancelled_and_each_is_told,
     a_repeated_order_is_answered_although_its_instants_have_run,
     backfills_are_listed_newest_first_by_schedule_and_state,
@@ -251,6 +252,20 @@ async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: T
     let keep = "mutation { setNamespaceRetention(namespace: \"default\", days: 90) { days } }";
     desk.ask(keep, json!({})).await;
     assert_eq!(looked("MISSING").await.0, json!(4));
+}
+
+async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@hourly").await;
+    fire_at(&desk, &id, 8, 3, Verdict::Missed).await;
+    let edit = "mutation($id: UUID!) { updateSchedule(input: { id: $id, expectedVersion: 1,
+        timing: { expressions: [\"*/30 * * * *\"] } }) { schedule { version } } }";
+    desk.ask(edit, json!({ "id": id })).await;
+    let preview = desk.ask(PREVIEW, window(&id, "08:30", "11:00")).await["previewBackfill"].take();
+    let accounted: Vec<bool> =
+        preview["fires"].as_array().unwrap().iter().map(|fire| fire["fire"].is_object()).collect();
+    // From 08:30 on: of these the old timing named 09:00 and 10:00.
+    assert_eq!(accounted, [false, true, false, true, false]);
 }
 
 async fn a_backfill_is_paused_resumed_and_cancelled_and_each_is_told(database: TestDatabase) {

@@ -96,7 +96,8 @@ impl Commands {
             BadInput::new("to", wanted.to.to_rfc3339(), problem, help)
         })?;
         let instants: Vec<Timestamp> = fires.iter().map(|fire| fire.at.into()).collect();
-        let facts = survey(&self.store, self.store.read(), id, &instants).await?;
+        let read = self.store.read();
+        let facts = survey(&self.store, read, &self.cache, &schedule, &instants).await?;
         let forgotten = self.forgotten(&schedule).await?;
         let looked = |fire: Fire| {
             let facts = facts.get(&Timestamp::from(fire.at));
