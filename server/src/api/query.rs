@@ -277,6 +277,7 @@ impl Query {
         Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
     }
 
+    #[graphql(complexity = "ROOT + child_complexity")]
     async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
         cx.viewer()?;
         Ok(reads::backfills::by_id(cx.store(), id).await?.map(Backfill))
@@ -284,6 +285,7 @@ impl Query {
 
     /// What a backfill of a schedule would run: the exact fires from `from` (inclusive) to `to`
     /// (exclusive, not in the future), 10,000 at the most.
+    #[graphql(complexity = "PREVIEW + child_complexity")]
     async fn preview_backfill(
         &self,
         cx: &Context<'_>,
@@ -393,6 +395,9 @@ impl ScheduleTotal {
 /// What a field at the root costs at the least: a statement or a search of its own. Without it a
 /// request could ask the same a thousand times under a thousand names.
 const ROOT: usize = 100;
+
+/// What it costs to look at ten thousand instants, whatever is told of them.
+const PREVIEW: usize = 5_000;
 
 /// The namespace of that name.
 pub(super) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {

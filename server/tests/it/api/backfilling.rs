@@ -440,3 +440,27 @@ async fn a_window_without_a_fire_is_previewed_and_not_ordered() {
     let gone = window("00000000-0000-7000-8000-000000000009", "01:00", "02:00");
     assert_eq!(desk.refused(PREVIEW, gone).await["extensions"]["code"], "NOT_FOUND");
 }
+
+#[tokio::test]
+async fn many_previews_in_one_request_are_refused() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let id = desk.schedule("tick", "* * * * * *").await;
+    let many = |field: &str, count: usize| {
+        let fields: String = (0..count).map(|index| format!("a{index}: {field} ")).collect();
+        format!("query($id: UUID!, $from: DateTime!, $to: DateTime!) {{ {fields} }}")
+    };
+    let preview = "previewBackfill(scheduleId: $id, from: $from, to: $to) { total }";
+    let wanted = window(&id, "11:00", "12:00");
+    let answer = desk.ask(&many(preview, 2), wanted.clone()).await;
+    assert_eq!(answer["a1"]["total"], 3_600);
+    let one = "backfill(id: $id) { state }";
+    desk.ask(&format!("query($id: UUID!) {{ {one} }}"), json!({ "id": id })).await;
+    for (field, count) in [(preview, 12), (one, 600)] {
+        let mut query = many(field, count);
+        if field == one {
+            query = query.replace(", $from: DateTime!, $to: DateTime!", "");
+        }
+        let error = desk.refused(&query, wanted.clone()).await;
+        assert_eq!(error["message"], "Query is too complex.", "{field}: {error}");
+    }
+}
