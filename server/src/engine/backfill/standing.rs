@@ -69,23 +69,30 @@ impl Facts {
         if selects(mode, standing) {
             return Turn::Start;
         }
-        let run = self.runs.iter().rev().find(|run| match standing {
-            Standing::Live => run.state.is_live(),
-            Standing::Succeeded => run.state == run::State::Succeeded,
-            Standing::Failed | Standing::Missing | Standing::Suppressed | Standing::Forgotten => {
-                true
-            }
-        });
-        Turn::Skip(match run {
-            Some(run) if run.state.is_live() => {
-                format!("run {} was alive for this instant", run.run_id)
-            }
-            Some(run) => {
-                let state = run.state.to_value().replace('_', " ");
-                format!("run {} had {state} for this instant", run.run_id)
-            }
-            None => "its own fire was about to start".to_owned(),
-        })
+        let last = |wanted: fn(run::State) -> bool| {
+            self.runs.iter().rev().find(|run| wanted(run.state)).map(|run| run.run_id)
+        };
+        let why = match standing {
+            Standing::Live => match last(run::State::is_live) {
+                Some(run) => format!("run {run} was alive for this instant"),
+                None => "its own fire was about to start".to_owned(),
+            },
+            Standing::Succeeded => match last(|state| state == run::State::Succeeded) {
+                Some(run) => format!("run {run} had succeeded for this instant"),
+                None => "a run had succeeded for this instant".to_owned(),
+            },
+            Standing::Failed => match self.runs.last() {
+                Some(run) => {
+                    let had = if run.state == run::State::Cancelled { "was" } else { "had" };
+                    let state = run.state.to_value().replace('_', " ");
+                    format!("run {} {had} {state} for this instant", run.run_id)
+                }
+                None => "its run had started and is in the tables no more".to_owned(),
+            },
+            Standing::Missing | Standing::Suppressed => "it was not wanted".to_owned(),
+            Standing::Forgotten => "its history was no longer kept".to_owned(),
+        };
+        Turn::Skip(why)
     }
 }
 
@@ -172,5 +179,8 @@ mod tests {
         }
         let pending = facts(Some(Verdict::Pending), &[]).turn(Mode::All);
         assert_eq!(pending, Turn::Skip("its own fire was about to start".to_owned()));
+        let gone = facts(Some(Verdict::Started), &[]).turn(Mode::Missing);
+        let why = "its run had started and is in the tables no more";
+        assert_eq!(gone, Turn::Skip(why.to_owned()));
     }
 }
