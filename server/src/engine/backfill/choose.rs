@@ -32,8 +32,10 @@ pub(super) struct Next {
 }
 
 /// What becomes of the fires that wait, one after the other, until there is no room any more.
+/// `is_all` says that no others wait behind them.
 pub(super) fn choose(
     waiting: &[NextFire],
+    is_all: bool,
     facts: &HashMap<Timestamp, Facts>,
     others: &[Timestamp],
     backfill: &backfill::Model,
@@ -78,8 +80,8 @@ pub(super) fn choose(
             }
         }
     }
-    next.exhausted = waiting.len() < LOOKED_AT;
-    next.again = !next.exhausted;
+    next.exhausted = is_all;
+    next.again = !is_all;
     next
 }
 
@@ -135,14 +137,14 @@ mod tests {
 
     #[test]
     fn as_many_start_as_there_is_room_for_in_their_order() {
-        let next = choose(&waiting(4), &HashMap::new(), &[], &backfill(), 2, now());
+        let next = choose(&waiting(4), true, &HashMap::new(), &[], &backfill(), 2, now());
         let places: Vec<i32> = next.runs.iter().map(|run| run.position).collect();
         assert_eq!(places, [0, 1]);
         assert!(next.runs[0].id < next.runs[1].id);
         assert!(next.runs.iter().all(|run| run.fire_id == Some(run.id)), "they account for it");
         assert_eq!(next.runs[1].idempotency_key, format!("{}-1", Uuid::from_u128(2)));
         assert!(!next.exhausted && !next.again);
-        let last = choose(&waiting(2), &HashMap::new(), &[], &backfill(), 2, now());
+        let last = choose(&waiting(2), true, &HashMap::new(), &[], &backfill(), 2, now());
         assert!(last.exhausted && !last.again);
     }
 
@@ -151,7 +153,7 @@ mod tests {
         let at = Timestamp(0);
         let run = RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
         let facts = HashMap::from([(at, Facts { runs: vec![run], ..Facts::default() })]);
-        let next = choose(&waiting(3), &facts, &[], &backfill(), 2, now());
+        let next = choose(&waiting(3), true, &facts, &[], &backfill(), 2, now());
         assert_eq!(next.ended.len(), 1);
         assert_eq!(next.ended[0].state, backfill_fire::State::Skipped);
         assert_eq!(next.runs.len(), 2);
@@ -159,9 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn when_all_that_wait_are_passed_over_nothing_is_left_however_many_they_were() {
+        let count = i32::try_from(LOOKED_AT).unwrap();
+        let done = |at| RunAt { at, run_id: Uuid::nil(), state: run::State::Succeeded };
+        let facts = |fire: &NextFire| {
+            let runs = vec![done(fire.scheduled_at)];
+            (fire.scheduled_at, Facts { runs, ..Facts::default() })
+        };
+        let waiting = waiting(count);
+        let facts: HashMap<_, _> = waiting.iter().map(facts).collect();
+        let next = choose(&waiting, true, &facts, &[], &backfill(), 2, now());
+        assert!(next.exhausted && !next.again);
+        let next = choose(&waiting, false, &facts, &[], &backfill(), 2, now());
+        assert!(next.again && !next.exhausted);
+    }
+
+    #[test]
     fn an_instant_that_another_backfill_has_on_its_books_is_looked_at_again() {
         let others = [Timestamp(1_000)];
-        let next = choose(&waiting(3), &HashMap::new(), &others, &backfill(), 2, now());
+        let next = choose(&waiting(3), true, &HashMap::new(), &others, &backfill(), 2, now());
         assert_eq!(next.runs.len(), 1);
         assert!(next.again && !next.exhausted);
     }

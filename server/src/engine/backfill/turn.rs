@@ -137,11 +137,13 @@ async fn start(
     if room == 0 {
         return Ok(true);
     }
-    let waiting = core.store.next_fires(tx, backfill.id, LOOKED_AT).await?;
+    let mut waiting = core.store.next_fires(tx, backfill.id, LOOKED_AT + 1).await?;
+    let is_all = waiting.len() <= LOOKED_AT;
+    waiting.truncate(LOOKED_AT);
     let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
     let facts = survey(&core.store, tx, &core.timings, schedule, &instants).await?;
     let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
-    let mut next = choose(&waiting, &facts, &others, backfill, room, now);
+    let mut next = choose(&waiting, is_all, &facts, &others, backfill, room, now);
 
     let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
     match core.definitions.known(&core.store, tx, key).await? {
