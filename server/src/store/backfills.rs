@@ -3,6 +3,8 @@
 //! Every write of a backfill's rows happens in a transaction that holds the backfill's row. Where
 //! the schedule is locked too, it is locked first.
 
+use std::collections::HashSet;
+
 use entity::{
     Timestamp,
     backfill::{ActiveModel, Column, Entity, Model, State},
@@ -144,22 +146,49 @@ impl Store {
         Ok(query.all(tx).await?)
     }
 
-    /// Backfills with something left to do, in the order of their making: those that may start
-    /// runs, and those whose runs are ending.
+    /// Backfills with something to do now, in the order of their making: those that have room for
+    /// a run, those of whose runs one has ended or is to be stopped, and those that have nothing
+    /// left. Whoever waits for a run is not among them.
     pub async fn open_backfills(
         &self,
         after: Uuid,
         limit: u64,
     ) -> Result<Vec<OpenBackfill>, StoreError> {
         let statement = self.dialect().statement(
-            "SELECT id, schedule_id FROM backfill \
-             WHERE finished_at IS NULL AND id > $1 \
-               AND (state <> 'paused' OR EXISTS (SELECT 1 FROM backfill_fire f \
-                     WHERE f.backfill_id = backfill.id AND f.state = 'running')) \
-             ORDER BY id LIMIT $2",
+            "SELECT b.id AS id, b.schedule_id AS schedule_id FROM backfill b \
+             WHERE b.finished_at IS NULL AND b.id > $1 AND ( \
+               EXISTS (SELECT 1 FROM backfill_fire f LEFT JOIN run ON run.id = f.run_id \
+                 WHERE f.backfill_id = b.id AND f.state = 'running' \
+                   AND (run.id IS NULL OR run.state NOT IN ('queued', 'running', 'retrying') \
+                     OR (b.state = 'cancelled' AND run.cancel_requested_at IS NULL))) \
+               OR (b.state = 'running' \
+                 AND EXISTS (SELECT 1 FROM backfill_fire f \
+                   WHERE f.backfill_id = b.id AND f.state = 'pending') \
+                 AND (SELECT count(*) FROM backfill_fire f \
+                   WHERE f.backfill_id = b.id AND f.state = 'running') < b.concurrency) \
+               OR NOT EXISTS (SELECT 1 FROM backfill_fire f \
+                 WHERE f.backfill_id = b.id AND f.state IN ('pending', 'running')) \
+               OR (b.state <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM schedule s \
+                 WHERE s.id = b.schedule_id AND s.deleted_at IS NULL))) \
+             ORDER BY b.id LIMIT $2",
             [after.into(), limit.cast_signed().into()],
         );
         Ok(OpenBackfill::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// The runs that open backfills wait for, by their books.
+    pub async fn backfill_runs_at_work(&self) -> Result<HashSet<Uuid>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            run_id: Uuid,
+        }
+        let statement = self.dialect().statement(
+            "SELECT f.run_id AS run_id FROM backfill_fire f \
+             WHERE f.state = 'running' AND f.run_id IS NOT NULL",
+            [],
+        );
+        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 
     /// The fires of a locked backfill that are at work, with their runs.

@@ -15,8 +15,13 @@ use crate::{
     },
 };
 
-/// So many fires are looked at in one transaction.
+/// No more fires than these are looked at in one transaction.
 pub(super) const LOOKED_AT: usize = 200;
+
+/// So many are enough to find those that fill the room, if few have run meanwhile.
+pub(super) fn enough_for(room: usize) -> usize {
+    (2 * room + 10).min(LOOKED_AT)
+}
 
 /// What may start of a backfill.
 #[derive(Debug, Default)]

@@ -39,7 +39,6 @@ pub struct BackfillReport {
 #[derive(Debug, Default)]
 struct Round {
     report: BackfillReport,
-    alive: HashSet<Uuid>,
     failed: Option<EngineError>,
 }
 
@@ -93,7 +92,6 @@ impl Backfill {
         if taken.finished {
             tracing::info!(backfill = %backfill.id, "a backfill has come to its end");
         }
-        round.alive.extend(taken.alive);
         round.report.started += taken.started;
         round.report.settled += taken.settled;
         round.report.passed_over += taken.passed_over;
@@ -108,8 +106,11 @@ impl Service for Backfill {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<BackfillReport, EngineError> {
         let core = &self.core;
-        if core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
-            core.backfills.keep(HashSet::new());
+        // Before the look at what is to be done: a run that settles from now on wakes us again.
+        let at_work = core.store.backfill_runs_at_work().await?;
+        let is_waiting = !at_work.is_empty();
+        core.backfills.keep(at_work);
+        if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
         // One node does it for all; should two take themselves for that one, the rows' locks and
@@ -122,12 +123,10 @@ impl Service for Backfill {
         }
         let mut round = Round::default();
         loop {
-            round.alive.clear();
             if !self.go_round(core.clock.now(), &mut round).await? || round.failed.is_some() {
                 break;
             }
         }
-        core.backfills.keep(round.alive);
         round.failed.map_or(Ok(round.report), Err)
     }
 

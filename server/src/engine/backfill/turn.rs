@@ -13,7 +13,7 @@ use sea_orm::{DatabaseTransaction, Set};
 use uuid::Uuid;
 
 use super::{
-    choose::{LOOKED_AT, choose},
+    choose::{LOOKED_AT, Next, choose, enough_for},
     survey,
 };
 use crate::{
@@ -137,13 +137,11 @@ async fn start(
     if room == 0 {
         return Ok(true);
     }
-    let mut waiting = core.store.next_fires(tx, backfill.id, LOOKED_AT + 1).await?;
-    let is_all = waiting.len() <= LOOKED_AT;
-    waiting.truncate(LOOKED_AT);
-    let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
-    let facts = survey(&core.store, tx, &core.timings, schedule, &instants).await?;
-    let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
-    let mut next = choose(&waiting, is_all, &facts, &others, backfill, room, now);
+    let mut next = look(core, tx, (backfill, schedule), room, enough_for(room), now).await?;
+    if next.runs.is_empty() && !next.ended.is_empty() && next.again {
+        // Much has run meanwhile: in larger steps over it.
+        next = look(core, tx, (backfill, schedule), room, LOOKED_AT, now).await?;
+    }
 
     let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
     match core.definitions.known(&core.store, tx, key).await? {
@@ -189,6 +187,24 @@ async fn start(
     taken.again |= next.again;
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
+}
+
+/// What becomes of up to `most` of the fires that wait.
+async fn look(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    (backfill, schedule): (&backfill::Model, &schedule::Model),
+    room: usize,
+    most: usize,
+    now: DateTime<Utc>,
+) -> Result<Next, EngineError> {
+    let mut waiting = core.store.next_fires(tx, backfill.id, most + 1).await?;
+    let is_all = waiting.len() <= most;
+    waiting.truncate(most);
+    let instants: Vec<Timestamp> = waiting.iter().map(|fire| fire.scheduled_at).collect();
+    let facts = survey(&core.store, tx, &core.timings, schedule, &instants).await?;
+    let others = core.store.instants_at_work(tx, schedule.id, &instants).await?;
+    Ok(choose(&waiting, is_all, &facts, &others, backfill, room, now))
 }
 
 /// What becomes of a fire whose run is alive no more.

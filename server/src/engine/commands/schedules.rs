@@ -120,6 +120,7 @@ impl Commands {
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
         self.signals.wake_backfill();
+        self.signals.wake_canceller();
         Ok(id)
     }
 

@@ -66,6 +66,7 @@ impl Commands {
         self.remember(&tx, right.who(), call, &ordered).await?;
         self.store.commit(tx).await?;
         self.signals.wake_backfill();
+        self.signals.wake_canceller();
         Ok(ordered)
     }
 

@@ -114,6 +114,7 @@ impl Commands {
         // A group's limit may have become higher.
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
+        self.signals.wake_canceller();
         Ok(deployment)
     }
 
