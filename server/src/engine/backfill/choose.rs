@@ -30,6 +30,8 @@ pub(super) struct Next {
     pub(super) runs: Vec<BackfillRun>,
     /// Fires that get none.
     pub(super) ended: Vec<EndedFire>,
+    /// Some wait for the planner.
+    pub(super) waits: bool,
     /// Nothing waits any more.
     pub(super) exhausted: bool,
     /// It is worth looking again at once.
@@ -56,6 +58,7 @@ pub(super) fn choose(
     for fire in waiting {
         let facts = facts.get(&fire.scheduled_at).unwrap_or(&nothing);
         match facts.turn(backfill.mode) {
+            Turn::Wait => next.waits = true,
             Turn::Skip(why) => next.ended.push(EndedFire {
                 position: fire.position,
                 state: backfill_fire::State::Skipped,
@@ -85,8 +88,9 @@ pub(super) fn choose(
             }
         }
     }
-    next.exhausted = is_all;
-    next.again = !is_all;
+    next.exhausted = is_all && !next.waits;
+    // Where all wait for the planner, nothing is won by another look.
+    next.again = !is_all && !(next.runs.is_empty() && next.ended.is_empty());
     next
 }
 
@@ -163,6 +167,17 @@ mod tests {
         assert_eq!(next.ended[0].state, backfill_fire::State::Skipped);
         assert_eq!(next.runs.len(), 2);
         assert!(next.exhausted);
+    }
+
+    #[test]
+    fn what_waits_for_the_planner_holds_up_nothing_behind_it() {
+        let to_come = Facts { is_to_come: true, ..Facts::default() };
+        let facts = HashMap::from([(Timestamp(0), to_come.clone())]);
+        let next = choose(&waiting(2), true, &facts, &[], &backfill(), 2, now());
+        assert_eq!(next.runs.iter().map(|run| run.position).collect::<Vec<_>>(), [1]);
+        assert!(next.waits && !next.exhausted && !next.again);
+        let next = choose(&waiting(1), false, &facts, &[], &backfill(), 2, now());
+        assert!(next.waits && !next.exhausted && !next.again, "no round without an end");
     }
 
     #[test]

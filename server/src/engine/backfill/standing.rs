@@ -13,7 +13,7 @@ pub enum Standing {
     Succeeded,
     /// Runs for it have ended, none of them well.
     Failed,
-    /// A run for it is alive, or about to start.
+    /// A run for it is alive, or its own fire is to come.
     Live,
     /// Nothing has run for it, and a calendar of the schedule says that nothing should.
     Suppressed,
@@ -30,6 +30,9 @@ pub struct Facts {
     pub range: Option<Uuid>,
     /// The runs that stand for it.
     pub runs: Vec<RunAt>,
+    /// Whether the planner has not come by yet: nothing accounts for it, and the schedule's cursor
+    /// has it ahead. Its own fire comes when it is claimed, late by the jitter or by an outage.
+    pub is_to_come: bool,
 }
 
 /// What becomes of an instant when its turn comes.
@@ -37,6 +40,8 @@ pub struct Facts {
 pub(super) enum Turn {
     /// It gets its run.
     Start,
+    /// The planner decides about it first.
+    Wait,
     /// It is not wanted any more.
     Skip(String),
 }
@@ -51,7 +56,7 @@ impl Facts {
     pub fn standing(&self) -> Standing {
         let any = |wanted: fn(run::State) -> bool| self.runs.iter().any(|run| wanted(run.state));
         let verdict = self.row.map(|row| row.verdict);
-        if any(run::State::is_live) || verdict == Some(Verdict::Pending) {
+        if any(run::State::is_live) || verdict == Some(Verdict::Pending) || self.is_to_come {
             Standing::Live
         } else if any(|state| state == run::State::Succeeded) {
             Standing::Succeeded
@@ -68,6 +73,9 @@ impl Facts {
         let standing = self.standing();
         if selects(mode, standing) {
             return Turn::Start;
+        }
+        if self.is_to_come && !self.runs.iter().any(|run| run.state.is_live()) {
+            return Turn::Wait;
         }
         let last = |wanted: fn(run::State) -> bool| {
             self.runs.iter().rev().find(|run| wanted(run.state)).map(|run| run.run_id)
@@ -126,6 +134,7 @@ mod tests {
             row: verdict.map(|verdict| RowAt { at, fire_id: Uuid::nil(), count: 1, verdict }),
             range: None,
             runs: states.iter().map(run).collect(),
+            is_to_come: false,
         }
     }
 
@@ -150,6 +159,17 @@ mod tests {
         ] {
             assert_eq!(facts(verdict, states).standing(), standing, "{verdict:?} {states:?}");
         }
+    }
+
+    #[test]
+    fn what_the_planner_has_not_decided_about_waits_for_it() {
+        let to_come = |states| Facts { is_to_come: true, ..facts(None, states) };
+        for states in [&[][..], &[run::State::Failed]] {
+            assert_eq!(to_come(states).standing(), Standing::Live);
+            assert_eq!(to_come(states).turn(Mode::All), Turn::Wait);
+        }
+        let by_hand = to_come(&[run::State::Running]).turn(Mode::All);
+        assert!(matches!(by_hand, Turn::Skip(_)), "{by_hand:?}");
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// What the tables say of these instants of a schedule, which come in any order. One without facts
-/// has none.
+/// has none. The schedule's row was read before: a claim that is made meanwhile is seen in the
+/// ledger.
 pub async fn survey(
     store: &Store,
     connection: &impl ConnectionTrait,
@@ -37,10 +38,8 @@ pub async fn survey(
     }
     facts.values_mut().for_each(|facts| facts.runs.sort_unstable_by_key(|run| run.run_id));
     let ranges = store.ranges_over(connection, schedule.id, *first, *last).await?;
-    if ranges.is_empty() {
-        return Ok(facts);
-    }
     let named = timetables(connection, timings, schedule, &ranges).await?;
+    let cursor = schedule.next_scheduled_at.filter(|_| schedule.enabled);
     for at in instants {
         // Ranges do not overlap: only the last that begins before the instant can hold it.
         let index = ranges.partition_point(|range| range.scheduled_at <= *at);
@@ -51,6 +50,10 @@ pub async fn survey(
         };
         if let Some(range) = before.filter(holds) {
             facts.entry(*at).or_default().range = Some(range.fire_id);
+        }
+        if cursor.is_some_and(|cursor| *at >= cursor) {
+            let facts = facts.entry(*at).or_default();
+            facts.is_to_come = facts.fire_id().is_none();
         }
     }
     Ok(facts)
@@ -65,6 +68,9 @@ async fn timetables(
     schedule: &schedule::Model,
     ranges: &[RangeOver],
 ) -> Result<HashMap<i32, Timetable>, StoreError> {
+    if ranges.is_empty() {
+        return Ok(HashMap::new());
+    }
     let versions: BTreeSet<i32> = ranges.iter().map(|range| range.schedule_version).collect();
     let (current, past): (Vec<i32>, Vec<i32>) =
         versions.into_iter().partition(|version| *version == schedule.version);

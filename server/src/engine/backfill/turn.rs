@@ -185,6 +185,10 @@ async fn start(
     taken.started = next.runs.len();
     taken.passed_over = next.ended.len();
     taken.again |= next.again;
+    if next.waits {
+        // Before the schedule is let go of: whoever claims it looks there.
+        core.backfills.await_claim();
+    }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
 }

@@ -1,14 +1,21 @@
 use std::{
     collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use uuid::Uuid;
 
-/// The runs of backfills that are alive, as far as this node knows: whoever settles one of them
-/// wakes the service. Nothing hangs on it but time, for the service looks by itself, too.
+/// What backfills wait for, as far as this node knows: their live runs and the planner's claims.
+/// Whoever settles one of these runs, or claims, wakes the service. Nothing hangs on it but time,
+/// for the service looks by itself, too.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Watch(Mutex<HashSet<Uuid>>);
+pub(in crate::engine) struct Watch {
+    runs: Mutex<HashSet<Uuid>>,
+    claims: AtomicBool,
+}
 
 impl Watch {
     /// From now on these, too. To be called before they can settle.
@@ -21,6 +28,16 @@ impl Watch {
         *self.locked() = runs;
     }
 
+    /// From now on a claim, too.
+    pub(super) fn await_claim(&self) {
+        self.claims.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a claim was waited for. The next turn says so again, if it does.
+    pub(in crate::engine) fn take_claim(&self) -> bool {
+        self.claims.load(Ordering::Relaxed) && self.claims.swap(false, Ordering::Relaxed)
+    }
+
     /// Whether one of these is watched.
     pub(in crate::engine) fn has_any(&self, mut runs: impl Iterator<Item = Uuid>) -> bool {
         let watched = self.locked();
@@ -28,6 +45,6 @@ impl Watch {
     }
 
     fn locked(&self) -> MutexGuard<'_, HashSet<Uuid>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -147,6 +147,9 @@ pub(super) async fn claim_due(
     core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
     cleared.announce(core);
+    if core.backfills.take_claim() {
+        core.signals.wake_backfill();
+    }
     core.metrics.claimed(claimed.schedules, start.elapsed());
 
     claimed.fires = written.len();

@@ -15,6 +15,7 @@ on_both!(
     what_a_calendar_suppresses_is_not_run,
     what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
     a_range_accounts_only_for_what_its_own_timing_named,
+    what_the_planner_has_yet_to_claim_is_left_to_it,
     a_backfill_is_paused_resumed_and_cancelled_and_each_is_told,
     a_repeated_order_is_answered_although_its_instants_have_run,
     backfills_are_listed_newest_first_by_schedule_and_state,
@@ -266,6 +267,27 @@ async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatab
         preview["fires"].as_array().unwrap().iter().map(|fire| fire["fire"].is_object()).collect();
     // From 08:30 on: of these the old timing named 09:00 and 10:00.
     assert_eq!(accounted, [false, true, false, true, false]);
+}
+
+async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@hourly").await;
+    // Nobody plans here.
+    desk.clock.advance(std::time::Duration::from_secs(2 * 3_600));
+    run_of(&desk, &id, "13:00", "failed").await;
+    let standings = async || {
+        let wanted = with(window(&id, "11:00", "14:00"), json!({ "mode": "ALL" }));
+        let preview = desk.ask(PREVIEW, wanted).await["previewBackfill"].take();
+        let fires = preview["fires"].as_array().unwrap().iter();
+        fires.map(|fire| fire["standing"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(standings().await, ["MISSING", "MISSING", "LIVE"]);
+    let error = desk.refused(ORDER, window(&id, "13:00", "14:00")).await;
+    assert_eq!(error["extensions"]["field"], "mode");
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": id })).await;
+    assert_eq!(standings().await, ["MISSING", "MISSING", "FAILED"]);
 }
 
 async fn a_backfill_is_paused_resumed_and_cancelled_and_each_is_told(database: TestDatabase) {

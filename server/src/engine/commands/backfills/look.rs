@@ -100,17 +100,18 @@ impl Commands {
         let facts = survey(&self.store, read, &self.cache, &schedule, &instants).await?;
         let forgotten = self.forgotten(&schedule).await?;
         let looked = |fire: Fire| {
-            let facts = facts.get(&Timestamp::from(fire.at));
-            let mut standing = facts.map_or(Standing::Missing, |facts| facts.standing());
-            let nothing_known = facts.is_none_or(|facts| facts.fire_id().is_none());
-            if standing == Standing::Missing && timetable.suppressed_by(fire.at).is_some() {
-                standing = Standing::Suppressed;
-            } else if standing == Standing::Missing && nothing_known && forgotten.contains(&fire.at)
-            {
-                standing = Standing::Forgotten;
-            }
-            let fire_id = facts.and_then(|facts| facts.fire_id());
-            Looked { fire, standing, fire_id, selected: selects(wanted.mode, standing) }
+            let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
+            let is_suppressed = timetable.suppressed_by(fire.at).is_some();
+            // Then its own fire will not come.
+            facts.is_to_come &= !is_suppressed;
+            let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
+            let standing = match facts.standing() {
+                Standing::Missing if is_suppressed => Standing::Suppressed,
+                Standing::Missing if is_forgotten => Standing::Forgotten,
+                standing => standing,
+            };
+            let selected = selects(wanted.mode, standing);
+            Looked { fire, standing, fire_id: facts.fire_id(), selected }
         };
         Ok(Preview { fires: fires.into_iter().map(looked).collect(), schedule })
     }

@@ -72,30 +72,33 @@ async fn an_instant_in_two_backfills_has_one_run_at_a_time(database: TestDatabas
     assert_eq!(world.ledger(schedule.id).await.len(), 2);
 }
 
+/// It was paused when the backfill was ordered, and the planner has not come by since.
 async fn an_instant_that_the_planner_fires_at_the_same_moment_runs_once(database: TestDatabase) {
     let (world, _clock) = World::at(database, at(NOW)).await;
     let mut pairs = Vec::new();
     for _ in 0..20 {
         let due = |row: &mut schedule::Model| {
+            paused(row);
             row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
         };
         let schedule = world.schedule("* * * * *", noop(), due).await;
-        let id = order(&world, missing(&schedule, "12:00:00", "12:00:30"), usual()).await;
+        let id = order(&world, missing(&schedule, "11:59:00", "12:00:30"), usual()).await;
         pairs.push((schedule, id));
+    }
+    for (schedule, _) in &pairs {
+        enable(&world, schedule.id).await;
     }
     let engine = world.engine().await;
     for (schedule, id) in pairs {
         ended(&world, id).await;
-        let runs = world.settled(schedule.id, 1).await;
+        assert_eq!(states(&world, id).await, [Succeeded, Skipped]);
+        let runs = world.settled(schedule.id, 2).await;
         let ledger = world.ledger(schedule.id).await;
-        assert_eq!((runs.len(), ledger.len()), (1, 1), "{runs:#?}");
-        assert_eq!((ledger[0].verdict, ledger[0].run_id), (Verdict::Started, Some(runs[0].id)));
-        let expected = if runs[0].trigger == run::Trigger::Backfill {
-            (Reason::Backfilled, vec![Succeeded])
-        } else {
-            (Reason::OnTime, vec![Skipped])
-        };
-        assert_eq!((ledger[0].reason, states(&world, id).await), expected);
+        assert_eq!((runs.len(), ledger.len()), (2, 2), "{runs:#?}");
+        let told: Vec<_> = ledger.iter().map(|row| (row.reason, row.run_id)).collect();
+        let expected = [(Reason::Backfilled, Some(runs[0].id)), (Reason::OnTime, Some(runs[1].id))];
+        assert_eq!(told, expected);
+        assert_eq!(runs[1].trigger, run::Trigger::Schedule);
     }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
@@ -153,26 +156,32 @@ async fn what_an_outage_leaves_and_a_backfill_account_for_each_instant_once(
     let (world, _clock) = World::at(database, at(NOW)).await;
     let schedule = world
         .schedule("* * * * *", noop(), |row| {
+            paused(row);
             row.catch_up = CatchUp::Skip;
             row.next_scheduled_at = Some(ms("2026-03-01T06:01:00Z"));
         })
         .await;
-    let id = order(&world, missing(&schedule, "08:00:00", "08:03:00"), usual()).await;
+    let before = order(&world, missing(&schedule, "08:00:00", "08:03:00"), usual()).await;
+    let engine = world.engine().await;
+    ended(&world, before).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let during = order(&world, missing(&schedule, "08:02:00", "08:05:00"), usual()).await;
+    enable(&world, schedule.id).await;
     // Planner and backfill begin at once.
     let engine = world.engine().await;
-    ended(&world, id).await;
-    assert_eq!(states(&world, id).await, [Succeeded; 3]);
-    let ledger = world
-        .until("the outage is accounted for", || async {
-            let ledger = world.ledger(schedule.id).await;
-            ledger
-                .iter()
-                .any(|row| row.scheduled_at == ms("2026-03-01T12:00:00Z"))
-                .then_some(ledger)
-        })
-        .await;
+    ended(&world, during).await;
+    assert_eq!(states(&world, before).await, [Succeeded; 3]);
+    assert_eq!(states(&world, during).await, [Succeeded; 2]);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let ledger = world.ledger(schedule.id).await;
     assert_each_minute_once(&ledger, "06:01:00", "12:00:00");
+    let told: Vec<_> = ledger.iter().map(|row| (row.reason, row.count)).take(5).collect();
+    let backfilled = (Reason::Backfilled, 1);
+    let outage = |count| (Reason::Outage, count);
+    assert_eq!(told[..4], [outage(119), backfilled, backfilled, backfilled]);
+    // The runs of the other two refer to no row of theirs alone.
+    assert_eq!(told[4].0, Reason::Outage);
+    assert!(told[4].1 > 200, "{told:?}");
 }
 
 async fn an_instant_that_a_backfill_ran_is_in_no_later_fires_way(database: TestDatabase) {
