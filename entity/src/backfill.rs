@@ -88,6 +88,8 @@ pub struct Model {
     pub paused_by: Option<String>,
     /// Since when it is paused.
     pub paused_at: Option<Timestamp>,
+    /// Why it paused itself.
+    pub paused_reason: Option<String>,
     /// Who stopped it.
     pub cancelled_by: Option<String>,
     /// Why.

@@ -14,7 +14,7 @@ pub enum State {
     Running,
     /// Its run succeeded.
     Succeeded,
-    /// Its run failed or timed out, or could not be started.
+    /// Its run failed or timed out.
     Failed,
     /// Its run was stopped, or it never had one.
     Cancelled,
@@ -43,7 +43,7 @@ pub struct Model {
     pub state: State,
     /// Its run, once it has started.
     pub run_id: Option<Uuid>,
-    /// Why it was skipped, cancelled or could not be started.
+    /// Why it was skipped or cancelled.
     pub detail: Option<String>,
     /// When its run was queued.
     pub started_at: Option<Timestamp>,

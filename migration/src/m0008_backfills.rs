@@ -32,6 +32,7 @@ impl MigrationTrait for Migration {
                     .col(big_integer("created_at"))
                     .col(text_null("paused_by"))
                     .col(big_integer_null("paused_at"))
+                    .col(text_null("paused_reason"))
                     .col(text_null("cancelled_by"))
                     .col(text_null("cancel_reason"))
                     .col(big_integer_null("cancelled_at"))

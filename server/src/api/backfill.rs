@@ -89,7 +89,11 @@ impl Backfill {
     /// While it is paused.
     async fn pause(&self) -> Option<BackfillPause> {
         let at = self.0.paused_at?;
-        Some(BackfillPause { by: self.0.paused_by.clone().unwrap_or_default(), at: at.into() })
+        Some(BackfillPause {
+            by: self.0.paused_by.clone().unwrap_or_default(),
+            at: at.into(),
+            reason: self.0.paused_reason.clone(),
+        })
     }
 
     /// If somebody stopped it.
@@ -141,6 +145,8 @@ impl Backfill {
 pub(crate) struct BackfillPause {
     by: String,
     at: Instant,
+    /// Why it paused itself: what it would start cannot be started as things are.
+    reason: Option<String>,
 }
 
 /// Who stopped a backfill, and why.
@@ -226,7 +232,7 @@ impl BackfillFire {
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
     }
 
-    /// Why it was skipped, cancelled or could not be started.
+    /// Why it was skipped or cancelled, or that its run is gone.
     async fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
@@ -287,7 +293,7 @@ pub(crate) enum BackfillFireState {
     Running,
     /// Its run succeeded.
     Succeeded,
-    /// Its run failed or timed out, or could not be started.
+    /// Its run failed or timed out.
     Failed,
     /// Its run was stopped, or it never had one.
     Cancelled,

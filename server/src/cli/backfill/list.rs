@@ -72,8 +72,9 @@ fn print(backfills: &Value) -> Result<(), CliError> {
             text(&backfill["from"]),
             text(&backfill["to"]),
             progress(backfill),
+            text(&backfill["pause"]["reason"]),
         ]
     };
-    let rows: Vec<[String; 6]> = backfills.as_array().into_iter().flatten().map(row).collect();
-    output::table(["BACKFILL", "SCHEDULE", "STATE", "FROM", "TO", "DONE"], &rows)
+    let rows: Vec<[String; 7]> = backfills.as_array().into_iter().flatten().map(row).collect();
+    output::table(["BACKFILL", "SCHEDULE", "STATE", "FROM", "TO", "DONE", "WHY PAUSED"], &rows)
 }

@@ -92,7 +92,7 @@ impl Wanted {
 
 /// What is told of a backfill.
 const FACTS: &str = "id state mode order concurrency from to reason createdAt finishedAt
-    schedule { name } progress { total pending running succeeded failed cancelled skipped }";
+    pause { by at reason } schedule { name } progress { total pending running succeeded failed cancelled skipped }";
 
 /// How far it is, in words.
 fn progress(backfill: &Value) -> String {

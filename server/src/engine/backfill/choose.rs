@@ -124,6 +124,7 @@ mod tests {
             created_at: Timestamp(0),
             paused_by: None,
             paused_at: None,
+            paused_reason: None,
             cancelled_by: None,
             cancel_reason: None,
             cancelled_at: None,

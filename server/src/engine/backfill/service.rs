@@ -27,8 +27,10 @@ pub struct BackfillReport {
     pub started: usize,
     /// Fires whose runs have settled.
     pub settled: usize,
-    /// Fires that were not wanted any more, or could not be started.
+    /// Fires that were not wanted any more.
     pub passed_over: usize,
+    /// Backfills that paused themselves, as nothing of them can be started.
+    pub paused: usize,
     /// Runs asked to stop.
     pub stopped: usize,
     /// Backfills that came to their end.
@@ -95,6 +97,7 @@ impl Backfill {
         round.report.started += taken.started;
         round.report.settled += taken.settled;
         round.report.passed_over += taken.passed_over;
+        round.report.paused += usize::from(taken.paused);
         round.report.stopped += taken.stopped;
         round.report.finished += usize::from(taken.finished);
     }

@@ -17,9 +17,13 @@ use super::{
     survey,
 };
 use crate::{
-    engine::{EngineError, commands::laid_over, core::Core},
+    engine::{
+        EngineError,
+        commands::{BadInput, check, laid_over},
+        core::Core,
+    },
     store::{
-        backfill_runs::{BackfillRun, BackfillRuns},
+        backfill_runs::BackfillRuns,
         backfills::{EndedFire, FireAtWork, OpenBackfill},
         schedules, workflows,
     },
@@ -34,8 +38,10 @@ pub(super) struct Taken {
     pub(super) started: usize,
     /// How many of them wrote the ledger's row of their instant.
     pub(super) fires: usize,
-    /// Fires that were not wanted any more, or could not be started.
+    /// Fires that were not wanted any more.
     pub(super) passed_over: usize,
+    /// Whether it paused itself.
+    pub(super) paused: bool,
     /// Whether it was the last turn.
     pub(super) finished: bool,
     /// Runs that are alive.
@@ -143,42 +149,25 @@ async fn start(
         next = look(core, tx, (backfill, schedule), room, LOOKED_AT, now).await?;
     }
 
-    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
-    match core.definitions.known(&core.store, tx, key).await? {
-        Ok(known) => {
-            let of = BackfillRuns {
-                backfill_id: backfill.id,
-                namespace_id: backfill.namespace_id,
-                schedule_id: schedule.id,
-                schedule_version: schedule.version,
-                workflow_id: key.0,
-                workflow_version: key.1,
-                max_attempts: known.definition.max_attempts(),
-                context: laid_over(&schedule.context, backfill.context.as_ref()),
-                group_id: schedule.group_id,
-                priority: schedule.priority,
-                node_id: core.node_id().await,
-            };
-            let written =
-                core.store.insert_backfilled_fires(tx, &of, &next.runs, now.into()).await?;
-            let before = next.runs.len();
-            next.runs.retain(|run| run.fire_id != Some(run.id) || written.contains(&run.id));
-            // Somebody wrote the instant's row at this very moment: look at it again.
-            next.again |= next.runs.len() < before;
-            core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
-            taken.fires = written.len();
-        }
-        Err(error) => {
-            // It is so for all of them, until somebody mends the workflow.
-            tracing::error!(backfill = %backfill.id, "failed to {error}");
-            let end = |run: BackfillRun| EndedFire {
-                position: run.position,
-                state: backfill_fire::State::Failed,
-                detail: Some(format!("failed to {error}")),
-                at: now.into(),
-            };
-            next.ended.extend(next.runs.drain(..).map(end));
-            next.again |= !next.exhausted;
+    if !next.runs.is_empty() {
+        match runs_of(core, tx, backfill, schedule).await? {
+            Ok(of) => {
+                let written =
+                    core.store.insert_backfilled_fires(tx, &of, &next.runs, now.into()).await?;
+                let before = next.runs.len();
+                next.runs.retain(|run| run.fire_id != Some(run.id) || written.contains(&run.id));
+                // Somebody wrote the instant's row at this very moment: look at it again.
+                next.again |= next.runs.len() < before;
+                core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
+                taken.fires = written.len();
+            }
+            Err(why) => {
+                // It is so for all of them, until somebody mends it: none is spent on that.
+                tracing::error!(backfill = %backfill.id, "failed to go on with it: {why}");
+                core.store.update_locked_backfill(tx, backfill.id, paused(why, now)).await?;
+                next.runs.clear();
+                (next.exhausted, next.again, taken.paused) = (false, false, true);
+            }
         }
     }
     core.store.end_fires(tx, backfill.id, &next.ended).await?;
@@ -191,6 +180,50 @@ async fn start(
     }
     taken.alive.extend(next.runs.iter().map(|run| run.id));
     Ok(!next.exhausted || next.again)
+}
+
+/// What the runs of a turn share, or why none can be started as things are.
+async fn runs_of(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    backfill: &backfill::Model,
+    schedule: &schedule::Model,
+) -> Result<Result<BackfillRuns, String>, EngineError> {
+    let key = (schedule.workflow_id, current_version(tx, schedule.workflow_id).await?);
+    let known = match core.definitions.known(&core.store, tx, key).await? {
+        Ok(known) => known,
+        Err(error) => return Ok(Err(format!("failed to {error}"))),
+    };
+    // The schedule's context may have grown since the order.
+    let context = laid_over(&schedule.context, backfill.context.as_ref());
+    if let Err(BadInput { problem, help, .. }) = check::context("context", &context) {
+        let what = "the schedule's context with the backfill's over it";
+        return Ok(Err(format!("{what} {problem}; {help}")));
+    }
+    Ok(Ok(BackfillRuns {
+        backfill_id: backfill.id,
+        namespace_id: backfill.namespace_id,
+        schedule_id: schedule.id,
+        schedule_version: schedule.version,
+        workflow_id: key.0,
+        workflow_version: key.1,
+        max_attempts: known.definition.max_attempts(),
+        context,
+        group_id: schedule.group_id,
+        priority: schedule.priority,
+        node_id: core.node_id().await,
+    }))
+}
+
+/// The columns of a backfill that pauses itself.
+fn paused(why: String, now: DateTime<Utc>) -> backfill::ActiveModel {
+    backfill::ActiveModel {
+        state: Set(State::Paused),
+        paused_by: Set(Some("carillon".to_owned())),
+        paused_at: Set(Some(now.into())),
+        paused_reason: Set(Some(why)),
+        ..backfill::ActiveModel::default()
+    }
 }
 
 /// What becomes of up to `most` of the fires that wait.
@@ -237,6 +270,7 @@ pub(in crate::engine) fn stopped(
         state: Set(State::Cancelled),
         paused_by: Set(None),
         paused_at: Set(None),
+        paused_reason: Set(None),
         cancelled_by: Set(Some(by.to_owned())),
         cancel_reason: Set(Some(reason.to_owned())),
         cancelled_at: Set(Some(now.into())),

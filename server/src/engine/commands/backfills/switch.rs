@@ -40,6 +40,7 @@ impl Commands {
             state: Set(State::Running),
             paused_by: Set(None),
             paused_at: Set(None),
+            paused_reason: Set(None),
             ..ActiveModel::default()
         };
         self.switch_backfill(right, id, (State::Running, "backfill.resume"), columns, call).await

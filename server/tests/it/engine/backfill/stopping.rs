@@ -6,11 +6,12 @@ use entity::{
     backfill_fire::State::{Cancelled, Pending, Running, Succeeded},
     run, schedule,
 };
+use serde_json::json;
 
 use super::{
     super::{
         gate::Gate,
-        world::{World, at},
+        world::{World, at, noop},
     },
     ada, backfill, commands, ended, fires, fires_are, key, missing, operator, order, states, usual,
 };
@@ -22,6 +23,7 @@ on_both!(
     a_run_that_waits_is_cancelled_with_its_backfill,
     deleting_the_schedule_stops_its_backfills,
     what_was_cancelled_while_nobody_was_there_ends_all_the_same,
+    a_backfill_that_can_start_nothing_pauses_itself_with_the_reason,
 );
 
 const NOW: &str = "2026-03-01T12:00:30Z";
@@ -151,4 +153,42 @@ async fn what_was_cancelled_while_nobody_was_there_ends_all_the_same(database: T
     world.run_is(run, run::State::Cancelled).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     assert!(!gate.has_more());
+}
+
+async fn a_backfill_that_can_start_nothing_pauses_itself_with_the_reason(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(NOW)).await;
+    let unreadable = world.schedule("0 * * * *", noop(), paused).await;
+    let definition = json!({ "tasks": [{ "name": "from the future" }] });
+    let breaks = "UPDATE workflow_version SET definition = $1 WHERE workflow_id = $2";
+    world.write(breaks, [definition.into(), unreadable.workflow_id.into()]).await;
+    let large = world.schedule("0 * * * *", noop(), paused).await;
+    let mut manner = usual();
+    manner.context = Some(json!({ "over": "x".repeat(150 * 1024) }));
+    let wanted = |schedule| missing(schedule, "10:00:00", "12:00:00");
+    let first = order(&world, wanted(&unreadable), usual()).await;
+    let second = order(&world, wanted(&large), manner).await;
+    let grown = json!({ "base": "x".repeat(150 * 1024) });
+    let grow = "UPDATE schedule SET context = $1 WHERE id = $2";
+    world.write(grow, [grown.into(), large.id.into()]).await;
+
+    let engine = world.engine().await;
+    for (id, why) in [(first, "read version 1 of workflow"), (second, "the limit is 262144")] {
+        let row = world
+            .until("it is paused", || async {
+                Some(backfill(&world, id).await).filter(|row| row.state == State::Paused)
+            })
+            .await;
+        assert_eq!(row.paused_by.as_deref(), Some("carillon"));
+        let reason = row.paused_reason.unwrap();
+        assert!(reason.contains(why), "{reason}");
+        assert_eq!(states(&world, id).await, [Pending; 2], "nothing is spent");
+    }
+    let mend = json!({});
+    world.write(grow, [mend.into(), large.id.into()]).await;
+    commands(&world).resume_backfill(&operator(), second, &Call::once()).await.unwrap();
+    let row = ended(&world, second).await;
+    assert_eq!((row.state, row.paused_reason), (State::Completed, None));
+    assert_eq!(states(&world, second).await, [Succeeded; 2]);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert!(world.runs(unreadable.id).await.is_empty());
 }
