@@ -1,12 +1,12 @@
 use async_graphql::{Context, Enum, Object};
+use entity::Timestamp;
 
 use super::{
-    calm::Calm,
     context::Ask,
     error::Result,
     fire::Fire,
     loaders::FireRow,
-    page::{bounded, cost},
+    page::{Connection, Paging, connection, cost},
     scalar::Instant,
     timing::{FireKind, LOCAL},
 };
@@ -61,16 +61,27 @@ impl BackfillPreview {
         self.count(|fire| fire.selected)
     }
 
-    /// The first of the window's fires, oldest first; or of those that would run.
-    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    /// The window's fires, oldest first: all of them, those that have come to the same, or those
+    /// that would run.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn fires(
         &self,
-        #[graphql(default = 50)] first: i32,
+        standing: Option<Standing>,
         #[graphql(default = false)] selected_only: bool,
-    ) -> Result<Vec<Calm<BackfillPreviewFire>>> {
-        let first = usize::try_from(bounded("first", first)?).unwrap_or_default();
-        let fires = self.0.fires.iter().filter(|fire| fire.selected || !selected_only);
-        Ok(fires.take(first).map(|fire| Calm(BackfillPreviewFire(*fire))).collect())
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<BackfillPreviewFire>> {
+        let key = |text: &str| text.parse().ok().map(Timestamp);
+        let window = Paging::forward(first, after).window(key)?;
+        let at = |looked: &Looked| Timestamp::from(looked.fire.at);
+        let wanted = |looked: &&Looked| {
+            (looked.selected || !selected_only)
+                && standing.is_none_or(|standing| Standing::from(looked.standing) == standing)
+                && window.after.is_none_or(|after| at(looked) > after)
+        };
+        let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
+        let rows = self.0.fires.iter().filter(wanted).take(reach).copied().collect();
+        Ok(connection(window.page(rows), |looked| at(looked).0.to_string(), BackfillPreviewFire))
     }
 }
 

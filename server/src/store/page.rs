@@ -21,12 +21,12 @@ impl<K> Window<K> {
     }
 
     /// One row more is read than is wanted: it says whether there are more.
-    pub(super) fn reach(&self) -> u64 {
+    pub(crate) fn reach(&self) -> u64 {
         self.limit.saturating_add(1)
     }
 
     /// Makes a page of what [`Window::reach`] rows were read, in the order of reading.
-    pub(super) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
+    pub(crate) fn page<T>(&self, mut rows: Vec<T>) -> Page<T> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() > limit;
         rows.truncate(limit);

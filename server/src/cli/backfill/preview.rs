@@ -1,4 +1,4 @@
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{Wanted, text};
@@ -9,33 +9,71 @@ use crate::cli::{CliError, output};
 pub(super) struct Preview {
     #[command(flatten)]
     wanted: Wanted,
-    /// How many of the fires to list, 1 to 200
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// List only the fires that have come to this
+    #[arg(long, value_enum)]
+    standing: Option<Standing>,
+    /// How many of the fires to list, 1 to 10000
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Standing {
+    Missing,
+    Failed,
+    Succeeded,
+    Live,
+    Suppressed,
+    Forgotten,
+}
+
 const PREVIEW: &str = "query (
-    $id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!, $first: Int!
+    $id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!,
+    $standing: BackfillStanding, $first: Int!, $after: String
 ) {
     previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
         total missing succeeded failed live suppressed forgotten selected
-        fires(first: $first) {
-            at local offset kind standing selected fire { verdict reason { text } }
+        fires(standing: $standing, first: $first, after: $after) {
+            nodes { at local offset kind standing selected fire { verdict reason { text } } }
+            pageInfo { hasNextPage endCursor }
         }
     }
 }";
+
+/// What the server gives at once.
+const PAGE: usize = 200;
 
 impl Preview {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "preview the backfill";
         let mut variables = self.wanted.variables(ACTION).await?;
-        variables["first"] = json!(self.limit);
-        let answer = self.wanted.server.ask(ACTION, PREVIEW, variables).await?;
-        let preview = &answer["previewBackfill"];
-        if self.json { output::json(preview) } else { print(preview) }
+        variables["standing"] = json!(self.standing.map(|standing| match standing {
+            Standing::Missing => "MISSING",
+            Standing::Failed => "FAILED",
+            Standing::Succeeded => "SUCCEEDED",
+            Standing::Live => "LIVE",
+            Standing::Suppressed => "SUPPRESSED",
+        }));
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let mut fires = Vec::new();
+        let mut preview = loop {
+            variables["first"] = json!((limit - fires.len()).min(PAGE));
+            let mut answer = self.wanted.server.ask(ACTION, PREVIEW, variables.clone()).await?;
+            let mut preview = answer["previewBackfill"].take();
+            let mut page = preview["fires"].take();
+            if let Value::Array(nodes) = page["nodes"].take() {
+                fires.extend(nodes);
+            }
+            if fires.len() >= limit || page["pageInfo"]["hasNextPage"] != true {
+                break preview;
+            }
+            variables["after"] = page["pageInfo"]["endCursor"].take();
+        };
+        preview["fires"] = Value::Array(fires);
+        if self.json { output::json(&preview) } else { print(&preview) }
     }
 }
 

@@ -22,11 +22,13 @@ on_both!(
 );
 
 const PREVIEW: &str = "query($id: UUID!, $from: DateTime!, $to: DateTime!,
-    $mode: BackfillMode = MISSING, $first: Int = 50, $selected: Boolean = false) {
+    $mode: BackfillMode = MISSING, $first: Int = 50, $after: String,
+    $selected: Boolean = false, $standing: BackfillStanding) {
     previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
         total missing succeeded failed live suppressed selected
-        fires(first: $first, selectedOnly: $selected) {
-            at local offset kind standing selected fire { verdict count }
+        fires(first: $first, after: $after, selectedOnly: $selected, standing: $standing) {
+            nodes { at local offset kind standing selected fire { verdict count } }
+            pageInfo { hasNextPage endCursor }
         } } }";
 
 const ORDER: &str = "mutation($id: UUID!, $from: DateTime!, $to: DateTime!,
@@ -127,7 +129,7 @@ async fn a_preview_tells_what_each_instant_has_come_to(database: TestDatabase) {
             .map(|name| preview[name].as_i64().unwrap())
     };
     assert_eq!(counts(&preview), [8, 3, 2, 1, 2, 3]);
-    let fires = preview["fires"].as_array().unwrap();
+    let fires = preview["fires"]["nodes"].as_array().unwrap();
     let standings: Vec<&str> =
         fires.iter().map(|fire| fire["standing"].as_str().unwrap()).collect();
     assert_eq!(
@@ -153,7 +155,7 @@ async fn a_preview_tells_what_each_instant_has_come_to(database: TestDatabase) {
     let first = with(wanted, json!({ "first": 2, "selected": true }));
     let some = desk.ask(PREVIEW, first).await["previewBackfill"].take();
     assert_eq!(counts(&some), [8, 3, 2, 1, 2, 3]);
-    assert_eq!(some["fires"].as_array().unwrap().len(), 2);
+    assert_eq!(some["fires"]["nodes"].as_array().unwrap().len(), 2);
 }
 
 async fn what_is_ordered_is_what_the_preview_said(database: TestDatabase) {
@@ -161,7 +163,7 @@ async fn what_is_ordered_is_what_the_preview_said(database: TestDatabase) {
     let id = lived(&desk).await;
     let wanted = with(window(&id, "04:00", "12:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     let asked = with(wanted.clone(), json!({ "selected": true }));
-    let preview = desk.ask(PREVIEW, asked).await["previewBackfill"]["fires"].take();
+    let preview = desk.ask(PREVIEW, asked).await["previewBackfill"]["fires"]["nodes"].take();
     let mut previewed: Vec<&Value> =
         preview.as_array().unwrap().iter().map(|fire| &fire["at"]).collect();
     previewed.reverse();
@@ -210,8 +212,12 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap();
     let wanted = with(window(id, "09:00", "12:00"), json!({ "mode": "ALL" }));
     let preview = desk.ask(PREVIEW, wanted.clone()).await["previewBackfill"].take();
-    let standings: Vec<&Value> =
-        preview["fires"].as_array().unwrap().iter().map(|fire| &fire["standing"]).collect();
+    let standings: Vec<&Value> = preview["fires"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fire| &fire["standing"])
+        .collect();
     assert_eq!(standings, ["MISSING", "SUPPRESSED", "MISSING"]);
     assert_eq!((&preview["suppressed"], &preview["selected"]), (&json!(1), &json!(2)));
     let made = desk.ask(ORDER, wanted).await;
@@ -263,8 +269,12 @@ async fn a_range_accounts_only_for_what_its_own_timing_named(database: TestDatab
         timing: { expressions: [\"*/30 * * * *\"] } }) { schedule { version } } }";
     desk.ask(edit, json!({ "id": id })).await;
     let preview = desk.ask(PREVIEW, window(&id, "08:30", "11:00")).await["previewBackfill"].take();
-    let accounted: Vec<bool> =
-        preview["fires"].as_array().unwrap().iter().map(|fire| fire["fire"].is_object()).collect();
+    let accounted: Vec<bool> = preview["fires"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fire| fire["fire"].is_object())
+        .collect();
     // From 08:30 on: of these the old timing named 09:00 and 10:00.
     assert_eq!(accounted, [false, true, false, true, false]);
 }
@@ -278,7 +288,7 @@ async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase)
     let standings = async || {
         let wanted = with(window(&id, "11:00", "14:00"), json!({ "mode": "ALL" }));
         let preview = desk.ask(PREVIEW, wanted).await["previewBackfill"].take();
-        let fires = preview["fires"].as_array().unwrap().iter();
+        let fires = preview["fires"]["nodes"].as_array().unwrap().iter();
         fires.map(|fire| fire["standing"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(standings().await, ["MISSING", "MISSING", "LIVE"]);
@@ -426,6 +436,42 @@ async fn a_bad_backfill_is_refused_with_the_field_and_nothing_is_kept() {
     assert_eq!(entity::backfill_fire::Entity::find().count(read).await.unwrap(), 0);
 }
 
+/// When the fires of a page of a preview are, and whether there are more.
+async fn preview_page(desk: &Desk, wanted: &Value, more: Value) -> (Vec<Value>, bool) {
+    let answer = desk.ask(PREVIEW, with(wanted.clone(), more)).await;
+    let fires = &answer["previewBackfill"]["fires"];
+    let nodes = fires["nodes"].as_array().unwrap().iter();
+    let times = nodes.map(|fire| fire["at"].clone()).collect();
+    (times, fires["pageInfo"]["hasNextPage"] == true)
+}
+
+#[tokio::test]
+async fn a_preview_is_read_page_by_page_and_by_what_became_of_its_fires() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let id = lived(&desk).await;
+    let wanted = window(&id, "04:00", "12:00");
+    let at = |hours: &[u32]| -> Vec<Value> {
+        hours.iter().map(|hour| json!(format!("2026-03-01T{hour:02}:00:00Z"))).collect()
+    };
+    let mut after = Value::Null;
+    let mut seen = Vec::new();
+    for (hours, more) in [(&[4, 5, 6][..], true), (&[7, 8, 9], true), (&[10, 11], false)] {
+        let page = json!({ "first": 3, "after": after });
+        let answer = desk.ask(PREVIEW, with(wanted.clone(), page.clone())).await;
+        after = answer["previewBackfill"]["fires"]["pageInfo"]["endCursor"].clone();
+        let page = preview_page(&desk, &wanted, page).await;
+        assert_eq!(page, (at(hours), more));
+        seen.extend(page.0);
+    }
+    assert_eq!(seen.len(), 8);
+    let live = preview_page(&desk, &wanted, json!({ "standing": "LIVE", "first": 1 })).await;
+    assert_eq!(live, (at(&[9]), true));
+    let missing = preview_page(&desk, &wanted, json!({ "standing": "MISSING" })).await;
+    assert_eq!(missing, (at(&[4, 5, 11]), false));
+    let error = desk.refused(PREVIEW, with(wanted, json!({ "after": "noon" }))).await;
+    assert_eq!(error["extensions"]["field"], "after");
+}
+
 #[tokio::test]
 async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
@@ -446,6 +492,12 @@ async fn a_backfill_of_a_million_fires_is_told_the_limit_and_an_end_that_fits() 
     let within = with(wanted, json!({ "to": "2026-02-17T02:46:40Z" }));
     let preview = desk.ask(PREVIEW, within.clone()).await;
     assert_eq!(preview["previewBackfill"]["selected"], 10_000);
+    // All of them can be looked at.
+    let late = preview_page(&desk, &within, json!({ "first": 200 })).await;
+    let after = (1_771_296_398_000_i64).to_string();
+    let last = preview_page(&desk, &within, json!({ "first": 200, "after": after })).await;
+    assert_eq!((late.0.len(), late.1), (200, true));
+    assert_eq!((last.0.len(), last.1), (1, false));
     let made = desk.ask(ORDER, within).await;
     assert_eq!(made["createBackfill"]["backfill"]["progress"]["pending"], 10_000);
 }

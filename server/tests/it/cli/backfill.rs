@@ -63,6 +63,12 @@ async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
                 3 would run";
     assert_eq!(told.lines().last(), Some(last));
     assert_eq!(desk.json(&wanted("preview", "tick", &[]))["selected"], 3);
+    let window = ["--from", "2024-03-01T00:00:00Z", "--to", "2024-03-14T00:00:00Z"];
+    let long = ["backfill", "preview", "tick", "--limit", "300", "--standing", "missing"];
+    let long = desk.json(&[&long[..], &window].concat());
+    let fires = long["fires"].as_array().unwrap();
+    assert_eq!((&long["total"], fires.len()), (&312.into(), 300));
+    assert_eq!(fires[299]["at"], "2024-03-13T11:00:00Z");
 
     let more = ["--reason", "a test", "--order", "newest-first", "--concurrency", "2"];
     let made = desk.json(&wanted("create", "tick", &more));
