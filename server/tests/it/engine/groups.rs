@@ -21,7 +21,7 @@ on_both!(
     of_the_waiting_runs_the_highest_priority_and_then_the_longest_waiting_is_taken,
 );
 
-async fn group(world: &World, max_runs: i32) -> Uuid {
+pub(super) async fn group(world: &World, max_runs: i32) -> Uuid {
     let id = Uuid::now_v7();
     let now = world.clock.now().into();
     let row = concurrency_group::Model {
@@ -39,7 +39,7 @@ async fn group(world: &World, max_runs: i32) -> Uuid {
     id
 }
 
-async fn running(world: &World, group: Uuid) -> usize {
+pub(super) async fn running(world: &World, group: Uuid) -> usize {
     let query = run::Entity::find()
         .filter(run::Column::GroupId.eq(group))
         .filter(run::Column::State.eq(run::State::Running));

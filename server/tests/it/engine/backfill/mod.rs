@@ -4,7 +4,9 @@
 //! - `stopping`: pause, resume, cancel, a schedule that is deleted
 //! - `restarting`: kills between the steps
 //! - `meeting`: other backfills, the planner, a pause that ends
+//! - `beside`: the schedule's own runs, its group and its maximum
 
+mod beside;
 mod meeting;
 mod restarting;
 mod running;
