@@ -511,6 +511,10 @@ async fn a_window_without_a_fire_is_previewed_and_not_ordered() {
     assert_eq!(preview["previewBackfill"]["total"], 0);
     let error = desk.refused(ORDER, wanted).await;
     assert_eq!(error["extensions"]["problem"], "no fire is in the window");
+    let every = desk.schedule("tock", "@every 1h").await;
+    let error = desk.refused(ORDER, window(&every, "01:00", "12:00")).await;
+    let help = "@every counts from 2026-03-01T12:00:00+00:00: end the window after that";
+    assert_eq!(error["extensions"]["help"], help);
     let gone = window("00000000-0000-7000-8000-000000000009", "01:00", "02:00");
     assert_eq!(desk.refused(PREVIEW, gone).await["extensions"]["code"], "NOT_FOUND");
 }

@@ -2,7 +2,7 @@ use entity::{
     Timestamp,
     backfill::{ActiveModel, Mode, Order, State},
     fire::Kind,
-    schedule,
+    schedule::{self, Model as Schedule},
 };
 use sea_orm::{ActiveEnum, Set};
 use serde_json::{Value, json};
@@ -147,7 +147,14 @@ fn listed(preview: &Preview, order: Order) -> Vec<Listed> {
 /// Why there is nothing to run.
 fn nothing(preview: &Preview, wanted: Wanted) -> BadInput {
     if preview.fires.is_empty() {
-        let help = "look at the schedule's timing, start and end, and choose another window";
+        let Schedule { expressions, anchor_at, .. } = &preview.schedule;
+        let anchor = anchor_at.utc();
+        let is_interval = expressions.0.iter().any(|text| text.trim().starts_with("@every"));
+        let help = if is_interval && wanted.to <= anchor {
+            format!("@every counts from {}: end the window after that", anchor.to_rfc3339())
+        } else {
+            "look at the schedule's timing, start and end, and choose another window".to_owned()
+        };
         return BadInput::new("from", wanted.from.to_rfc3339(), "no fire is in the window", help);
     }
     let problem = format!("selects none of the window's {} fires", preview.fires.len());
