@@ -17,6 +17,9 @@ use crate::{
     store::reads,
 };
 
+/// What it costs to count the fires of one backfill, ten thousand at the most.
+const PROGRESS: usize = 100;
+
 /// An order to run a schedule for instants of the past.
 pub(crate) struct Backfill(pub(crate) backfill::Model);
 
@@ -111,6 +114,8 @@ impl Backfill {
         self.0.finished_at.map(Into::into)
     }
 
+    /// Counted when it is asked for.
+    #[graphql(complexity = "PROGRESS + child_complexity")]
     async fn progress(&self, cx: &Context<'_>) -> Result<BackfillProgress> {
         let found = cx.rows().load_one(BackfillProgressOf(self.0.id)).await?.unwrap_or_default();
         Ok(BackfillProgress { total: self.0.total, done: found })
