@@ -1,12 +1,11 @@
-use entity::{
-    Timestamp,
-    fire::{self, Kind, Reason, Verdict},
-};
-use sea_orm::{ActiveModelTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait};
+use entity::fire::Verdict;
+use sea_orm::EntityTrait;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::desk::Desk;
+use super::{
+    super::desk::{self, Desk},
+    ORDER, PREVIEW, fire_at, lived, run_of, window, with,
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -16,108 +15,7 @@ on_both!(
     what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
     a_range_accounts_only_for_what_its_own_timing_named,
     what_the_planner_has_yet_to_claim_is_left_to_it,
-    a_backfill_is_paused_resumed_and_cancelled_and_each_is_told,
-    a_repeated_order_is_answered_although_its_instants_have_run,
-    backfills_are_listed_newest_first_by_schedule_and_state,
 );
-
-const PREVIEW: &str = "query($id: UUID!, $from: DateTime!, $to: DateTime!,
-    $mode: BackfillMode = MISSING, $first: Int = 50, $after: String,
-    $selected: Boolean = false, $standing: BackfillStanding) {
-    previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
-        total missing succeeded failed live suppressed selected
-        fires(first: $first, after: $after, selectedOnly: $selected, standing: $standing) {
-            nodes { at local offset kind standing selected fire { verdict count } }
-            pageInfo { hasNextPage endCursor }
-        } } }";
-
-const ORDER: &str = "mutation($id: UUID!, $from: DateTime!, $to: DateTime!,
-    $mode: BackfillMode = MISSING, $order: BackfillOrder = OLDEST_FIRST, $concurrency: Int = 1,
-    $reason: String!, $context: JSON, $key: String) {
-    createBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode, order: $order,
-        concurrency: $concurrency, reason: $reason, context: $context, idempotencyKey: $key) {
-        backfill {
-            id state mode order concurrency from to reason context createdBy createdAt finishedAt
-            schedule { name } scheduleVersion pause { by } cancel { by }
-            progress { total pending running succeeded failed cancelled skipped }
-            fires { nodes { position scheduledAt local state run { id } } }
-        } } }";
-
-fn window(id: &str, from: &str, to: &str) -> Value {
-    let day = |time: &str| format!("2026-03-01T{time}:00Z");
-    json!({ "id": id, "from": day(from), "to": day(to), "reason": "the receiver was down" })
-}
-
-fn with(mut variables: Value, more: Value) -> Value {
-    variables.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    variables
-}
-
-async fn write(desk: &Desk, sql: &str, values: Vec<sea_orm::Value>) {
-    let store = &desk.database.store;
-    let tx = store.begin().await.unwrap();
-    tx.execute_raw(store.dialect().statement(sql, values)).await.unwrap();
-    store.commit(tx).await.unwrap();
-}
-
-/// A run that stands for an instant of 1 March, in a state.
-async fn run_of(desk: &Desk, schedule: &str, time: &str, state: &str) -> Uuid {
-    let query = "mutation($id: UUID!, $at: DateTime!) {
-        triggerSchedule(id: $id, asOf: $at) { run { id } } }";
-    let at = format!("2026-03-01T{time}:00Z");
-    let answer = desk.ask(query, json!({ "id": schedule, "at": at })).await;
-    let run: Uuid = answer["triggerSchedule"]["run"]["id"].as_str().unwrap().parse().unwrap();
-    let sql = "UPDATE run SET state = $2 WHERE id = $1";
-    write(desk, sql, vec![run.into(), state.into()]).await;
-    run
-}
-
-/// A row of the ledger, from an hour on for as many hours.
-async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Verdict) {
-    let at = Timestamp(super::desk::noon().timestamp_millis() + (hour - 12) * 3_600_000);
-    let row = fire::Model {
-        id: Uuid::now_v7(),
-        namespace_id: Uuid::nil(),
-        schedule_id: schedule.parse().unwrap(),
-        schedule_version: 1,
-        scheduled_at: at,
-        due_at: at,
-        last_scheduled_at: Timestamp(at.0 + (count - 1) * 3_600_000),
-        count,
-        kind: Kind::Normal,
-        verdict,
-        reason: Reason::Outage,
-        detail: None,
-        claimed_by: None,
-        claimed_at: at,
-        decided_at: None,
-        run_id: None,
-        recovery_attempts: 0,
-        recovery_at: None,
-        queue_position: None,
-    };
-    let tx = desk.database.store.begin().await.unwrap();
-    row.into_active_model().insert(&tx).await.unwrap();
-    desk.database.store.commit(tx).await.unwrap();
-}
-
-/// 04 in a range, 05 missed, 06 succeeded, 07 failed, 08 failed and then succeeded, 09 alive,
-/// 10 pending, 11 nothing.
-async fn lived(desk: &Desk) -> String {
-    let id = desk.schedule("tick", "@hourly").await;
-    fire_at(desk, &id, 2, 3, Verdict::Skipped).await;
-    fire_at(desk, &id, 5, 1, Verdict::Missed).await;
-    run_of(desk, &id, "06:00", "succeeded").await;
-    let failed = run_of(desk, &id, "07:00", "failed").await;
-    fire_at(desk, &id, 7, 1, Verdict::Started).await;
-    let sql = "UPDATE fire SET run_id = $1 WHERE verdict = 'started'";
-    write(desk, sql, vec![failed.into()]).await;
-    run_of(desk, &id, "08:00", "timed_out").await;
-    run_of(desk, &id, "08:00", "succeeded").await;
-    run_of(desk, &id, "09:00", "retrying").await;
-    fire_at(desk, &id, 10, 1, Verdict::Pending).await;
-    id
-}
 
 async fn a_preview_tells_what_each_instant_has_come_to(database: TestDatabase) {
     let desk = Desk::open(database).await;
@@ -208,7 +106,7 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
         "name": "tick", "timing": { "expressions": ["@hourly"] }, "calendars": ["noisy-hour"],
         "task": { "target": { "noop": {} } },
     });
-    let made = desk.ask(super::desk::CREATE, json!({ "input": input })).await;
+    let made = desk.ask(desk::CREATE, json!({ "input": input })).await;
     let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap();
     let wanted = with(window(id, "09:00", "12:00"), json!({ "mode": "ALL" }));
     let preview = desk.ask(PREVIEW, wanted.clone()).await["previewBackfill"].take();
@@ -298,142 +196,6 @@ async fn what_the_planner_has_yet_to_claim_is_left_to_it(database: TestDatabase)
         "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
     desk.ask(pause, json!({ "id": id })).await;
     assert_eq!(standings().await, ["MISSING", "MISSING", "FAILED"]);
-}
-
-async fn a_backfill_is_paused_resumed_and_cancelled_and_each_is_told(database: TestDatabase) {
-    const FACTS: &str = "backfill { state finishedAt pause { by at } cancel { by reason at }
-        progress { pending cancelled } fires(state: CANCELLED, first: 1) { nodes { detail } } }";
-    let desk = Desk::open(database).await;
-    let id = desk.schedule("tick", "@hourly").await;
-    let made = desk.ask(ORDER, window(&id, "09:00", "12:00")).await;
-    let backfill = made["createBackfill"]["backfill"]["id"].clone();
-    let order = async |mutation: &str| {
-        let query = format!("mutation($id: UUID!) {{ done: {mutation} {{ {FACTS} }} }}");
-        desk.ask(&query, json!({ "id": backfill })).await["done"]["backfill"].take()
-    };
-    let at = "2026-03-01T12:00:00Z";
-    let paused = order("pauseBackfill(id: $id)").await;
-    assert_eq!(paused["state"], "PAUSED");
-    assert_eq!(paused["pause"], json!({ "by": "ada", "at": at }));
-    assert_eq!(order("pauseBackfill(id: $id)").await, paused, "a second time changes nothing");
-    let resumed = order("resumeBackfill(id: $id)").await;
-    assert_eq!((&resumed["state"], &resumed["pause"]), (&json!("RUNNING"), &Value::Null));
-    let cancelled = order("cancelBackfill(id: $id, reason: \"not today\")").await;
-    assert_eq!(
-        cancelled,
-        json!({
-            "state": "CANCELLED", "finishedAt": at, "pause": null,
-            "cancel": { "by": "ada", "reason": "not today", "at": at },
-            "progress": { "pending": 0, "cancelled": 3 },
-            "fires": { "nodes": [{ "detail": "not today" }] },
-        })
-    );
-    for mutation in ["pauseBackfill", "resumeBackfill", "cancelBackfill"] {
-        let query =
-            format!("mutation($id: UUID!) {{ {mutation}(id: $id) {{ backfill {{ id }} }} }}");
-        let error = desk.refused(&query, json!({ "id": backfill })).await;
-        assert_eq!(error["extensions"]["code"], "CONFLICT", "{mutation}");
-    }
-    let audit = entity::audit_event::Entity::find().all(desk.database.store.read()).await.unwrap();
-    let mut actions: Vec<&str> = audit.iter().map(|entry| &*entry.action).collect();
-    actions.retain(|action| action.starts_with("backfill."));
-    actions.sort_unstable();
-    assert_eq!(
-        actions,
-        ["backfill.cancel", "backfill.create", "backfill.pause", "backfill.resume"]
-    );
-}
-
-async fn a_repeated_order_is_answered_although_its_instants_have_run(database: TestDatabase) {
-    let desk = Desk::open(database).await;
-    let id = desk.schedule("tick", "@hourly").await;
-    let wanted = window(&id, "11:00", "12:00");
-    let keyed = with(wanted.clone(), json!({ "key": "k-1" }));
-    let first = desk.ask(ORDER, keyed.clone()).await;
-    run_of(&desk, &id, "11:00", "succeeded").await;
-    assert_eq!(desk.ask(ORDER, keyed.clone()).await, first);
-    let error = desk.refused(ORDER, wanted).await;
-    assert_eq!(error["extensions"]["field"], "mode");
-    let other = with(keyed, json!({ "concurrency": 2 }));
-    let error = desk.refused(ORDER, other).await;
-    assert_eq!(error["extensions"]["code"], "CONFLICT");
-    let read = desk.database.store.read();
-    assert_eq!(entity::backfill::Entity::find().count(read).await.unwrap(), 1);
-}
-
-async fn backfills_are_listed_newest_first_by_schedule_and_state(database: TestDatabase) {
-    let desk = Desk::open(database).await;
-    let (tick, tock) =
-        (desk.schedule("tick", "@hourly").await, desk.schedule("tock", "@hourly").await);
-    let mut made = Vec::new();
-    for schedule in [&tick, &tock, &tick] {
-        desk.clock.advance(std::time::Duration::from_secs(60));
-        let answer = desk.ask(ORDER, window(schedule, "09:00", "12:00")).await;
-        made.push(answer["createBackfill"]["backfill"]["id"].as_str().unwrap().to_owned());
-    }
-    let cancel = "mutation($id: UUID!) { cancelBackfill(id: $id) { backfill { id } } }";
-    desk.ask(cancel, json!({ "id": made[0] })).await;
-    made.reverse();
-    let list = "query($schedule: UUID, $state: BackfillState, $first: Int, $after: String) {
-        backfills(scheduleId: $schedule, state: $state, first: $first, after: $after) {
-            nodes { id progress { total } } pageInfo { endCursor hasNextPage } } }";
-    let ids = |answer: &Value| -> Vec<String> {
-        let nodes = answer["backfills"]["nodes"].as_array().unwrap();
-        nodes.iter().map(|node| node["id"].as_str().unwrap().to_owned()).collect()
-    };
-    let first = desk.ask(list, json!({ "first": 2 })).await;
-    assert_eq!(ids(&first), made[..2]);
-    assert_eq!(first["backfills"]["nodes"][1]["progress"]["total"], 3);
-    let info = &first["backfills"]["pageInfo"];
-    assert_eq!(info["hasNextPage"], true);
-    let rest = desk.ask(list, json!({ "after": info["endCursor"] })).await;
-    assert_eq!(ids(&rest), made[2..]);
-    for (filter, expected) in [
-        (json!({ "schedule": tock }), vec![made[1].clone()]),
-        (json!({ "state": "CANCELLED" }), vec![made[2].clone()]),
-        (json!({ "schedule": tick, "state": "RUNNING" }), vec![made[0].clone()]),
-    ] {
-        assert_eq!(ids(&desk.ask(list, filter.clone()).await), expected, "{filter}");
-    }
-    let one = "query($id: UUID!) { backfill(id: $id) { state
-        fires(first: 2) { nodes { position } pageInfo { endCursor } } } }";
-    let answer = desk.ask(one, json!({ "id": made[1] })).await;
-    let fires = &answer["backfill"]["fires"];
-    assert_eq!(fires["nodes"], json!([{ "position": 0 }, { "position": 1 }]));
-    let after = "query($id: UUID!, $after: String) {
-        backfill(id: $id) { fires(after: $after) { nodes { position } } } }";
-    let variables = json!({ "id": made[1], "after": fires["pageInfo"]["endCursor"] });
-    let answer = desk.ask(after, variables).await;
-    assert_eq!(answer["backfill"]["fires"]["nodes"], json!([{ "position": 2 }]));
-}
-
-#[tokio::test]
-async fn a_bad_backfill_is_refused_with_the_field_and_nothing_is_kept() {
-    let desk = Desk::open(TestDatabase::sqlite().await).await;
-    let id = desk.schedule("tick", "* * * * * *").await;
-    let wanted = window(&id, "11:00", "11:01");
-    let cases = [
-        ("to", json!({ "to": "2026-03-01T12:00:00.001Z" })),
-        ("from", json!({ "from": "2026-03-01T11:01:00Z" })),
-        ("from", json!({ "from": "1969-12-31T23:59:59Z" })),
-        ("to", json!({ "from": "2026-02-17T00:00:00Z", "to": "2026-03-01T00:00:00Z" })),
-        ("concurrency", json!({ "concurrency": 0 })),
-        ("concurrency", json!({ "concurrency": 101 })),
-        ("reason", json!({ "reason": "  " })),
-        ("reason", json!({ "reason": "x".repeat(501) })),
-        ("context", json!({ "context": [1] })),
-        ("context", json!({ "context": { "text": "x".repeat(256 * 1024) } })),
-        ("idempotencyKey", json!({ "key": "no spaces" })),
-    ];
-    for (field, more) in cases {
-        let error = desk.refused(ORDER, with(wanted.clone(), more)).await;
-        let extensions = &error["extensions"];
-        assert_eq!(extensions["code"], "BAD_USER_INPUT", "{error}");
-        assert_eq!(extensions["field"], field, "{error}");
-    }
-    let read = desk.database.store.read();
-    assert_eq!(entity::backfill::Entity::find().count(read).await.unwrap(), 0);
-    assert_eq!(entity::backfill_fire::Entity::find().count(read).await.unwrap(), 0);
 }
 
 /// When the fires of a page of a preview are, and whether there are more.
