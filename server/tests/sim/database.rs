@@ -109,6 +109,7 @@ async fn furnish(store: &Store) {
     let row = namespace::Model {
         id: Uuid::from_u128(1),
         name: NAMESPACE.to_owned(),
+        retention_days: None,
         created_at: entity::Timestamp(0),
     };
     row.into_active_model().insert(&tx).await.unwrap();

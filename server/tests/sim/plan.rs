@@ -188,6 +188,7 @@ impl Plan {
             group: self.is_grouped.then(|| GROUP.0.to_owned()),
             priority: self.priority,
             start_deadline_seconds: self.deadline,
+            retention_days: None,
             context: serde_json::json!({}),
         }
     }

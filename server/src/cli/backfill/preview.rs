@@ -56,6 +56,7 @@ impl Preview {
             Standing::Succeeded => "SUCCEEDED",
             Standing::Live => "LIVE",
             Standing::Suppressed => "SUPPRESSED",
+            Standing::Forgotten => "FORGOTTEN",
         }));
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut fires = Vec::new();

@@ -90,7 +90,7 @@ pub(super) fn choose(
     }
     next.exhausted = is_all && !next.waits;
     // Where all wait for the planner, nothing is won by another look.
-    next.again = !is_all && !(next.runs.is_empty() && next.ended.is_empty());
+    next.again = !is_all && (!next.runs.is_empty() || !next.ended.is_empty());
     next
 }
 

@@ -322,6 +322,7 @@ async fn a_backfill_that_has_ended_goes_with_its_instants(database: TestDatabase
             created_at: ago(60),
             paused_by: None,
             paused_at: None,
+            paused_reason: None,
             cancelled_by: None,
             cancel_reason: None,
             cancelled_at: None,

@@ -108,7 +108,12 @@ impl Commands {
             let standing = match facts.standing() {
                 Standing::Missing if is_suppressed => Standing::Suppressed,
                 Standing::Missing if is_forgotten => Standing::Forgotten,
-                standing => standing,
+                standing @ (Standing::Missing
+                | Standing::Failed
+                | Standing::Succeeded
+                | Standing::Live
+                | Standing::Suppressed
+                | Standing::Forgotten) => standing,
             };
             let selected = selects(wanted.mode, standing);
             Looked { fire, standing, fire_id: facts.fire_id(), selected }

@@ -134,11 +134,11 @@ async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: T
     desk.clock.advance(std::time::Duration::from_secs(60 * 24 * 3600));
     let query = "query($id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!) {
         previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
-            missing forgotten fires { standing selected } } }";
+            missing forgotten fires { nodes { standing selected } } } }";
     let looked = async |mode: &str| {
         let variables = with(window(&id, "11:00", "15:00"), json!({ "mode": mode }));
         let mut answer = desk.ask(query, variables).await["previewBackfill"].take();
-        let fires = answer["fires"].take();
+        let fires = answer["fires"]["nodes"].take();
         let fires = fires.as_array().unwrap().iter();
         let selected: Vec<_> =
             fires.map(|f| (f["standing"].clone(), f["selected"].clone())).collect();
