@@ -164,14 +164,14 @@ async fn settle(core: &Core, batch: &[Settlement]) -> Result<(), StoreError> {
     let held = core.store.settle_if_held(&tx, batch).await?;
     core.store.commit(tx).await?;
     core.metrics.settled(batch.len(), start.elapsed());
-    for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold.run_id)) {
+    for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold)) {
         core.metrics.attempt(settled.task_state.to_value());
         if !settled.run_state.is_live() {
             let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
             core.metrics.execution(settled.run_state.to_value(), settled.took, failed);
         }
     }
-    for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold.run_id)) {
+    for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold)) {
         tracing::warn!(
             run = %lost.hold.run_id,
             attempt = lost.hold.attempt,

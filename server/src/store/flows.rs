@@ -11,7 +11,11 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days, holds::Hold, runs::millis,
+    Store, StoreError,
+    bulk::Bulk,
+    days::Days,
+    holds::{Hold, RETURNED, written_holds},
+    runs::millis,
 };
 
 /// What happens to a run at once.
@@ -122,13 +126,13 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
-    /// Writes the steps whose hold is still what they name, and says of which runs. Of the others
-    /// nothing is written: somebody else decides about them.
+    /// Writes the steps whose hold is still what they name, and says whose. Of the others nothing is
+    /// written: somebody else decides about them. A batch may hold steps of two holds of one run.
     pub async fn step_if_held(
         &self,
         tx: &DatabaseTransaction,
         steps: &[Step],
-    ) -> Result<HashSet<Uuid>, StoreError> {
+    ) -> Result<HashSet<Hold>, StoreError> {
         if steps.is_empty() {
             return Ok(HashSet::new());
         }
@@ -145,7 +149,7 @@ impl Store {
                hard_deadline_at = {} + v.hard_limit, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
-               {{days}} RETURNING run.id",
+               {{days}} RETURNING {RETURNED}",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -163,9 +167,8 @@ impl Store {
             .int("hard_limit", steps.iter().map(|step| step.turn.hard_limit()))
             .days(Days::of_keys("run.id", steps.iter().map(|step| step.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
-        let held = returned_ids(tx, statement).await?;
-        let written: Vec<&Step> =
-            steps.iter().filter(|step| held.contains(&step.hold.run_id)).collect();
+        let held = written_holds(tx, statement).await?;
+        let written: Vec<&Step> = steps.iter().filter(|step| held.contains(&step.hold)).collect();
         self.end_tasks(tx, &written).await?;
         self.begin_tasks(tx, &written).await?;
         Ok(held)

@@ -4,10 +4,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use entity::{Timestamp, run, task_run};
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult, Statement};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
+use super::{Store, StoreError, bulk::Bulk, days::Days};
 
 /// A node's hold on an attempt. What it names must still be so for a write to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
@@ -48,14 +48,28 @@ pub struct Settlement {
     pub took: Duration,
 }
 
+/// What a write of holders returns: their holds.
+pub(super) const RETURNED: &str = "run.id AS run_id, run.attempt, run.node_id, run.epoch";
+
+/// The holds that a write found to be so.
+pub(super) async fn written_holds(
+    tx: &DatabaseTransaction,
+    statement: Statement,
+) -> Result<HashSet<Hold>, StoreError> {
+    Ok(Hold::find_by_statement(statement).all(tx).await?.into_iter().collect())
+}
+
 impl Store {
-    /// Settles the attempts whose hold is still what the settlement names, and says which. The
+    /// Settles the attempts whose hold is still what the settlement names, and says whose. The
     /// others were lost: somebody else decides about them.
+    ///
+    /// A batch may hold two settlements of one run: that of a hold that was lost, and that of the
+    /// next one. So what was written is told by its hold, never by its run.
     pub async fn settle_if_held(
         &self,
         tx: &DatabaseTransaction,
         settlements: &[Settlement],
-    ) -> Result<HashSet<Uuid>, StoreError> {
+    ) -> Result<HashSet<Hold>, StoreError> {
         if settlements.is_empty() {
             return Ok(HashSet::new());
         }
@@ -70,7 +84,7 @@ impl Store {
                hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
-               {{days}} RETURNING run.id",
+               {{days}} RETURNING {RETURNED}",
             self.dialect().stamp("run")
         );
         let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
@@ -87,10 +101,10 @@ impl Store {
             .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
             .days(Days::of_keys("run.id", settlements.iter().map(|s| s.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
-        let held = returned_ids(tx, statement).await?;
+        let held = written_holds(tx, statement).await?;
 
         let ended: Vec<&Settlement> =
-            settlements.iter().filter(|s| held.contains(&s.hold.run_id)).collect();
+            settlements.iter().filter(|s| held.contains(&s.hold)).collect();
         self.end_attempts(tx, &ended).await?;
         Ok(held)
     }

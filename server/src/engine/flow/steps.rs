@@ -117,7 +117,7 @@ async fn written(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreErro
     let held = core.store.step_if_held(&tx, &steps).await?;
     core.store.commit(tx).await?;
     core.metrics.settled(steps.len(), start.elapsed());
-    let each = |step: &Step| match held.contains(&step.hold.run_id) {
+    let each = |step: &Step| match held.contains(&step.hold) {
         true => Written::Done,
         false => Written::Lost,
     };

@@ -24,7 +24,6 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::Verdict;
 use sea_orm::DatabaseTransaction;
-use uuid::Uuid;
 
 use self::fate::{Fate, hold, judge, orphaned, settlement, stuck};
 use super::{
@@ -202,9 +201,7 @@ impl Recovery {
         core.store.commit(tx).await?;
         report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
-        core.stop_held(super::core::StopReason::Lost, |hold| {
-            settlements.iter().any(|s| s.hold == *hold && ended.contains(&hold.run_id))
-        });
+        core.stop_held(super::core::StopReason::Lost, |hold| ended.contains(hold));
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
             core.run_settled();
@@ -220,10 +217,10 @@ impl Recovery {
         tx: &DatabaseTransaction,
         settlements: &[Settlement],
         now: DateTime<Utc>,
-    ) -> Result<HashSet<Uuid>, StoreError> {
+    ) -> Result<HashSet<Hold>, StoreError> {
         let store = &self.core.store;
         let held = store.settle_if_held(tx, settlements).await?;
-        let ended = settlements.iter().filter(|settled| held.contains(&settled.hold.run_id));
+        let ended = settlements.iter().filter(|settled| held.contains(&settled.hold));
         let ended: Vec<_> = ended
             .map(|settled| (settled.hold.run_id, settled.task_state, settled.error.clone()))
             .collect();
