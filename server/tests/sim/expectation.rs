@@ -222,19 +222,25 @@ impl History {
         last.over.get_or_insert(over);
     }
 
+    /// The segment that a row is of.
+    fn place(&self, row: &fire::Model) -> Option<usize> {
+        let of = |segment: &Segment| segment.first_version <= row.schedule_version;
+        self.segments.iter().rposition(of)
+    }
+
     fn check(&self, rows: &[&fire::Model], end: DateTime<Utc>) -> Result<(), String> {
         // Which instants each row accounts for, by the segment of its version.
         let mut accounted: BTreeMap<DateTime<Utc>, Vec<&fire::Model>> = BTreeMap::new();
         let mut expected = Vec::new();
         // What somebody skips is accounted for ahead of its time.
         let skipped = rows.iter().filter(|row| row.reason == Reason::ByRequest);
-        let horizon = skipped.map(|row| row.last_scheduled_at.utc()).max().unwrap_or(end).max(end);
-        for segment in &self.segments {
-            expected.push(segment.instants(self.anchor, end, horizon));
+        for (place, segment) in self.segments.iter().enumerate() {
+            let ahead = skipped.clone().filter(|row| self.place(row) == Some(place));
+            let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
+            expected.push(segment.instants(self.anchor, end, ahead));
         }
         for &row in rows {
-            let of = |segment: &Segment| segment.first_version <= row.schedule_version;
-            let place = self.segments.iter().rposition(of).ok_or("a fire of no version")?;
+            let place = self.place(row).ok_or("a fire of no version")?;
             let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
             let instants: Vec<_> = expected[place].0.range(first..=last).collect();
             let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
@@ -263,19 +269,21 @@ impl History {
 }
 
 impl Segment {
-    /// Its instants up to the `horizon`, and before when they must be accounted for at the `end`.
+    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some, and before when they
+    /// must be accounted for at the `end`.
     fn instants(
         &self,
         anchor: DateTime<Utc>,
         end: DateTime<Utc>,
-        horizon: DateTime<Utc>,
+        ahead: Option<DateTime<Utc>>,
     ) -> (BTreeMap<DateTime<Utc>, fire::Kind>, DateTime<Utc>) {
         let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
         let (must_before, may_until) = match &self.over {
-            None => (end - jitter + TICK, horizon),
+            None => (end - jitter + TICK, end),
             Some(over) => (over.must_before, over.may_until),
         };
-        let until = may_until.max(must_before - TICK).min(horizon);
+        let until = may_until.max(must_before - TICK).min(end);
+        let until = ahead.map_or(until, |ahead| ahead.max(until));
         let timing = oracle::Timing {
             expressions: self.timing.expressions.iter().map(String::as_str).collect(),
             zone: self.timing.zone.parse().expect("a zone that chrono-tz knows"),
