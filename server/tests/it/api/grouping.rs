@@ -163,7 +163,7 @@ async fn a_module_declares_groups_and_owns_them(database: TestDatabase) {
         (source.replace("reports: 2", "reports: 0"), "groups.reports.maxRuns"),
         (source.replace("group: reports", "group: missing"), "schedules.a.group"),
         (source.replace("priority: -3", "priority: -101"), "schedules.a.priority"),
-        (source.replace("buffer_all", "buffer_one"), "schedules.a.bufferLimit"),
+        (source.replace("buffer_all", "buffer_one"), "schedules.a.buffer_limit"),
     ] {
         let error = desk.refused(DEPLOY, json!({ "source": bad })).await;
         assert_eq!(error["extensions"]["field"], field, "{error}");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::desk::{self, Desk},
-    ORDER, PREVIEW, fire_at, lived, run_of, window, with,
+    ORDER, PREVIEW, fire_at, lived, run_of, window, with, write,
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -132,6 +132,9 @@ async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: T
     // 13:00 has a row that says why nothing ran; 11:00 was before there was the schedule.
     fire_at(&desk, &id, 13, 1, Verdict::Missed).await;
     desk.clock.advance(std::time::Duration::from_secs(60 * 24 * 3600));
+    // The planner has been there ever since.
+    let now = desk.clock.now().timestamp_millis();
+    write(&desk, "UPDATE schedule SET next_scheduled_at = $1", vec![now.into()]).await;
     let query = "query($id: UUID!, $from: DateTime!, $to: DateTime!, $mode: BackfillMode!) {
         previewBackfill(scheduleId: $id, from: $from, to: $to, mode: $mode) {
             missing forgotten fires { nodes { standing selected } } } }";
