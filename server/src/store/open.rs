@@ -133,6 +133,9 @@ async fn connect(
     if backend == DbBackend::Postgres {
         // The first fires of a storm are not to wait for a connection.
         connect.min_connections(connections.min(KEPT_OPEN));
+        // Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to
+        // be compiled first, which then takes up to a second.
+        connect.map_sqlx_postgres_opts(|postgres| postgres.options([("jit", "off")]));
     } else {
         connect.map_sqlx_sqlite_opts(|sqlite| {
             // FULL: a commit that was answered is on the disk. The guarantee rests on it.
