@@ -76,10 +76,11 @@ impl Field {
     }
 
     /// Does it restrict nothing: `*`, `?` or `*/1`? A year in steps, even of one, begins with 1970.
+    /// In a list these must stand first: only then the field counts as starred, too.
     pub(crate) fn any(&self) -> bool {
         let every = [Item::Any { step: None }, Item::Any { step: Some(1) }];
         let forms = if self.unit == Unit::Year { &every[..1] } else { &every[..] };
-        self.items.iter().any(|item| forms.contains(item))
+        self.items.first().is_some_and(|item| forms.contains(item))
     }
 }
 

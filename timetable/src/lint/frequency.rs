@@ -99,7 +99,7 @@ pub(super) fn never(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -
         && fires_after(behind)
     {
         let end = words(end);
-        let message = match (timetable.last(from, DateTime::<Utc>::MIN_UTC), start) {
+        let message = match (timetable.last(from, DateTime::<Utc>::MIN_UTC), parts.start) {
             (Some(last), _) => {
                 format!(
                     "it never fires again: it ends at {end}, and its last fire was {}",

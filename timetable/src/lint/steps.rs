@@ -82,7 +82,11 @@ impl<'a> Steps<'a> {
         let hashed = subject.cron.field(unit).hashed;
         let one = if hashed { self.head.to_owned() } else { low.to_string() };
         let plus = if subject.cron.field(unit).both { "+" } else { "" };
-        let suggestion = rewrite::field(subject.text, unit, &format!("{plus}{one}"));
+        let suggestion = if loosens(subject, unit) {
+            None
+        } else {
+            rewrite::field(subject.text, unit, &format!("{plus}{one}"))
+        };
         Some(subject.warning(WarningCode::StepTooLarge, message, suggestion))
     }
 
@@ -153,4 +157,16 @@ impl<'a> Steps<'a> {
         };
         rewrite::field(subject.text, unit, &text)
     }
+}
+
+/// Would the field lose the `*` that makes both day fields match? Then the same days written as a
+/// number are others: either field would do.
+fn loosens(subject: &Subject<'_>, unit: Unit) -> bool {
+    let (month, week) = (subject.cron.field(Unit::DayOfMonth), subject.cron.field(Unit::DayOfWeek));
+    let other_is_starred = match unit {
+        Unit::DayOfMonth => week.starred,
+        Unit::DayOfWeek => month.starred,
+        Unit::Second | Unit::Minute | Unit::Hour | Unit::Month | Unit::Year => return false,
+    };
+    subject.cron.field(unit).starred && !other_is_starred && !week.both
 }

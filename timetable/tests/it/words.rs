@@ -24,6 +24,28 @@ fn a_step_of_one_restricts_nothing() {
     assert_eq!(moon.map(|fire| fire.at), Some(instant("1970-01-01T00:00:00Z")));
 }
 
+#[test]
+fn no_suggestion_takes_away_the_star_that_makes_both_day_fields_match() {
+    for text in ["0 0 */31 * 1", "0 0 13 * */8"] {
+        let warnings = timetable(text, "UTC").lint(instant("2026-01-01T00:00:00Z"));
+        let large: Vec<_> =
+            warnings.iter().filter(|w| w.code == WarningCode::StepTooLarge).collect();
+        assert!(matches!(large[..], [one] if one.suggestion.is_none()), "{text}: {warnings:?}");
+    }
+}
+
+#[test]
+fn a_star_that_is_not_first_in_a_list_makes_no_field_free() {
+    for text in ["0 0 1,*/1 * 1", "0 0 13 * 1,*/1"] {
+        let timetable = timetable(text, "UTC");
+        let from = instant("2026-11-03T00:00:00Z");
+        let next = timetable.next(from).unwrap().at;
+        assert_eq!(next, instant("2026-11-04T00:00:00Z"), "{text}");
+        let words = timetable.describe();
+        assert!(words.contains("or"), "{text}: {words}");
+    }
+}
+
 /// The words for when it fires, without the sentences about zone and clock changes.
 fn when(expression: &str) -> String {
     let words = timetable(expression, "UTC").describe();
