@@ -18,7 +18,17 @@ impl Press {
 pub(super) fn provide() {
     let held = StoredValue::new(false);
     // For as long as the app is there. A press that ends outside of the window ends with its focus.
-    let _listener = window_event_listener(ev::pointerdown, move |_| held.set_value(true));
+    let _listener = window_event_listener(ev::pointerdown, move |event| {
+        held.set_value(event.button() == 0);
+    });
+    // A menu of the browser's takes the release; the next move without a button tells.
+    let _listener = window_event_listener(ev::pointermove, move |event| {
+        if event.buttons() == 0 {
+            held.set_value(false);
+        }
+    });
+    let _listener = window_event_listener(ev::contextmenu, move |_| held.set_value(false));
+    let _listener = window_event_listener(ev::dragend, move |_| held.set_value(false));
     let _listener = window_event_listener(ev::pointerup, move |_| held.set_value(false));
     let _listener = window_event_listener(ev::pointercancel, move |_| held.set_value(false));
     let _listener = window_event_listener(ev::blur, move |_| held.set_value(false));
