@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 22] = [
+const NAMES: [Name; 23] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -29,6 +29,7 @@ const NAMES: [Name; 22] = [
     ("start_deadline", "startDeadlineSeconds", "start_deadline"),
     ("buffer_limit", "bufferLimit", "buffer_limit"),
     ("max_fires", "maxFires", "max_fires"),
+    ("retention_days", "retentionDays", "retention"),
 ];
 
 /// What stands behind these are names that the user chose.
@@ -90,6 +91,7 @@ mod tests {
             ("overlap", "overlap"),
             ("misfire.graceSeconds", "misfire.grace"),
             ("startDeadlineSeconds", "start_deadline"),
+            ("retentionDays", "retention"),
             ("task.timeoutSeconds", "task.timeout"),
             ("task.retry.initialSeconds", "task.retry.initial"),
             ("task.target.command.environment.maxFires", "task.target.command.env.maxFires"),

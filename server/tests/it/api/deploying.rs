@@ -125,6 +125,8 @@ async fn a_module_with_a_mistake_changes_nothing(database: TestDatabase) {
             "schedules.nightly.task.retry.initial",
             "172800",
         ),
+        (format!("{SOURCE}groups: {{ heavy: 0 }}\n"), "groups.heavy", "1 to 10000"),
+        (with("    retention: 4000d\n"), "schedules.nightly.retention", "3650"),
         (SOURCE.replace("grace: 1m", "grace: 8d"), "schedules.nightly.misfire.grace", "691200"),
         (SOURCE.replace("    workflow: ping\n", ""), "schedules.hourly-ping", "what to run"),
         ("module: [".to_owned(), "source", "line"),

@@ -160,7 +160,7 @@ async fn a_module_declares_groups_and_owns_them(database: TestDatabase) {
     let wider = source.replace("reports: 2", "reports: 4");
     assert_eq!(changes(&wider).await, "UPDATE group, UNCHANGED schedule");
     for (bad, field) in [
-        (source.replace("reports: 2", "reports: 0"), "groups.reports.maxRuns"),
+        (source.replace("reports: 2", "reports: 0"), "groups.reports"),
         (source.replace("group: reports", "group: missing"), "schedules.a.group"),
         (source.replace("priority: -3", "priority: -101"), "schedules.a.priority"),
         (source.replace("buffer_all", "buffer_one"), "schedules.a.buffer_limit"),

@@ -232,12 +232,12 @@ impl Commands {
         let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
             let (module, group) = (Some(site.module), (name, max_runs));
             let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
-            added.map_err(|error| inside(error, &field))?;
+            added.map_err(|error| at_key(error, &field))?;
             return Ok(change(Action::Create, "made".to_owned()));
         };
         owned(site, &field, name, row.module.as_deref())?;
         let revised = self.revise_group(site.tx, site.who, &row, (name, max_runs)).await;
-        Ok(match revised.map_err(|error| inside(error, &field))? {
+        Ok(match revised.map_err(|error| at_key(error, &field))? {
             Some(told) => change(Action::Update, told),
             None => change(Action::Unchanged, String::new()),
         })
@@ -408,4 +408,10 @@ fn inside(error: CommandError, place: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     let field = naming::in_module(&bad.field);
     BadInput { field, ..bad }.inside(place).into()
+}
+
+/// The same error, of the key itself: what a group is stands behind its name.
+fn at_key(error: CommandError, key: &str) -> CommandError {
+    let CommandError::BadInput(bad) = error else { return error };
+    BadInput { field: key.to_owned(), ..bad }.into()
 }
