@@ -65,8 +65,9 @@ impl Storm {
         let world = World::new(database).await;
         let witness = folder.path().join("witness");
         std::fs::write(&witness, "").unwrap();
+        // Lines of 128 bytes lie in one page each. A kill tears a write only between two pages.
         let script = format!(
-            "printf '%s %s %s\\n' $CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT \
+            "printf '%-127s\\n' \"$CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT\" \
              >>{}",
             witness.display()
         );

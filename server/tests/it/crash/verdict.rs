@@ -78,7 +78,7 @@ pub(super) async fn check(storm: &mut Storm) -> Tally {
     // attempt twice, no success without its deed.
     let mut done: HashSet<(Uuid, i32)> = HashSet::new();
     for line in written.lines() {
-        let [key, run, attempt] = line.split(' ').collect::<Vec<_>>()[..] else {
+        let [key, run, attempt] = line.trim_end().split(' ').collect::<Vec<_>>()[..] else {
             panic!("the witness has a torn line: {line:?}");
         };
         let (run, attempt): (Uuid, i32) = (run.parse().unwrap(), attempt.parse().unwrap());
