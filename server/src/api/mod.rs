@@ -9,7 +9,7 @@
 //! loader, so a page costs the same number of statements however long it is.
 //!
 //! - `schema`: limits, and the text that `server/schema.graphql` keeps
-//! - `query`, `mutation`, `subscription`: the roots
+//! - `query`, `mutation`, `subscription`: the roots; `payload`: what mutations answer
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
@@ -38,6 +38,7 @@ mod log;
 mod mutation;
 mod overview;
 mod page;
+mod payload;
 mod query;
 mod resume;
 mod retention;

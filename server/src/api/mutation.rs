@@ -1,30 +1,25 @@
-use async_graphql::{Context, InputType, Object, SimpleObject};
+use async_graphql::{Context, InputType, Object};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{
     backfill::{BackfillMode, BackfillOrder, BackfillPayload},
-    calendar::{Calendar, CreateCalendarInput, UpdateCalendarInput},
+    calendar::{CreateCalendarInput, UpdateCalendarInput},
     context::Ask,
     deploy::DeployPayload,
     error::Result,
-    group::{ConcurrencyGroup, CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
+    group::{CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
+    payload::{
+        BufferPayload, CalendarPayload, ConcurrencyGroupPayload, DeletePayload, RunPayload,
+        SchedulePayload, SkipPayload, WorkflowPayload, schedule,
+    },
     retention::NamespaceRetention,
-    run::Run,
     scalar::Instant,
-    schedule::{CatchUp, Schedule},
+    schedule::CatchUp,
     schedule_input::{CreateScheduleInput, UpdateScheduleInput},
-    timing::TimingWarning,
-    workflow::Workflow,
     workflow_input::{CreateWorkflowInput, UpdateWorkflowInput},
 };
-use crate::{
-    engine::commands::{
-        ByHand, Call, CommandError, GroupEdit, Grouped, Manner, Ordered, Rearranged, Rollback,
-        Saved, SavedCalendar, Wanted,
-    },
-    store::{calendars, groups, reads, schedules},
-};
+use crate::engine::commands::{ByHand, Call, GroupEdit, Manner, Rollback, Wanted};
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the
 /// same arguments, it answers and does nothing.
@@ -475,110 +470,4 @@ impl Mutation {
 /// An input in a form that is the same for the same values, defaults filled in.
 fn text(input: &impl InputType) -> String {
     InputType::to_value(input).to_string()
-}
-
-/// A schedule as a command left it.
-#[derive(SimpleObject)]
-pub(crate) struct SchedulePayload {
-    schedule: Schedule,
-    /// What is likely not meant by its timing.
-    warnings: Vec<TimingWarning>,
-}
-
-impl SchedulePayload {
-    async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
-        let warnings = saved.warnings.into_iter().map(Into::into).collect();
-        Ok(Self { schedule: schedule(cx, saved.id).await?, warnings })
-    }
-}
-
-async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
-    let row = schedules::by_id(cx.store().read(), id).await?;
-    Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
-}
-
-/// A schedule whose next fires are left out.
-#[derive(SimpleObject)]
-pub(crate) struct SkipPayload {
-    schedule: Schedule,
-    /// The instants that do not run.
-    skipped_at: Vec<Instant>,
-}
-
-/// A calendar as a command left it.
-#[derive(SimpleObject)]
-pub(crate) struct CalendarPayload {
-    calendar: Calendar,
-    /// Names of schedules that name it and of which it lets no fire through any more.
-    silenced_schedules: Vec<String>,
-}
-
-impl CalendarPayload {
-    async fn of(cx: &Context<'_>, saved: SavedCalendar) -> Result<Self> {
-        let row = calendars::by_ids(cx.store().read(), &[saved.id]).await?.pop();
-        let row = row.ok_or_else(|| CommandError::not_found("calendar", saved.id))?;
-        Ok(Self { calendar: Calendar(row), silenced_schedules: saved.silenced })
-    }
-}
-
-/// A buffer as a command left it.
-#[derive(SimpleObject)]
-pub(crate) struct BufferPayload {
-    schedule: Schedule,
-    /// The fires that were taken out of it.
-    purged: Vec<Uuid>,
-}
-
-impl BufferPayload {
-    async fn of(cx: &Context<'_>, done: Rearranged) -> Result<Self> {
-        let row = schedules::by_id(cx.store().read(), done.schedule_id).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("schedule", done.schedule_id))?;
-        Ok(Self { schedule: Schedule(row), purged: done.purged })
-    }
-}
-
-/// A concurrency group as a command left it.
-#[derive(SimpleObject)]
-pub(crate) struct ConcurrencyGroupPayload {
-    group: ConcurrencyGroup,
-}
-
-impl ConcurrencyGroupPayload {
-    async fn of(cx: &Context<'_>, grouped: Grouped) -> Result<Self> {
-        let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
-        let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;
-        Ok(Self { group: ConcurrencyGroup(row) })
-    }
-}
-
-/// A workflow as a command left it.
-#[derive(SimpleObject)]
-pub(crate) struct WorkflowPayload {
-    workflow: Workflow,
-}
-
-impl WorkflowPayload {
-    async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
-        Ok(Self { workflow: Workflow::load(cx, id, None).await? })
-    }
-}
-
-/// What was deleted.
-#[derive(SimpleObject)]
-pub(crate) struct DeletePayload {
-    id: Uuid,
-}
-
-/// A run that was ordered or stopped.
-#[derive(SimpleObject)]
-pub(crate) struct RunPayload {
-    run: Run,
-}
-
-impl RunPayload {
-    async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
-        let row = reads::runs::by_id(cx.store(), ordered.id).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;
-        Ok(Self { run: Run(row) })
-    }
 }

@@ -1,0 +1,118 @@
+//! What mutations answer: the thing as the command left it.
+
+use async_graphql::{Context, SimpleObject};
+use uuid::Uuid;
+
+use super::{
+    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, run::Run,
+    scalar::Instant, schedule::Schedule, timing::TimingWarning, workflow::Workflow,
+};
+use crate::{
+    engine::commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
+    store::{calendars, groups, reads, schedules},
+};
+
+/// A schedule as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct SchedulePayload {
+    schedule: Schedule,
+    /// What is likely not meant by its timing.
+    warnings: Vec<TimingWarning>,
+}
+
+impl SchedulePayload {
+    pub(super) async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
+        let warnings = saved.warnings.into_iter().map(Into::into).collect();
+        Ok(Self { schedule: schedule(cx, saved.id).await?, warnings })
+    }
+}
+
+/// The schedule with this key.
+pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
+    let row = schedules::by_id(cx.store().read(), id).await?;
+    Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
+}
+
+/// A schedule whose next fires are left out.
+#[derive(SimpleObject)]
+pub(crate) struct SkipPayload {
+    pub(super) schedule: Schedule,
+    /// The instants that do not run.
+    pub(super) skipped_at: Vec<Instant>,
+}
+
+/// A calendar as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct CalendarPayload {
+    calendar: Calendar,
+    /// Names of schedules that name it and of which it lets no fire through any more.
+    silenced_schedules: Vec<String>,
+}
+
+impl CalendarPayload {
+    pub(super) async fn of(cx: &Context<'_>, saved: SavedCalendar) -> Result<Self> {
+        let row = calendars::by_ids(cx.store().read(), &[saved.id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("calendar", saved.id))?;
+        Ok(Self { calendar: Calendar(row), silenced_schedules: saved.silenced })
+    }
+}
+
+/// A buffer as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct BufferPayload {
+    schedule: Schedule,
+    /// The fires that were taken out of it.
+    purged: Vec<Uuid>,
+}
+
+impl BufferPayload {
+    pub(super) async fn of(cx: &Context<'_>, done: Rearranged) -> Result<Self> {
+        Ok(Self { schedule: schedule(cx, done.schedule_id).await?, purged: done.purged })
+    }
+}
+
+/// A concurrency group as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct ConcurrencyGroupPayload {
+    group: ConcurrencyGroup,
+}
+
+impl ConcurrencyGroupPayload {
+    pub(super) async fn of(cx: &Context<'_>, grouped: Grouped) -> Result<Self> {
+        let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;
+        Ok(Self { group: ConcurrencyGroup(row) })
+    }
+}
+
+/// A workflow as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct WorkflowPayload {
+    workflow: Workflow,
+}
+
+impl WorkflowPayload {
+    pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        Ok(Self { workflow: Workflow::load(cx, id, None).await? })
+    }
+}
+
+/// What was deleted.
+#[derive(SimpleObject)]
+pub(crate) struct DeletePayload {
+    pub(super) id: Uuid,
+}
+
+/// A run that was ordered or stopped.
+#[derive(SimpleObject)]
+pub(crate) struct RunPayload {
+    run: Run,
+}
+
+impl RunPayload {
+    pub(super) async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
+        let row = reads::runs::by_id(cx.store(), ordered.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;
+        Ok(Self { run: Run(row) })
+    }
+}
