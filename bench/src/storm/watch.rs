@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use carillon::{clock::Clock, store::Store};
 use entity::Timestamp;
 use sea_orm::ConnectionTrait;
+use uuid::Uuid;
 
 use crate::process::{Cpu, Meter};
 
@@ -15,6 +16,8 @@ pub(super) struct Moment {
     /// Commits of this process so far.
     pub(super) commits: u64,
 }
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// No storm that we would report takes longer.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -48,16 +51,23 @@ pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Momen
 }
 
 /// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each becomes
-/// the next in one transaction, so one snapshot misses none; each has an index of its own, so the
-/// question costs little while the storm goes on.
+/// the next in one transaction, so one snapshot misses none; each has an index of its own, and the
+/// days are named, so the question costs little while the storm goes on.
 async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
+    let [first, last] = [due.0 - HOUR_MS, due.0 + HOUR_MS].map(key_made_at);
     let statement = store.dialect().statement(
         "SELECT EXISTS (SELECT 1 FROM schedule \
              WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1) \
-           OR EXISTS (SELECT 1 FROM fire WHERE verdict = 'pending') \
-           OR EXISTS (SELECT 1 FROM run WHERE state IN ('queued', 'running', 'retrying'))",
-        [due.0.into()],
+           OR EXISTS (SELECT 1 FROM fire WHERE verdict = 'pending' AND scheduled_at = $1) \
+           OR EXISTS (SELECT 1 FROM run WHERE state IN ('queued', 'running', 'retrying') \
+             AND id >= $2 AND id < $3)",
+        [due.0.into(), first.into(), last.into()],
     );
     let row = store.read().query_one_raw(statement).await?;
     Ok(row.map(|row| row.try_get_by_index::<bool>(0)).transpose()?.unwrap_or(true))
+}
+
+/// The first key of an instant.
+fn key_made_at(ms: i64) -> Uuid {
+    Uuid::from_u128(u128::from(ms.unsigned_abs()) << 80)
 }

@@ -57,7 +57,7 @@ pub struct Database {
     pub url: SecretString,
     /// Whether a start applies pending migrations.
     pub migrate: bool,
-    /// Size of the pool.
+    /// How many connections it keeps at most.
     pub connections: u32,
 }
 

@@ -61,7 +61,7 @@ impl Dispatcher {
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
         let late: Vec<_> = late.into_iter().map(|run| (run.id, run.scheduled_at)).collect();
-        let waiting = self.within_limits(&tx, waiting).await?;
+        let waiting = self.within_limits(&tx, waiting, now).await?;
         let mut takes = Vec::with_capacity(found);
         let mut taken = Vec::with_capacity(found);
         let mut failed = Vec::new();
@@ -122,9 +122,10 @@ impl Dispatcher {
         &self,
         tx: &DatabaseTransaction,
         mut waiting: Vec<Waiting>,
+        now: DateTime<Utc>,
     ) -> Result<Vec<Waiting>, EngineError> {
         let groups: HashSet<Uuid> = waiting.iter().filter_map(|run| run.group_id).collect();
-        let mut room = self.core.store.lock_room(tx, &groups).await?;
+        let mut room = self.core.store.lock_room(tx, &groups, now.into()).await?;
         waiting.retain(|run| {
             let free = run.group_id.and_then(|group| room.get_mut(&group));
             free.is_none_or(|free| {

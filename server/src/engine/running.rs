@@ -14,6 +14,7 @@ use super::{
     dispatcher::Dispatcher,
     flow,
     logs::{self, LogMessage},
+    lookout::Lookout,
     membership::{self, Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
@@ -111,6 +112,9 @@ impl Engine {
         let planner = start.service(Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
+        if core.store.dialect().is_postgres() {
+            start.service(Lookout::new(core.clone()), Wake::Never);
+        }
         let backfill = start.service(Backfill { core: core.clone() }, Wake::Backfill);
         let retention = core.settings.retention;
         let retention = retention

@@ -23,6 +23,7 @@ use super::{
     claims::returned_ids,
     days::Days,
     handoffs::{INTENT_COLUMNS, Intent},
+    live::Since,
 };
 
 /// How a schedule's buffer stands.
@@ -82,13 +83,13 @@ const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NUL
 
 /// `waiting(schedule_id)`: the schedules that have a buffer. One step along the index for each of
 /// them, however many fires wait.
-fn schedules_with_buffers() -> String {
+fn schedules_with_buffers(days: &str) -> String {
     format!(
         "WITH RECURSIVE waiting(schedule_id) AS ( \
-           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS} \
+           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS}{days} \
              ORDER BY fire.schedule_id LIMIT 1) \
            UNION ALL \
-           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS} \
+           SELECT (SELECT fire.schedule_id FROM fire WHERE {WAITS}{days} \
                AND fire.schedule_id > waiting.schedule_id ORDER BY fire.schedule_id LIMIT 1) \
              FROM waiting WHERE waiting.schedule_id IS NOT NULL)"
     )
@@ -99,9 +100,9 @@ const SINCE: &str = "CASE WHEN fire.due_at < fire.scheduled_at + s.jitter_ms \
     THEN fire.due_at ELSE fire.scheduled_at + s.jitter_ms END";
 
 /// What `of` is of the fire at the head of the queue of `waiting.schedule_id`.
-fn head(of: &str) -> String {
+fn head(of: &str, days: &str) -> String {
     format!(
-        "(SELECT {of} FROM fire WHERE {WAITS} \
+        "(SELECT {of} FROM fire WHERE {WAITS}{days} \
            AND fire.schedule_id = waiting.schedule_id ORDER BY fire.queue_position LIMIT 1)"
     )
 }
@@ -113,6 +114,7 @@ impl Store {
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
         now: Timestamp,
+        since: Since,
     ) -> Result<HashMap<Uuid, Buffered>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -131,7 +133,8 @@ impl Store {
                max(fire.queue_position) AS last \
              FROM (SELECT DISTINCT id FROM v) w JOIN fire ON fire.schedule_id = w.id \
                JOIN schedule s ON s.id = w.id \
-             WHERE {WAITS} GROUP BY fire.schedule_id"
+             WHERE {WAITS}{} GROUP BY fire.schedule_id",
+            self.dialect().pending_fires("fire.scheduled_at", now, since)
         );
         let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
             self.dialect(),
@@ -158,6 +161,8 @@ impl Store {
         struct Row {
             id: Uuid,
         }
+        let runs = self.dialect().live_runs("run.id", now);
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
         let sql = format!(
             "{} SELECT waiting.schedule_id AS id \
              FROM waiting LEFT JOIN schedule s ON s.id = waiting.schedule_id \
@@ -166,21 +171,21 @@ impl Store {
                OR {} <> s.version OR {} + s.start_deadline_ms < $1 \
                OR (s.overlap = 'cancel_other' AND EXISTS (SELECT 1 FROM run \
                  WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
-                   AND run.trigger <> 'backfill' AND run.cancel_requested_at IS NULL)) \
+                   AND run.trigger <> 'backfill' AND run.cancel_requested_at IS NULL{runs})) \
                OR NOT (EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
                    AND run.state IN ('queued', 'running', 'retrying') \
-                   AND run.trigger <> 'backfill') \
+                   AND run.trigger <> 'backfill'{runs}) \
                  OR EXISTS (SELECT 1 FROM fire WHERE fire.schedule_id = s.id \
-                   AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL))) \
+                   AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL{days}))) \
              UNION \
              SELECT later.schedule_id AS id FROM (SELECT fire.schedule_id FROM fire \
                WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
-                 AND fire.queue_position IS NULL AND fire.due_at <= $1 \
+                 AND fire.queue_position IS NULL AND fire.due_at <= $1{days} \
                ORDER BY fire.due_at, fire.scheduled_at LIMIT $2) later \
              LIMIT $2",
-            schedules_with_buffers(),
-            head("fire.schedule_version"),
-            head(SINCE),
+            schedules_with_buffers(days),
+            head("fire.schedule_version", days),
+            head(SINCE, days),
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
@@ -189,18 +194,19 @@ impl Store {
     }
 
     /// See [`Outlook`].
-    pub async fn buffer_outlook(&self) -> Result<Outlook, StoreError> {
+    pub async fn buffer_outlook(&self, now: Timestamp) -> Result<Outlook, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             buffers: i64,
             deadline: Option<i64>,
         }
+        let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
         let sql = format!(
             "{} SELECT count(*) AS buffers, \
                min({} + s.start_deadline_ms) AS deadline \
              FROM waiting JOIN schedule s ON s.id = waiting.schedule_id",
-            schedules_with_buffers(),
-            head(SINCE),
+            schedules_with_buffers(days),
+            head(SINCE, days),
         );
         let statement = self.dialect().statement(sql, []);
         let row = Row::find_by_statement(statement).one(self.read()).await?;
@@ -282,13 +288,12 @@ impl Store {
         }
         let days = Days::of_instants("fire.scheduled_at", intents.iter().map(|i| i.scheduled_at));
         let ids = Bulk::default().uuid("id", intents.iter().map(|intent| intent.id)).days(days);
-        let statement = ids.statement(
-            self.dialect(),
-            "UPDATE fire SET claimed_by = {0}, claimed_at = {1}, queue_position = NULL \
-             FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-               AND fire.claimed_by IS NULL {days}",
-            vec![node.into(), now.0.into()],
+        let sql = format!(
+            "UPDATE fire SET claimed_by = {{0}}, claimed_at = {{1}}, queue_position = NULL \
+             FROM v WHERE fire.id = v.id AND {} {{days}}",
+            self.dialect().of_found("fire.verdict = 'pending' AND fire.claimed_by IS NULL")
         );
+        let statement = ids.statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

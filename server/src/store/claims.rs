@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     Store, StoreError,
     bulk::{Bulk, MOST_ROWS},
+    live::Since,
 };
 
 /// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
@@ -64,6 +65,10 @@ pub struct DueSchedule {
     pub buffer_limit: Option<i32>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub start_deadline_ms: Option<i64>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub created_at: Timestamp,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub updated_at: Timestamp,
     /// The cursor.
     pub next_scheduled_at: Timestamp,
 }
@@ -72,7 +77,7 @@ pub struct DueSchedule {
 pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
     dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
     catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, \
-    buffer_limit, start_deadline_ms, next_scheduled_at";
+    buffer_limit, start_deadline_ms, created_at, updated_at, next_scheduled_at";
 
 /// A fire to be written.
 #[derive(Clone, Debug)]
@@ -148,6 +153,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         schedules: &[Uuid],
+        now: Timestamp,
+        since: Since,
     ) -> Result<HashMap<Uuid, Live>, StoreError> {
         if schedules.is_empty() {
             return Ok(HashMap::new());
@@ -159,12 +166,14 @@ impl Store {
                SELECT run.schedule_id, run.id FROM (SELECT DISTINCT id FROM v) w \
                  JOIN run ON run.schedule_id = w.id \
                 WHERE run.state IN ('queued', 'running', 'retrying') \
-                  AND run.trigger <> 'backfill' \
+                  AND run.trigger <> 'backfill'{} \
                UNION ALL \
                SELECT fire.schedule_id, fire.id FROM (SELECT DISTINCT id FROM v) w \
                  JOIN fire ON fire.schedule_id = w.id \
-                WHERE fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL \
-             ) l GROUP BY l.schedule_id"
+                WHERE fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL{} \
+             ) l GROUP BY l.schedule_id",
+            self.dialect().live_runs("run.id", now),
+            self.dialect().pending_fires("fire.scheduled_at", now, since)
         );
         let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
             self.dialect(),
@@ -191,6 +200,8 @@ impl Store {
         for some in fires.chunks(MOST_ROWS) {
             written.extend(self.insert_some_fires(tx, some, now).await?);
         }
+        let pending = fires.iter().filter(|fire| fire.verdict == Verdict::Pending);
+        self.dialect().live().widen(pending.map(|fire| (fire.id, fire.scheduled_at)));
         Ok(written)
     }
 
@@ -265,22 +276,23 @@ impl Store {
 
     /// The first instant at which something falls due: a schedule to be claimed, an intent that
     /// waits for its time, the end of a pause. One that is overdue counts.
-    pub async fn next_due_at(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             at: Option<i64>,
         }
-        let statement = self.dialect().statement(
+        let sql = format!(
             "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
                WHERE enabled AND next_fire_at IS NOT NULL \
              UNION ALL \
              SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
-               AND queue_position IS NULL \
+               AND queue_position IS NULL{} \
              UNION ALL \
              SELECT min(paused_until) FROM schedule \
               WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
-            [],
+            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
+        let statement = self.dialect().statement(sql, []);
         let row = Row::find_by_statement(statement).one(self.read()).await?;
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }

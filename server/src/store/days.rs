@@ -55,23 +55,20 @@ impl Days {
 
     /// The condition, to stand after another one.
     ///
-    /// For keys each bound is written as an alternative. PostgreSQL finds the days by them all the
-    /// same, but does not take the two for one narrow range: of a day that was not analyzed yet it
-    /// would believe that half a per cent of its rows are in it, and read the whole day for each
-    /// key. For instants the range is right: the key of a fire is its id with its instant.
+    /// Each bound is written as an alternative. PostgreSQL finds the days by them all the same, but
+    /// does not take the two for one narrow range: of a day that was not analyzed yet it would
+    /// believe that half a per cent of its rows are in it, and read the whole day for each key.
     pub(crate) fn condition(self) -> String {
         let Self { column, kind, range } = self;
         let Some((from, to)) = range else { return String::new() };
-        match kind {
-            Kind::Instants => format!(" AND {column} >= {from} AND {column} < {to}"),
-            Kind::Keys => {
-                let (from, to) = (first_key(from), first_key(to));
-                format!(
-                    " AND ({column} > '{from}' OR {column} = '{from}') \
-                     AND ({column} < '{to}' OR {column} = '{from}')"
-                )
-            }
-        }
+        let [from, to] = match kind {
+            Kind::Instants => [from, to].map(|at| at.to_string()),
+            Kind::Keys => [from, to].map(|at| format!("'{}'", first_key(at))),
+        };
+        format!(
+            " AND ({column} > {from} OR {column} = {from}) \
+             AND ({column} < {to} OR {column} = {from})"
+        )
     }
 }
 
@@ -97,7 +94,8 @@ mod tests {
     fn rows_of_one_day_name_that_day() {
         let at = [5, DAY_MS - 1].map(|ms| Timestamp(3 * DAY_MS + ms));
         let days = Days::of_instants("fire.scheduled_at", at.into_iter());
-        let expected = " AND fire.scheduled_at >= 259200000 AND fire.scheduled_at < 345600000";
+        let expected = " AND (fire.scheduled_at > 259200000 OR fire.scheduled_at = 259200000) \
+             AND (fire.scheduled_at < 345600000 OR fire.scheduled_at = 259200000)";
         assert_eq!(days.condition(), expected);
     }
 

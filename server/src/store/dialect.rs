@@ -2,7 +2,13 @@
 
 use sea_orm::{DbBackend, Statement, Value};
 
-use super::{days::Days, faults::Faults};
+use entity::Timestamp;
+
+use super::{
+    days::Days,
+    faults::Faults,
+    live::{LiveDays, Since},
+};
 use crate::clock::Clock;
 
 /// Gives the pieces of SQL that the databases spell differently.
@@ -10,13 +16,14 @@ use crate::clock::Clock;
 pub struct Dialect {
     backend: DbBackend,
     clock: Option<Clock>,
+    live: LiveDays,
     /// Only in a simulation.
     faults: Option<Faults>,
 }
 
 impl Dialect {
     pub(super) fn new(backend: DbBackend) -> Self {
-        Self { backend, clock: None, faults: None }
+        Self { backend, clock: None, live: LiveDays::default(), faults: None }
     }
 
     pub(super) fn with_clock(self, clock: Clock) -> Self {
@@ -66,6 +73,38 @@ impl Dialect {
     /// divided.
     pub(crate) fn within(&self, days: Days) -> String {
         if self.is_postgres() { days.condition() } else { String::new() }
+    }
+
+    /// The condition that a run can be alive at `now`, by the key in `column`; to stand after one
+    /// that says that it is. See `live`.
+    pub(crate) fn live_runs(&self, column: &'static str, now: Timestamp) -> String {
+        self.live.of_runs(column, now)
+    }
+
+    /// The condition that a fire can be pending at `now`, by the instant in `column`.
+    pub(crate) fn pending_fires(
+        &self,
+        column: &'static str,
+        now: Timestamp,
+        since: Since,
+    ) -> String {
+        self.live.of_fires(column, now, since)
+    }
+
+    pub(super) fn live(&self) -> &LiveDays {
+        &self.live
+    }
+
+    /// A condition on rows that a statement finds by their keys, so written that PostgreSQL does
+    /// not guess how many rows meet it. What is pending or running is a handful when a table is
+    /// analyzed and thousands a second later: it would look for those first, and compare each with
+    /// each key.
+    pub(crate) fn of_found(&self, condition: &str) -> String {
+        if self.is_postgres() {
+            format!("CASE WHEN {condition} THEN true ELSE false END")
+        } else {
+            condition.to_owned()
+        }
     }
 
     /// The stamp for `changed` in a statement that writes `table`.

@@ -148,10 +148,11 @@ impl Store {
                  ELSE run.max_attempts END, \
                hard_deadline_at = {} + v.hard_limit, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
                {{days}} RETURNING {RETURNED}",
             self.dialect().now(),
-            self.dialect().stamp("run")
+            self.dialect().stamp("run"),
+            self.dialect().of_found("run.state = 'running'")
         );
         let finished = |step: &Step| (!step.turn.state().is_live()).then_some(step.at.0);
         let statement = Bulk::default()
@@ -180,6 +181,13 @@ impl Store {
         if ended().next().is_none() {
             return Ok(());
         }
+        let sql = format!(
+            "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
+               error = v.error, output = v.output \
+             FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
+               AND task_run.attempt = v.attempt AND {} {{days}}",
+            self.dialect().of_found("task_run.state = 'running'")
+        );
         let statement = Bulk::default()
             .uuid("run_id", ended().map(|(step, _)| step.hold.run_id))
             .text("task", ended().map(|(_, ended)| ended.task.clone()))
@@ -189,14 +197,7 @@ impl Store {
             .text("error", ended().map(|(_, ended)| ended.error.clone()))
             .json("output", ended().map(|(_, ended)| ended.output.clone()))
             .days(Days::of_keys("task_run.run_id", ended().map(|(step, _)| step.hold.run_id)))
-            .statement(
-                self.dialect(),
-                "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
-                   error = v.error, output = v.output \
-                 FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
-                   AND task_run.attempt = v.attempt AND task_run.state = 'running' {days}",
-                vec![],
-            );
+            .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

@@ -13,7 +13,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{Dialect, Store, StoreError, bulk::Bulk};
 
 /// What a group has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
@@ -29,10 +29,15 @@ pub struct Load {
 }
 
 /// `room(id, free)`: for each group, how many more runs may be at work.
-pub(super) const ROOM: &str = "room AS MATERIALIZED (SELECT g.id, g.max_runs - (SELECT count(*) FROM run x \
-    WHERE x.group_id = g.id AND x.group_id IS NOT NULL \
-      AND x.state IN ('queued', 'running', 'retrying') AND x.state = 'running') AS free \
-    FROM concurrency_group g)";
+pub(super) fn room(dialect: &Dialect, now: Timestamp) -> String {
+    format!(
+        "room AS MATERIALIZED (SELECT g.id, g.max_runs - (SELECT count(*) FROM run x \
+           WHERE x.group_id = g.id AND x.group_id IS NOT NULL \
+             AND x.state IN ('queued', 'running', 'retrying') AND x.state = 'running'{}) AS free \
+         FROM concurrency_group g)",
+        dialect.live_runs("x.id", now)
+    )
+}
 
 impl Store {
     /// Locks the groups until the transaction ends, and says how many more runs of each may be at
@@ -41,6 +46,7 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         groups: &HashSet<Uuid>,
+        now: Timestamp,
     ) -> Result<HashMap<Uuid, i64>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -61,14 +67,14 @@ impl Store {
             );
             tx.query_all_raw(lock).await?;
         }
-        let count = ids().statement(
-            self.dialect(),
+        let sql = format!(
             "SELECT g.id, g.max_runs - (SELECT count(*) FROM run x WHERE x.group_id = g.id \
                AND x.group_id IS NOT NULL AND x.state IN ('queued', 'running', 'retrying') \
-               AND x.state = 'running') AS free \
+               AND x.state = 'running'{}) AS free \
              FROM v JOIN concurrency_group g ON g.id = v.id",
-            vec![],
+            self.dialect().live_runs("x.id", now)
         );
+        let count = ids().statement(self.dialect(), &sql, vec![]);
         let rows = Row::find_by_statement(count).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row.free)).collect())
     }

@@ -140,6 +140,9 @@ pub struct Decided {
     pub detail: Option<String>,
 }
 
+/// Of an intent that nothing has become of yet.
+const PENDING: &str = "fire.verdict = 'pending' AND fire.run_id IS NULL";
+
 impl Store {
     /// The schedules of `ids` as they are now, for `node`.
     pub async fn current_schedules(
@@ -176,18 +179,19 @@ impl Store {
         if runs.is_empty() {
             return Ok(HashSet::new());
         }
+        let sql = format!(
+            "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
+               decided_at = {{0}} \
+             FROM v WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
+               AND {} {{days}} RETURNING fire.id",
+            self.dialect().of_found(PENDING)
+        );
         let statement = Bulk::default()
             .uuid("id", runs.iter().map(|run| run.id))
+            .int("scheduled_at", runs.iter().map(|run| run.scheduled_at.0))
             .text("reason", runs.iter().map(|run| run.reason.to_value()))
             .days(Days::of_instants("fire.scheduled_at", runs.iter().map(|run| run.scheduled_at)))
-            .statement(
-                self.dialect(),
-                "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
-                   decided_at = {0} \
-                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.run_id IS NULL {days} RETURNING fire.id",
-                vec![now.0.into()],
-            );
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
         returned_ids(tx, statement).await
     }
 
@@ -201,20 +205,21 @@ impl Store {
         if fires.is_empty() {
             return Ok(());
         }
+        let sql = format!(
+            "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
+               decided_at = {{0}}, queue_position = NULL \
+             FROM v WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
+               AND {} {{days}}",
+            self.dialect().of_found(PENDING)
+        );
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
+            .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
             .text("verdict", fires.iter().map(|fire| fire.verdict.to_value()))
             .text("reason", fires.iter().map(|fire| fire.reason.to_value()))
             .text("detail", fires.iter().map(|fire| fire.detail.clone()))
             .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
-            .statement(
-                self.dialect(),
-                "UPDATE fire SET verdict = v.verdict, reason = v.reason, detail = v.detail, \
-                   decided_at = {0}, queue_position = NULL \
-                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.run_id IS NULL {days}",
-                vec![now.0.into()],
-            );
+            .statement(self.dialect(), &sql, vec![now.0.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

@@ -83,9 +83,10 @@ impl Store {
                finished_at = CASE WHEN {stopped} THEN v.at ELSE v.finished_at END, max_attempts = run.max_attempts + v.extra_attempts, \
                hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
-               AND run.node_id = v.node_id AND run.epoch = v.epoch AND run.state = 'running' \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
                {{days}} RETURNING {RETURNED}",
-            self.dialect().stamp("run")
+            self.dialect().stamp("run"),
+            self.dialect().of_found("run.state = 'running'")
         );
         let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
         let statement = Bulk::default()
@@ -117,6 +118,13 @@ impl Store {
         if ended.is_empty() {
             return Ok(());
         }
+        let sql = format!(
+            "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
+               error = v.error, output = v.output \
+             FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
+               AND task_run.attempt = v.attempt AND {} {{days}}",
+            self.dialect().of_found("task_run.state = 'running'")
+        );
         let statement = Bulk::default()
             .uuid("run_id", ended.iter().map(|s| s.hold.run_id))
             .text("task", ended.iter().map(|s| s.task.clone()))
@@ -126,14 +134,7 @@ impl Store {
             .text("error", ended.iter().map(|s| s.error.clone()))
             .json("output", ended.iter().map(|s| s.output.clone()))
             .days(Days::of_keys("task_run.run_id", ended.iter().map(|s| s.hold.run_id)))
-            .statement(
-                self.dialect(),
-                "UPDATE task_run SET state = v.state, finished_at = v.finished_at, \
-                   error = v.error, output = v.output \
-                 FROM v WHERE task_run.run_id = v.run_id AND task_run.task = v.task \
-                   AND task_run.attempt = v.attempt AND task_run.state = 'running' {days}",
-                vec![],
-            );
+            .statement(self.dialect(), &sql, vec![]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

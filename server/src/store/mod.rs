@@ -37,6 +37,7 @@ pub mod holds;
 pub mod idempotency;
 pub mod instants;
 pub mod leases;
+pub mod live;
 pub mod logs;
 pub mod namespaces;
 pub mod nodes;

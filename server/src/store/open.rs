@@ -23,7 +23,8 @@ pub struct Options {
     pub url: String,
     /// See [`Migrations`].
     pub migrations: Migrations,
-    /// Connections in the pool; on SQLite the readers, beside the one writer.
+    /// Connections in all: on PostgreSQL half of them for writing; on SQLite the readers, beside the
+    /// one writer.
     pub connections: u32,
     /// How long to wait for a connection.
     pub acquire_timeout: Duration,
@@ -59,7 +60,7 @@ impl Store {
             make_folder(&options.url)?;
         }
         let unreachable = |source| StoreError::Unreachable { url: masked(&options.url), source };
-        let single = connect(options, backend, 1).await.map_err(unreachable)?;
+        let single = connect(options, backend, Use::Reading, 1).await.map_err(unreachable)?;
         let schema = schema(&single, &options.url).await;
         single.close().await?;
         schema
@@ -76,19 +77,22 @@ impl Store {
         // A SQLite connection that was opened before another one made an index does not see it
         // until its next statement: so migrate on a connection of its own, closed before the
         // pools open.
-        let single = connect(options, backend, 1).await.map_err(unreachable)?;
+        let single = connect(options, backend, Use::Reading, 1).await.map_err(unreachable)?;
         let checked = migrate(&single, options).await;
         single.close().await?;
         checked?;
 
         let (read, write) = if backend == DbBackend::Sqlite {
-            let write = connect(options, backend, 1).await.map_err(unreachable)?;
-            let read = connect(options, backend, options.connections.max(1)).await;
+            let write = connect(options, backend, Use::Writing, 1).await.map_err(unreachable)?;
+            let readers = options.connections.max(1);
+            let read = connect(options, backend, Use::Reading, readers).await;
             (read.map_err(unreachable)?, write)
         } else {
-            let pool = connect(options, backend, options.connections.max(2)).await;
-            let pool = pool.map_err(unreachable)?;
-            (pool.clone(), pool)
+            let writers = (options.connections / 2).max(2);
+            let readers = options.connections.saturating_sub(writers).max(1);
+            let write = connect(options, backend, Use::Writing, writers).await;
+            let read = connect(options, backend, Use::Reading, readers).await;
+            (read.map_err(unreachable)?, write.map_err(unreachable)?)
         };
         Ok(Self {
             read,
@@ -118,9 +122,25 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
 /// Connections to PostgreSQL that stay open: as many as the engine works with at once.
 const KEPT_OPEN: u32 = 4;
 
+/// What connections are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Reading,
+    Writing,
+}
+
+/// Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to be
+/// compiled first, which then takes up to a second.
+const ALWAYS: [(&str, &str); 1] = [("jit", "off")];
+
+/// What we write we find by keys, some hundred at a time. Left to itself PostgreSQL reads a table of
+/// some ten thousand rows as a whole for them.
+const BY_KEYS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("random_page_cost", "1.1")];
+
 async fn connect(
     options: &Options,
     backend: DbBackend,
+    purpose: Use,
     connections: u32,
 ) -> Result<DatabaseConnection, DbErr> {
     let mut connect = ConnectOptions::new(&options.url);
@@ -133,9 +153,10 @@ async fn connect(
     if backend == DbBackend::Postgres {
         // The first fires of a storm are not to wait for a connection.
         connect.min_connections(connections.min(KEPT_OPEN));
-        // Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to
-        // be compiled first, which then takes up to a second.
-        connect.map_sqlx_postgres_opts(|postgres| postgres.options([("jit", "off")]));
+        connect.map_sqlx_postgres_opts(move |postgres| match purpose {
+            Use::Reading => postgres.options(ALWAYS),
+            Use::Writing => postgres.options(ALWAYS).options(BY_KEYS),
+        });
     } else {
         connect.map_sqlx_sqlite_opts(|sqlite| {
             // FULL: a commit that was answered is on the disk. The guarantee rests on it.

@@ -7,7 +7,7 @@ use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, days::Days, groups::ROOM};
+use super::{Store, StoreError, bulk::Bulk, days::Days, groups::room};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -85,13 +85,16 @@ impl Store {
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Waiting>, StoreError> {
+        let (room, dialect) = (room(self.dialect(), now), self.dialect());
+        let (of_groups, of_all) =
+            (dialect.live_runs("r.id", now), dialect.live_runs("run.id", now));
         let sql = format!(
-            "WITH {ROOM}, next AS (SELECT w.id FROM (SELECT r.id, r.group_id, \
+            "WITH {room}, next AS (SELECT w.id FROM (SELECT r.id, r.group_id, \
                  row_number() OVER (PARTITION BY r.group_id \
                    ORDER BY r.priority DESC, r.available_at, r.id) AS place \
                FROM run r WHERE r.group_id IS NOT NULL \
                  AND r.state IN ('queued', 'running', 'retrying') \
-                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1) w \
+                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1{of_groups}) w \
                LEFT JOIN room ON room.id = w.group_id \
                WHERE room.id IS NULL OR w.place <= room.free) \
              SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
@@ -100,11 +103,11 @@ impl Store {
                run.idempotency_key, run.group_id, s.start_deadline_ms, s.jitter_ms \
              FROM run JOIN namespace n ON n.id = run.namespace_id \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
-             WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1 \
+             WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1{of_all} \
                AND (run.group_id IS NULL OR run.id IN (SELECT id FROM next)) \
                AND EXISTS (SELECT 1 FROM node WHERE node.id = $3 AND node.state = 'alive') \
              ORDER BY run.priority DESC, run.available_at, run.id LIMIT $2 {}",
-            self.dialect().skip_locked("run")
+            dialect.skip_locked("run")
         );
         let values = [now.0.into(), limit.cast_signed().into(), node.into()];
         let statement = self.dialect().statement(sql, values);
@@ -119,13 +122,16 @@ impl Store {
             grouped: Option<i64>,
             held: bool,
         }
-        let of_groups = "run.group_id IS NOT NULL \
-            AND run.state IN ('queued', 'running', 'retrying') \
-            AND run.state IN ('queued', 'retrying')";
+        let room = room(self.dialect(), now);
+        let alive = self.dialect().live_runs("run.id", now);
+        let of_groups = format!(
+            "run.group_id IS NOT NULL AND run.state IN ('queued', 'running', 'retrying') \
+             AND run.state IN ('queued', 'retrying'){alive}"
+        );
         let sql = format!(
-            "WITH {ROOM} SELECT \
+            "WITH {room} SELECT \
                (SELECT min(run.available_at) FROM run \
-                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL) AS free, \
+                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL{alive}) AS free, \
                (SELECT min(run.available_at) FROM run WHERE {of_groups} \
                  AND (run.available_at > $1 \
                    OR run.group_id NOT IN (SELECT id FROM room WHERE free <= 0))) AS grouped, \

@@ -27,7 +27,7 @@ use uuid::Uuid;
 pub(super) use self::clearing::{Clearing, Demand};
 use self::turn::{Facts, Turn, turn};
 use super::{EngineError, core::Core};
-use crate::store::handoffs::Intent;
+use crate::store::{handoffs::Intent, live::Since};
 
 /// Fires that wait under `buffer_all` without a limit of its own.
 pub(super) const USUAL_LIMIT: i32 = 100;
@@ -60,8 +60,8 @@ pub(super) async fn release(
     let tx = core.store.begin().await?;
     let queues = core.store.lock_queues(&tx, &ready).await?;
     let intents = core.store.unowned_intents(&tx, &ready, now.into(), (EACH, limit)).await?;
-    let live = core.store.live_by_schedule(&tx, &ready).await?;
-    let buffers = core.store.buffers_of(&tx, &ready, now.into()).await?;
+    let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
+    let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
 
     let mut by_schedule: HashMap<Uuid, Vec<Intent>> = HashMap::new();
     for intent in intents {

@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
     fire::{Kind, Reason, Verdict},
@@ -30,6 +30,7 @@ use crate::{
         buffers::Buffered,
         claims::{Advance, DueSchedule, Live, NewFire},
         handoffs::Intent,
+        live::Since,
     },
 };
 
@@ -65,12 +66,13 @@ pub(super) async fn claim_due(
         return Ok(Claimed::default());
     }
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
-    let live = core.store.live_by_schedule(&tx, &ids).await?;
+    let live = core.store.live_by_schedule(&tx, &ids, now.into(), intents_since(&due, now)).await?;
     let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
     let current = core.calendars.current(&tx, &named).await?;
     let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
     let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
-    let buffers = core.store.buffers_of(&tx, &buffering, now.into()).await?;
+    let buffers =
+        core.store.buffers_of(&tx, &buffering, now.into(), intents_since(&due, now)).await?;
 
     let mut claimed = Claimed::default();
     let mut planned = Vec::with_capacity(due.len());
@@ -162,6 +164,23 @@ pub(super) async fn claim_due(
         }
     }
     Ok(claimed)
+}
+
+/// For how long it may have escaped another node that a schedule was resumed.
+const JUST_RESUMED: TimeDelta = TimeDelta::minutes(1);
+
+/// How far in the past the instants lie that others may just have claimed of these schedules: no
+/// farther than they catch up, unless somebody has resumed one by hand, which knows no limit.
+fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
+    let lately = Timestamp::from(now - JUST_RESUMED);
+    let is_resumed = |schedule: &DueSchedule| {
+        schedule.updated_at >= lately && schedule.updated_at > schedule.created_at
+    };
+    if due.iter().any(is_resumed) {
+        return Since::Anything;
+    }
+    let window = due.iter().map(|schedule| schedule.catch_up_window_ms).max().unwrap_or_default();
+    Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(window)))
 }
 
 /// A schedule whose instants have their fates.

@@ -140,9 +140,9 @@ impl Service for Planner {
                 break;
             }
         }
-        self.outlook = core.store.buffer_outlook().await?;
+        self.outlook = core.store.buffer_outlook(now.into()).await?;
         core.buffering.store(self.outlook.waits, Ordering::Relaxed);
-        self.next = core.store.next_due_at().await?;
+        self.next = core.store.next_due_at(now.into()).await?;
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
         let is_stuck = report == idle && self.next.is_some_and(|next| next <= Timestamp::from(now));
         let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));

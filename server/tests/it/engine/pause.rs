@@ -149,10 +149,10 @@ async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
     })
     .await;
     let store = &world.database.store;
-    assert_eq!(store.next_due_at().await.unwrap(), schedule.paused_until);
+    assert_eq!(store.next_due_at(ms("2026-03-01T12:30:00Z")).await.unwrap(), schedule.paused_until);
     let delete = "UPDATE schedule SET deleted_at = $1 WHERE id = $2";
     world.write(delete, [ms("2026-03-01T12:20:00Z").0.into(), schedule.id.into()]).await;
-    assert_eq!(store.next_due_at().await.unwrap(), None);
+    assert_eq!(store.next_due_at(ms("2026-03-01T12:30:00Z")).await.unwrap(), None);
 }
 
 /// The operator gives it another end after the planner has seen the first one pass.

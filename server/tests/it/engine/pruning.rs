@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
-use carillon::engine::Definition;
+use carillon::{engine::Definition, store::live::Since};
 use chrono::TimeDelta;
 use entity::{run, schedule::Overlap};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
 use timetable::retry::{Backoff, Policy};
+use uuid::Uuid;
 
 use super::{
     forge,
@@ -147,5 +148,44 @@ async fn what_is_read_by_its_key_is_looked_for_in_one_day() {
         // carried out: nothing lies in the day of no key, so not one is left.
         let plan = plan(&tx, sql).await;
         assert!(plan.contains("Subplans Removed: 10"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
+    let (world, texts) = divided().await;
+    let store = &world.database.store;
+    let old = forge::idle(&world, noop(), |_| {}).await;
+    let old = world
+        .past(&old, 10, 0, |_, run| {
+            (run.state, run.max_attempts, run.finished_at) = (run::State::Queued, 2, None);
+        })
+        .await;
+    store.refresh_live_days(world.clock.now().into()).await.unwrap();
+    let engine = world.engine().await;
+    world.run_is(old, run::State::Succeeded).await;
+
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+
+    let now = world.clock.now().into();
+    store.refresh_live_days(now).await.unwrap();
+    texts.lock().unwrap().clear();
+    let tx = store.begin().await.unwrap();
+    store.lock_waiting_runs(&tx, Uuid::nil(), now, 1).await.unwrap();
+    store.backlog(now).await.unwrap();
+    store.live_by_schedule(&tx, &[old], now, Since::Margin).await.unwrap();
+    store.buffers_of(&tx, &[old], now, Since::Margin).await.unwrap();
+    store.schedules_to_release(now, 1).await.unwrap();
+    store.buffer_outlook(now).await.unwrap();
+    store.next_due_at(now).await.unwrap();
+
+    let texts = texts.lock().unwrap().clone();
+    assert_eq!(texts.len(), 7, "{texts:#?}");
+    for sql in &texts {
+        let plan = plan(&tx, sql).await;
+        for table in ["fire", "run"] {
+            let read = partitions(&plan, table);
+            assert!(read.len() <= 3, "{read:?}: {sql}\n{plan}");
+        }
     }
 }
