@@ -3,7 +3,7 @@
 
 use sea_orm::entity::prelude::*;
 
-use crate::Timestamp;
+use crate::{Strings, Timestamp};
 
 /// Whether it can hold anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
@@ -35,12 +35,29 @@ pub struct Model {
     pub version: String,
     /// Version of the zone data that it computes with.
     pub zone_data: String,
+    /// The last migration that its program knows.
+    pub schema: String,
+    /// The process, as its machine tells it from others; empty where it does not. See the server's
+    /// `engine::cluster`.
+    pub process: String,
+    /// What it does: `api`, `scheduler`, `worker`.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub roles: Strings,
+    /// What runs may ask of the node that takes them.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub tags: Strings,
     /// How many runs it takes at once.
     pub capacity: i32,
+    /// How many it held at its last heartbeat.
+    pub held: i32,
+    /// How far its clock was ahead of the database's then.
+    pub clock_offset_ms: i64,
     /// On the database's clock.
     pub started_at: Timestamp,
     /// On the database's clock.
     pub heartbeat_at: Timestamp,
+    /// Since when it only brings to an end what it holds.
+    pub draining_at: Option<Timestamp>,
     /// When it left or was declared dead.
     pub ended_at: Option<Timestamp>,
 }

@@ -2,7 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 
-use crate::Timestamp;
+use crate::{Strings, Timestamp};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
@@ -115,6 +115,9 @@ pub struct Model {
     pub group_id: Option<Uuid>,
     /// While it waits: runs of a higher priority are taken first.
     pub priority: i16,
+    /// The tags that the node must have that takes it; null for none.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub runs_on: Option<Strings>,
     /// The backfill that it belongs to.
     pub backfill_id: Option<Uuid>,
     /// The change feed's position of the last write; see the server's `store::changes`.

@@ -68,6 +68,9 @@ impl MigrationTrait for Migration {
             // Runs that share a limit: those at work are counted, those that wait are ranked.
             "CREATE INDEX run_group ON run (group_id, state, priority DESC, available_at, id) \
              WHERE group_id IS NOT NULL AND state IN ('queued', 'running', 'retrying')",
+            // Runs that wait for a node with certain tags.
+            "CREATE INDEX run_tagged ON run (available_at) \
+             WHERE runs_on IS NOT NULL AND state IN ('queued', 'retrying')",
             // The change feed.
             "CREATE INDEX run_changed ON run (changed, id)",
         ] {
@@ -197,6 +200,7 @@ fn run() -> TableCreateStatement {
         .col(uuid_null("retry_of"))
         .col(uuid_null("group_id"))
         .col(small_integer("priority").default(0))
+        .col(json_binary_null("runs_on"))
         .col(uuid_null("backfill_id"))
         .col(big_integer("changed"))
         .to_owned()

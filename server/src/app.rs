@@ -108,8 +108,10 @@ impl App {
         .await?;
 
         let stop = CancellationToken::new();
-        let schema = api::schema(commands.clone(), config.health.clone());
-        let web = Web::new(store.clone(), clock.clone(), config.clone(), telemetry.clone(), schema);
+        let cluster = engine.cluster();
+        let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
+        let (asked, telemetry_of) = (store.clone(), telemetry.clone());
+        let web = Web::new(asked, clock.clone(), config.clone(), telemetry_of, schema, cluster);
         let service = web::router(web).into_make_service_with_connect_info::<SocketAddr>();
         let http = axum::serve(listener, service)
             .with_graceful_shutdown(stop.clone().cancelled_owned())
@@ -220,6 +222,9 @@ fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
     let defaults = engine::Settings::default();
     engine::Settings {
         node_name: config.node_name(address),
+        roles: config.node.roles,
+        tags: config.node.tags.clone(),
+        second_owner_after: config.cluster.second_owner_after.0,
         capacity: match config.node.capacity {
             Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
             None => defaults.capacity,

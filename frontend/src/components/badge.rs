@@ -55,6 +55,7 @@ impl Mark {
             Self::Verdict(Verdict::Collapsed) => ("collapsed", "Collapsed"),
             Self::Verdict(Verdict::Abandoned) => ("abandoned", "Abandoned"),
             Self::Node(NodeState::Alive) => ("alive", "Alive"),
+            Self::Node(NodeState::Draining) => ("draining", "Draining"),
             Self::Node(NodeState::Left) => ("left", "Left"),
             Self::Node(NodeState::Dead) => ("dead", "Dead"),
             Self::Healthy(true) => ("healthy", "Healthy"),

@@ -22,7 +22,7 @@ states! {
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
-    NodeState { Alive, Left, Dead }
+    NodeState { Alive, Draining, Left, Dead }
     LogStream { Stdout, Stderr, System }
     GapPolicy { Shift, Skip }
     OverlapHourPolicy { First, Last, Both }

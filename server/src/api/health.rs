@@ -4,7 +4,7 @@ use super::{context::Ask, error::Result};
 use crate::{
     config,
     engine::health::{self, Check},
-    store::reads::health::{Scope, figures},
+    store::reads::health::Scope,
 };
 
 /// Whether all is well.
@@ -44,8 +44,8 @@ impl Health {
             None => None,
         };
         let scope = Scope { namespace, tag: None };
-        let figures = figures(store, &scope, commands.clock.now().into()).await?;
-        let checks = health::judge(&figures, cx.data_unchecked::<config::Health>());
+        let (cluster, limits) = (cx.data_unchecked(), cx.data_unchecked::<config::Health>());
+        let checks = health::examine(store, &commands.clock, cluster, &scope, limits).await?;
         let zone_data = timetable::zone_data();
         Ok(Self {
             healthy: checks.iter().all(|check| check.healthy),

@@ -16,7 +16,7 @@
 //!   `group`: the nouns
 //! - `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
 //!   backfill would run
-//! - `overview`, `health`, `viewer`, `deploy`, `retention`: the rest
+//! - `overview`, `health`, `node`, `viewer`, `deploy`, `retention`: the rest
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
@@ -36,6 +36,7 @@ mod health;
 mod loaders;
 mod log;
 mod mutation;
+mod node;
 mod overview;
 mod page;
 mod payload;

@@ -1,14 +1,15 @@
 use std::cmp::Reverse;
 
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Object, SimpleObject};
 use chrono::TimeDelta;
-use entity::{Timestamp, node};
+use entity::Timestamp;
 use uuid::Uuid;
 
 use super::{
     calm::Calm,
     context::Ask,
     error::Result,
+    node::Node,
     page::{bounded, cost},
     run::Run,
     scalar::Instant,
@@ -109,18 +110,7 @@ impl Overview {
 
     /// Alive, or gone within a day.
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
-        let runs = overview::runs_by_node(cx.store()).await?;
-        let node = |row: node::Model| Node {
-            runs: runs.get(&row.id).copied().unwrap_or(0),
-            id: row.id,
-            name: row.name,
-            state: row.state.into(),
-            started_at: row.started_at.into(),
-            heartbeat_at: row.heartbeat_at.into(),
-            capacity: row.capacity,
-            version: row.version,
-        };
-        Ok(overview::nodes(cx.store()).await?.into_iter().map(node).collect())
+        Node::all(cx).await
     }
 }
 
@@ -129,31 +119,4 @@ impl Overview {
 pub(crate) struct Upcoming {
     at: Instant,
     schedule: Schedule,
-}
-
-/// One life of a server process.
-#[derive(SimpleObject)]
-pub(crate) struct Node {
-    id: Uuid,
-    name: String,
-    state: NodeState,
-    started_at: Instant,
-    heartbeat_at: Instant,
-    /// At work on it.
-    runs: i64,
-    /// How many it takes at once.
-    capacity: i32,
-    version: String,
-}
-
-/// Whether it can hold anything.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "node::State")]
-pub(crate) enum NodeState {
-    /// Its heartbeat is fresh.
-    Alive,
-    /// It said goodbye.
-    Left,
-    /// Its heartbeat expired.
-    Dead,
 }

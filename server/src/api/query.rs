@@ -13,6 +13,7 @@ use super::{
     group::ConcurrencyGroup,
     health::Health,
     log::LogLine,
+    node::Node,
     overview::Overview,
     page::{Connection, Paging, connection, connection_with, cost},
     resume::ResumePreview,
@@ -332,6 +333,13 @@ impl Query {
     async fn timezones(&self, cx: &Context<'_>) -> Result<Vec<&'static str>> {
         cx.viewer()?;
         Ok(timetable::zone_names().collect())
+    }
+
+    /// The server processes that are alive or gone within a day, by name.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
+        cx.viewer()?;
+        Node::all(cx).await
     }
 
     /// Whether all is well, in one namespace or in all.

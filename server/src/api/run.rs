@@ -15,7 +15,7 @@ use super::{
     workflow::Workflow,
 };
 
-use crate::engine::{commands::secrets, merged_results};
+use crate::engine::{cluster::Cluster, commands::secrets, merged_results};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);
@@ -156,6 +156,23 @@ impl Run {
     /// Of the runs that wait, those of a higher priority are taken first.
     async fn priority(&self) -> i32 {
         self.0.priority.into()
+    }
+
+    /// The tags that the node must have that takes it.
+    async fn runs_on(&self) -> &[String] {
+        self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
+    }
+
+    /// Why it waits although it could start, if no live node may take it.
+    async fn stuck(&self, cx: &Context<'_>) -> Option<String> {
+        let waits = matches!(self.0.state, run::State::Queued | run::State::Retrying);
+        let asked = &self.0.runs_on.as_ref().filter(|_| waits)?.0;
+        let problem = || {
+            let tags = asked.join(", ");
+            format!("no live node has all of its tags ({tags}); start one with these node.tags")
+        };
+        let fleet = cx.data_unchecked::<Cluster>().seen();
+        (!fleet.has_place(asked)).then(problem)
     }
 
     /// The backfill that it belongs to.

@@ -3,7 +3,7 @@
 use async_graphql::SDLExportOptions;
 
 use super::{Mutation, Query, Subscription, error::Codes, loaders};
-use crate::{config, engine::commands::Commands};
+use crate::{config, engine::{cluster::Cluster, commands::Commands}};
 
 /// The control plane, ready to be asked. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
@@ -15,9 +15,9 @@ const COMPLEXITY: usize = 60_000;
 
 /// The schema over these commands. A request brings its [`Viewer`](crate::engine::commands::Viewer)
 /// as data; one without is answered with UNAUTHENTICATED.
-pub fn schema(commands: Commands, health: config::Health) -> Schema {
+pub fn schema(commands: Commands, health: config::Health, cluster: Cluster) -> Schema {
     let rows = loaders::loader(commands.store.clone(), commands.clock.clone());
-    builder().data(rows).data(commands).data(health).finish()
+    builder().data(rows).data(commands).data(health).data(cluster).finish()
 }
 
 /// The schema's text, as `server/schema.graphql` keeps it.

@@ -71,6 +71,11 @@ impl Workflow {
         Ok(definition(cx, self.row.id, self.version).await?.max_parallel)
     }
 
+    /// The tags that a node must have that takes a run.
+    async fn runs_on(&self, cx: &Context<'_>) -> Result<Vec<String>> {
+        Ok(definition(cx, self.row.id, self.version).await?.runs_on)
+    }
+
     /// The definitions it has had, newest first. A run keeps the one that it began with.
     #[graphql(complexity = "cost(first, None, child_complexity)")]
     async fn versions(

@@ -22,6 +22,9 @@ pub(crate) struct CreateWorkflowInput {
     /// So many tasks of one run are at work at the same time: 1 to 100.
     #[graphql(default = 8)]
     max_parallel: i64,
+    /// The tags that a node must have that takes a run, such as `gpu`; without any each node may.
+    #[graphql(default)]
+    runs_on: Vec<String>,
 }
 
 /// What is absent stays as it is.
@@ -35,6 +38,8 @@ pub(crate) struct UpdateWorkflowInput {
     /// Null takes it away.
     timeout_seconds: MaybeUndefined<f64>,
     max_parallel: Option<i64>,
+    /// An empty list lets each node take runs.
+    runs_on: Option<Vec<String>>,
 }
 
 impl TryFrom<CreateWorkflowInput> for NewWorkflow {
@@ -44,6 +49,7 @@ impl TryFrom<CreateWorkflowInput> for NewWorkflow {
         let definition = Definition {
             timeout_ms: input.timeout_seconds.map(limit).transpose()?,
             max_parallel: input.max_parallel,
+            runs_on: input.runs_on,
             ..Definition::of(tasks(input.tasks)?)
         };
         Ok(Self { namespace: input.namespace, name: input.name, definition })
@@ -60,7 +66,7 @@ impl TryFrom<UpdateWorkflowInput> for Revision {
             MaybeUndefined::Null => Some(None),
             MaybeUndefined::Value(seconds) => Some(Some(limit(seconds)?)),
         };
-        let max_parallel = input.max_parallel;
+        let (max_parallel, runs_on) = (input.max_parallel, input.runs_on);
         let apply = move |definition: &mut Definition| {
             if let Some(tasks) = tasks {
                 definition.tasks = tasks;
@@ -70,6 +76,9 @@ impl TryFrom<UpdateWorkflowInput> for Revision {
             }
             if let Some(max_parallel) = max_parallel {
                 definition.max_parallel = max_parallel;
+            }
+            if let Some(runs_on) = runs_on {
+                definition.runs_on = runs_on;
             }
         };
         let (id, expected_version) = (input.id, input.expected_version);

@@ -40,6 +40,12 @@ pub(super) struct Settings {
     /// How many runs it works on at once
     #[arg(long, value_name = "RUNS")]
     capacity: Option<u32>,
+    /// What this process does: any of api, scheduler, worker [default: all]
+    #[arg(long, value_name = "ROLES")]
+    roles: Option<String>,
+    /// What runs may ask of this process, such as gpu,region=eu
+    #[arg(long, value_name = "TAGS")]
+    node_tags: Option<String>,
     /// Serve the console from this folder
     #[arg(long, value_name = "FOLDER")]
     console_dist: Option<PathBuf>,
@@ -83,6 +89,8 @@ impl Settings {
             ("egress.private_addresses", switch(self.allow_private_addresses)),
             ("node.name", text(&self.node_name)),
             ("node.capacity", self.capacity.map(|capacity| json!(capacity))),
+            ("node.roles", text(&self.roles)),
+            ("node.tags", text(&self.node_tags)),
             ("console.dist", self.console_dist.as_ref().map(|dist| json!(dist))),
             ("log.format", format),
             ("log.filter", text(&self.log_filter)),

@@ -7,7 +7,7 @@
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`), those that
 //! work on the database that the configuration names (`serve`, `migrate`, `retention`, `user`,
 //! `token`), and those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`,
-//! `runs`, `backfill`) or ask how it is (`healthcheck`).
+//! `runs`, `backfill`, `nodes`) or ask how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
@@ -26,6 +26,7 @@ mod flags;
 mod healthcheck;
 mod lint;
 mod migrate;
+mod nodes;
 mod offline;
 mod output;
 mod preview;
@@ -62,6 +63,7 @@ enum Command {
     SkipNext(skip_next::SkipNext),
     Runs(runs::Runs),
     Backfill(backfill::Backfill),
+    Nodes(nodes::Nodes),
     Migrate(migrate::Migrate),
     Retention(retention::Retention),
     Schema(schema::Schema),
@@ -81,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::SkipNext(skip) => offline::on_a_runtime(skip.run()),
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
+        Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
         Command::Retention(retention) => offline::on_a_runtime(retention.run()),

@@ -59,7 +59,7 @@ impl Retention {
         }
         // A server that runs beside this waits for SQLite's writer by trying again and again.
         let pause = if store.dialect().is_postgres() { Duration::ZERO } else { PAUSE };
-        let manner = Manner { lease: None, pause };
+        let manner = Manner::by_hand(pause);
         let now = clock.now();
         let report = retention::run_once(&settings, &store, &clock, &metrics, now, manner).await;
         let report = report.map_err(CommandError::from)?;

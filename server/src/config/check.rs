@@ -2,7 +2,7 @@ use std::{fmt, time::Duration};
 
 use secrecy::ExposeSecret;
 
-use super::{Config, Span};
+use super::{Config, MOST_TAGS, Role, Span, Tags};
 
 /// A setting that cannot be: which, what it is, what the limit is and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,32 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         self.check_pace()?;
         self.check_sizes()?;
+        self.check_node()?;
         self.check_places()
+    }
+
+    fn check_node(&self) -> Result<(), BadSetting> {
+        let tags = &self.node.tags.0;
+        if tags.len() > MOST_TAGS {
+            let help = format!("give at most {MOST_TAGS}");
+            return Err(BadSetting::new("node.tags", tags.len(), "are too many tags", help));
+        }
+        if let Some(tag) = tags.iter().find(|tag| !Tags::is_tag(tag)) {
+            return Err(BadSetting::new("node.tags", tag, "is no tag", Tags::HELP));
+        }
+        let roles = self.node.roles;
+        let is_file = self.database.url.expose_secret().starts_with("sqlite:");
+        for (role, what) in [(Role::Scheduler, "claim what is due"), (Role::Worker, "take runs")] {
+            if is_file && !roles.has(role) {
+                return Err(BadSetting::new(
+                    "node.roles",
+                    roles,
+                    format!("leaves nobody to {what}: a SQLite database has one process"),
+                    format!("add {}, or use PostgreSQL for several processes", role.word()),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn check_pace(&self) -> Result<(), BadSetting> {
@@ -46,6 +71,8 @@ impl Config {
         between("engine.heartbeat_expiry", engine.heartbeat_expiry, SPLIT_SECOND, DAY)?;
         between("engine.lost_after", engine.lost_after, SECOND, DAY)?;
         between("engine.recovery_interval", engine.recovery_interval, SPLIT_SECOND, DAY)?;
+        let after = self.cluster.second_owner_after;
+        between("cluster.second_owner_after", after, SPLIT_SECOND, Span::seconds(60))?;
         let year = Span(Duration::from_hours(366 * 24));
         between("retention.interval", self.retention.interval, Span::seconds(60), DAY)?;
         between("retention.idempotency", self.retention.idempotency, Span::seconds(60), year)?;
@@ -184,6 +211,25 @@ mod tests {
             "engine.heartbeat_expiry: '6s' is less than three times engine.heartbeat_interval \
              (15s); raise it, or lower the interval"
         );
+    }
+
+    #[test]
+    fn a_file_for_a_database_leaves_no_other_process_to_schedule_or_work() {
+        assert_eq!(
+            problem_of(|config| config.node.roles = "api,worker".parse().unwrap()),
+            "node.roles: 'api,worker' leaves nobody to claim what is due: a SQLite database has \
+             one process; add scheduler, or use PostgreSQL for several processes"
+        );
+        let mut config = Config::default();
+        config.node.roles = "api,worker".parse().unwrap();
+        config.database.url = "postgres://db/carillon".into();
+        assert_eq!(config.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_tag_is_a_word() {
+        let problem = problem_of(|config| config.node.tags = Tags(vec!["a b".to_owned()]));
+        assert!(problem.starts_with("node.tags: 'a b' is no tag; use "), "{problem}");
     }
 
     #[test]

@@ -7,18 +7,25 @@
 //!
 //! - `settings`: the struct, with the defaults
 //! - `duration`: [`Span`], a duration as people write it
+//! - `roles`, `tags`, `listed`: what a node is for, and lists of words
 //! - `load`: the sources and their errors
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
 mod check;
 mod duration;
+mod listed;
 mod load;
+mod roles;
 mod settings;
+mod tags;
 
 pub use check::BadSetting;
 pub use duration::{NotASpan, Span};
+use listed::listed;
 pub use load::{ConfigError, Sources, variable};
+pub use roles::{NotRoles, Role, Roles};
 pub use settings::{
-    Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Retention,
+    Cluster, Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Retention,
     Session, Targets,
 };
+pub use tags::{MOST_TAGS, Tags};

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::Span;
+use super::{Roles, Span, Tags};
 
 /// All settings of a server.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,6 +29,8 @@ pub struct Config {
     pub database: Database,
     /// See [`Node`].
     pub node: Node,
+    /// See [`Cluster`].
+    pub cluster: Cluster,
     /// See [`Engine`].
     pub engine: Engine,
     /// See [`Targets`].
@@ -69,6 +71,19 @@ pub struct Node {
     pub name: Option<String>,
     /// How many runs it works on at once; the engine's default if absent.
     pub capacity: Option<u32>,
+    /// What it does.
+    pub roles: Roles,
+    /// What runs may ask of it.
+    pub tags: Tags,
+}
+
+/// How processes share the work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cluster {
+    /// What is due belongs to one node first, so long later to another one too, and after as long
+    /// again to all.
+    pub second_owner_after: Span,
 }
 
 /// The engine's pace.
@@ -181,6 +196,7 @@ impl Default for Config {
             shutdown_grace: Span::seconds(30),
             database: Database::default(),
             node: Node::default(),
+            cluster: Cluster::default(),
             engine: Engine::default(),
             targets: Targets::default(),
             retention: Retention::default(),
@@ -197,6 +213,12 @@ impl Default for Config {
 impl Default for Database {
     fn default() -> Self {
         Self { url: "sqlite:data/carillon.db".into(), migrate: true, connections: 10 }
+    }
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Self { second_owner_after: Span::seconds(1) }
     }
 }
 

@@ -15,7 +15,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    Settings, Signals, backfill::Watch, calendars::Calendars, definition::Definitions, flow,
+    EngineError, Settings, Signals,
+    backfill::Watch,
+    calendars::Calendars,
+    cluster::{Cluster, Reading, Standing, describe},
+    definition::Definitions,
+    flow,
     logs::LogMessage,
 };
 use crate::{
@@ -41,6 +46,8 @@ pub(super) struct Core {
     pub(super) metrics: Metrics,
     pub(super) definitions: Definitions,
     pub(super) calendars: Calendars,
+    /// Who else is there, and whether this node may schedule.
+    pub(super) cluster: Cluster,
     /// Runs of backfills that are alive: whoever settles one wakes their service.
     pub(super) backfills: Watch,
     /// The current life of this node.
@@ -87,13 +94,14 @@ pub(super) enum StopReason {
 }
 
 impl Core {
-    pub(super) fn new(parts: Parts, node: Uuid, writers: Writers) -> Self {
+    pub(super) fn new(parts: Parts, node: Uuid, cluster: Cluster, writers: Writers) -> Self {
         let Parts { store, clock, executor, timings, signals, settings, metrics } = parts;
         let Writers { settlements, steps, logs } = writers;
         Self {
             slots: Arc::new(Semaphore::new(settings.capacity)),
             definitions: Definitions::default(),
             calendars: Calendars::default(),
+            cluster,
             backfills: Watch::default(),
             node: RwLock::new(node),
             backlog: AtomicBool::new(false),
@@ -114,6 +122,43 @@ impl Core {
             logs,
             closing: AtomicBool::new(false),
         }
+    }
+
+    /// Whether this node may claim, recover and remove. A clock that seems to have been stepped is
+    /// compared with the database's before it is believed.
+    pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
+        match self.cluster.standing(&self.clock) {
+            Standing::Ready => Ok(true),
+            Standing::Draining | Standing::Usurped => Ok(false),
+            Standing::ClockOff(_) => {
+                let asked = self.clock.now();
+                let database = self.store.lease_time().await?;
+                self.note_clock(asked, database.utc());
+                Ok(self.cluster.standing(&self.clock) == Standing::Ready)
+            }
+        }
+    }
+
+    /// Remembers what the database's clock showed after `asked`; says whether the clock here has
+    /// become right or wrong by that.
+    pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
+        let (offset, has_turned) =
+            self.cluster.note(Reading::of(&self.clock, asked, database));
+        if has_turned && self.cluster.standing(&self.clock) == Standing::Ready {
+            tracing::info!("the clock is right again: this node schedules");
+            self.signals.wake_planner();
+            self.signals.wake_backfill();
+        } else if has_turned {
+            let offset = describe(offset);
+            tracing::error!("the clock of this node is {offset}: it schedules nothing until then");
+        }
+        has_turned
+    }
+
+    /// Places for runs that this node starts as it hands them over: those that are free, unless
+    /// others have clearly more room.
+    pub(super) fn slots_at_hand(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
+        if self.cluster.lets_others_go_first() { Vec::new() } else { self.free_slots(wanted) }
     }
 
     /// Up to `wanted` places for runs, as many as are free.

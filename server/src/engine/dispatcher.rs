@@ -22,7 +22,7 @@ use super::{
 use crate::{
     store::{
         holds::Hold,
-        runs::{Take, Waiting},
+        runs::{Take, Taker, Waiting},
     },
     target::Invocation,
 };
@@ -46,6 +46,17 @@ impl Dispatcher {
         Self { core, next: None }
     }
 
+    /// Who takes.
+    fn taker(&self, node: Uuid) -> Taker<'_> {
+        Taker { node, tags: &self.core.settings.tags.0 }
+    }
+
+    /// What could start by then is taken: while others have clearly more room, they go first.
+    fn since(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let ahead = TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default();
+        if self.core.cluster.lets_others_go_first() { now - ahead } else { now }
+    }
+
     /// Takes one batch; says how many waited.
     async fn take(
         &self,
@@ -55,8 +66,10 @@ impl Dispatcher {
         let core = &self.core;
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
-        let waiting =
-            core.store.lock_waiting_runs(&tx, node, now.into(), slots.len() as u64).await?;
+        let waiting = core
+            .store
+            .lock_waiting_runs(&tx, self.taker(node), self.since(now).into(), slots.len() as u64)
+            .await?;
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
@@ -162,12 +175,17 @@ impl Service for Dispatcher {
             }
         }
         self.core.backlog.store(false, Ordering::Relaxed);
-        let backlog = self.core.store.backlog(now.into()).await?;
+        let backlog = self.core.store.backlog(&self.core.settings.tags.0, now.into()).await?;
         self.core.group_backlog.store(backlog.grouped, Ordering::Relaxed);
         // What is due and was not taken is being taken by another, or waits until this node, declared
         // dead, has a new life: that wakes us.
         let next = backlog.next.map(|at| at.utc());
         self.next = next.filter(|next| report.taken > 0 || *next > now);
+        let since = self.since(now);
+        if since < now && next.is_some_and(|next| next <= now) {
+            // It was left to others for a moment: if they do not take it, this node does.
+            self.next = Some(now + (now - since));
+        }
         Ok(report)
     }
 

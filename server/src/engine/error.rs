@@ -26,6 +26,26 @@ pub enum EngineError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// Another process bears the node's name and lives.
+    #[error(
+        "join the nodes: node.name '{name}' is another process's, which {doing}; give this one a \
+         name of its own by --node-name, or stop that one first"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// What it is at.
+        doing: &'static str,
+    },
+    /// The node could fire at the wrong time.
+    #[error(
+        "join the nodes: the clock of this machine is {offset}, and more than 5 s are not allowed; \
+         set it right (its time service) and start again"
+    )]
+    ClockOff {
+        /// How far, and on which side.
+        offset: String,
+    },
     /// The code is wrong.
     #[error("go on: a defect of Carillon, logged above; please report it")]
     Defect,
@@ -36,7 +56,11 @@ impl EngineError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
-            Self::NoDefinition { .. } | Self::BrokenDefinition { .. } | Self::Defect => false,
+            Self::NoDefinition { .. }
+            | Self::BrokenDefinition { .. }
+            | Self::NameTaken { .. }
+            | Self::ClockOff { .. }
+            | Self::Defect => false,
         }
     }
 }

@@ -14,8 +14,9 @@ use sea_orm::ActiveEnum;
 use serde_json::{Value, json};
 
 use super::{
-    EngineError,
+    Definition, EngineError,
     attempt::{self, Attempt, Times},
+    cluster::Tenure,
     core::Core,
 };
 use crate::{
@@ -34,6 +35,15 @@ pub(super) struct Limits {
     pub(super) attempts: i32,
     /// Age of its scheduled time.
     pub(super) age: TimeDelta,
+}
+
+/// Recovery at work.
+#[derive(Clone, Debug)]
+pub(super) struct Recovering {
+    /// What it may still do.
+    pub(super) limits: Limits,
+    /// The term under which it does so.
+    pub(super) tenure: Tenure,
 }
 
 /// What must still be so of a schedule for its intents to run.
@@ -97,7 +107,7 @@ const TRIES: u32 = 4;
 pub(super) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<Limits>,
+    recovery: Option<&Recovering>,
 ) -> Result<HandedOver, EngineError> {
     let mut handed = HandedOver::default();
     let mut failed = None;
@@ -113,7 +123,7 @@ pub(super) async fn hand_over(
 async fn hand_over_batch(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<Limits>,
+    recovery: Option<&Recovering>,
 ) -> Result<HandedOver, EngineError> {
     let mut pause = Duration::from_millis(50);
     let mut round = 1;
@@ -133,15 +143,22 @@ async fn hand_over_batch(
 async fn try_hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
-    recovery: Option<Limits>,
+    recovery: Option<&Recovering>,
 ) -> Result<HandedOver, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
     let tx = core.store.begin_handoff().await?;
+    if let Some(Recovering { tenure, .. }) = recovery
+        && (tenure.is_over(&core.clock) || !core.store.holds_lease(&tx, &tenure.fence).await?)
+    {
+        tx.rollback().await?;
+        return Ok(HandedOver::default());
+    }
+    let limits = recovery.map(|recovery| recovery.limits);
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
     // Not before the tables have answered: short runs of the batch before have ended by then.
-    let mut slots = core.free_slots(intents.len());
+    let mut slots = core.slots_at_hand(intents.len());
     let now = core.clock.now();
 
     let mut runs = Vec::with_capacity(intents.len());
@@ -150,7 +167,7 @@ async fn try_hand_over(
     let mut started = 0;
     for intent in intents {
         let schedule = current.get(&intent.schedule_id);
-        let (schedule, reason) = match (decide(intent, schedule, now, recovery), schedule) {
+        let (schedule, reason) = match (decide(intent, schedule, now, limits), schedule) {
             (Ok(reason), Some(schedule)) => (schedule, reason),
             (Ok(_), None) => continue,
             (Err(decided), _) => {
@@ -169,15 +186,16 @@ async fn try_hand_over(
         };
         // The dispatcher alone starts runs of a group: it keeps their limit and their order. And
         // what a life that was declared dead started would be taken from it at once.
-        let has_room =
-            started < slots.len() && schedule.group_id.is_none() && schedule.node_is_alive;
+        let has_room = started < slots.len()
+            && schedule.group_id.is_none()
+            && schedule.node_is_alive
+            && core.cluster.takes(&known.definition.runs_on);
         let start = has_room.then(|| {
             let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             Start { task, hard_limit }
         });
         started += usize::from(has_room);
-        let max_attempts = known.definition.max_attempts();
-        runs.push(new_run(intent, schedule, max_attempts, reason, now, start));
+        runs.push(new_run(intent, schedule, &known.definition, reason, now, start));
         works.push((known, schedule));
     }
 
@@ -323,7 +341,7 @@ pub(super) fn past_deadline(
 fn new_run(
     intent: &Intent,
     schedule: &Current,
-    max_attempts: i32,
+    definition: &Definition,
     reason: Reason,
     now: DateTime<Utc>,
     start: Option<Start>,
@@ -342,7 +360,8 @@ fn new_run(
         workflow_version: schedule.workflow_version,
         scheduled_at: intent.scheduled_at,
         due_at: intent.due_at,
-        max_attempts,
+        max_attempts: definition.max_attempts(),
+        runs_on: definition.asked_tags(),
         context,
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),

@@ -1,7 +1,20 @@
 //! Whether all is well: a judgement on the store's figures, the same for `/healthz`, the API and
 //! the console.
 
-use crate::{config, store::reads::health::Figures};
+use entity::Timestamp;
+
+use super::cluster::{Cluster, Issue, issues};
+use crate::{
+    clock::Clock,
+    config,
+    store::{
+        Store, StoreError,
+        reads::{
+            health::{Figures, Scope, figures},
+            placement,
+        },
+    },
+};
 
 /// A schedule that has been due for longer than this without being claimed says that no scheduler
 /// is running, whatever the heartbeats say.
@@ -20,6 +33,35 @@ pub struct Check {
     pub limit: Option<String>,
     /// The sentence for an operator, if it is not good.
     pub issue: Option<String>,
+}
+
+/// Asks everything: the figures of what `scope` names, and the cluster.
+pub async fn examine(
+    store: &Store,
+    clock: &Clock,
+    cluster: &Cluster,
+    scope: &Scope,
+    limits: &config::Health,
+) -> Result<Vec<Check>, StoreError> {
+    let now = Timestamp::from(clock.now());
+    let mut checks = judge(&figures(store, scope, now).await?, limits);
+    let fleet = cluster.fleet(store).await?;
+    let waiting = placement::waiting(store, now).await?;
+    let own = (cluster.name(), cluster.standing(clock));
+    checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
+    Ok(checks)
+}
+
+impl From<Issue> for Check {
+    fn from(issue: Issue) -> Self {
+        Self {
+            name: issue.name,
+            healthy: issue.problem.is_none(),
+            value: issue.value,
+            limit: None,
+            issue: issue.problem,
+        }
+    }
 }
 
 /// Judges the figures against the configured thresholds.

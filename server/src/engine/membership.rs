@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings,
+    cluster::{self, Cluster, Reading},
     core::{Core, StopReason, new_id},
     service::Service,
 };
@@ -16,15 +17,45 @@ use crate::{
     store::{
         Store,
         holds::Hold,
-        nodes::{Heartbeat, Joining},
+        nodes::{Beat, Heartbeat, Joining},
     },
 };
 
-/// Begins a life; gives its key.
-pub(super) async fn join(
+/// Begins the first life of a process; gives its key. A clock that is wrong and a name that another
+/// process bears are reasons not to start.
+pub(super) async fn enter(
     store: &Store,
     clock: &Clock,
     settings: &Settings,
+    cluster: &Cluster,
+) -> Result<Uuid, EngineError> {
+    let asked = clock.now();
+    let database = store.lease_time().await?.utc();
+    let (offset, is_wrong) = cluster.note(Reading::of(clock, asked, database));
+    if is_wrong {
+        return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
+    }
+    cluster::make_way(store, clock, settings).await?;
+    let id = join(store, clock, settings, cluster).await?;
+    let fleet = cluster.fleet(store).await?;
+    cluster.see(id, fleet.members.clone());
+    for (count, problem) in [
+        (fleet.schedulers(), cluster::NOBODY_SCHEDULES),
+        (fleet.workers().count(), cluster::NOBODY_WORKS),
+    ] {
+        if count == 0 {
+            tracing::warn!("{problem}");
+        }
+    }
+    Ok(id)
+}
+
+/// Begins a life; gives its key.
+async fn join(
+    store: &Store,
+    clock: &Clock,
+    settings: &Settings,
+    cluster: &Cluster,
 ) -> Result<Uuid, EngineError> {
     let id = new_id(clock.now());
     let joining = Joining {
@@ -32,14 +63,19 @@ pub(super) async fn join(
         name: settings.node_name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         zone_data: timetable::zone_data().version.clone(),
+        process: cluster::own_process(),
+        roles: settings.roles.words().map(str::to_owned).collect(),
+        tags: settings.tags.0.clone(),
         capacity: i32::try_from(settings.capacity).unwrap_or(i32::MAX),
+        clock_offset_ms: cluster.offset().num_milliseconds(),
     };
     store.join(&joining).await?;
     Ok(id)
 }
 
-/// Says that the node is alive. A node that hears that it is not stops what it held, for others
-/// hold it now, and begins a new life.
+/// Says that the node is alive, and looks who else is. A node that hears that it is not stops what
+/// it held, for others hold it now, and begins a new life, unless another process has taken its
+/// name: two would end each other's lives for ever.
 #[derive(Debug)]
 pub(super) struct Pulse {
     pub(super) core: Arc<Core>,
@@ -52,8 +88,57 @@ pub struct PulseReport {
     pub lost: usize,
     /// Whether it began a new life.
     pub rejoined: bool,
-    /// Whether its life had ended because another process bears its name.
-    pub had_namesake: bool,
+    /// Whether it has none, because another process bears its name.
+    pub is_usurped: bool,
+    /// Whether what it may claim is another share than before.
+    pub has_another_share: bool,
+}
+
+impl Pulse {
+    /// Says that the node is alive, and how its clock stands.
+    async fn beat(&self, node: Uuid) -> Result<Heartbeat, EngineError> {
+        let core = &self.core;
+        let held = i32::try_from(core.held_count()).unwrap_or(i32::MAX);
+        let mut told_again = false;
+        loop {
+            let clock_offset_ms = core.cluster.offset().num_milliseconds();
+            let asked = core.clock.now();
+            let beat = core.store.beat_if_alive(node, Beat { held, clock_offset_ms }).await?;
+            let Heartbeat::Alive(at) = beat else { return Ok(beat) };
+            // That it has become right or wrong, the others are told at once.
+            if !core.note_clock(asked, at.utc()) || told_again {
+                return Ok(beat);
+            }
+            told_again = true;
+        }
+    }
+
+    /// What follows when the node's life was ended: a new one, or none while another process bears
+    /// its name.
+    async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let name = &core.settings.node_name;
+        let is_usurped = core.store.has_namesake(node, name).await?;
+        let is_news = core.cluster.set_usurped(is_usurped);
+        if is_usurped {
+            if is_news {
+                tracing::error!(
+                    %node, name,
+                    "another process has joined under this node's name and ended its life; this \
+                     one schedules nothing and takes no run from now on: give each process a \
+                     node.name of its own, or stop one of the two"
+                );
+            }
+            return Ok(false);
+        }
+        tracing::error!(%node, "this node was declared dead; it starts a new life");
+        let mut current = core.node.write().await;
+        *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
+        // Under the old life nothing could be taken.
+        core.signals.wake_dispatcher();
+        core.signals.wake_planner();
+        Ok(true)
+    }
 }
 
 impl Service for Pulse {
@@ -63,30 +148,20 @@ impl Service for Pulse {
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<PulseReport, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
-        let rejoined = core.store.beat_if_alive(node).await? == Heartbeat::Lost;
-        let name = &core.settings.node_name;
-        let had_namesake = rejoined && core.store.has_namesake(node, name).await?;
-        let node = if rejoined {
-            if had_namesake {
-                tracing::error!(
-                    %node, name,
-                    "another process has joined under this node's name and ended its life; give \
-                     each process a node.name of its own"
-                );
-            } else {
-                tracing::error!(%node, "this node was declared dead; it starts a new life");
-            }
-            let mut current = core.node.write().await;
-            *current = join(&core.store, &core.clock, &core.settings).await?;
-            // Under the old life nothing could be taken.
-            core.signals.wake_dispatcher();
-            *current
-        } else {
-            node
-        };
+        let mut report = PulseReport::default();
+        if self.beat(node).await? == Heartbeat::Lost {
+            report.rejoined = self.rejoin(node).await?;
+            report.is_usurped = !report.rejoined;
+        }
+        let node = core.node_id().await;
         // At each beat: an attempt may have begun under the old life while the new one did.
-        let lost = core.stop_held(StopReason::Lost, |hold| hold.node_id != node);
-        Ok(PulseReport { lost, rejoined, had_namesake })
+        let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
+        report.lost = core.stop_held(StopReason::Lost, is_lost);
+        report.has_another_share = core.cluster.see(node, core.store.living_nodes().await?);
+        if report.has_another_share {
+            core.signals.wake_planner();
+        }
+        Ok(report)
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {

@@ -14,7 +14,9 @@
 //! the fires that wait for runs in their way and hands on the next when these have settled;
 //! `recovery` finds what a dead process left;
 //! `retention` removes history that is old enough;
-//! `membership` says who is alive; `lookout` where in the ledger something is; `accounting` closes the ledger's gap after a pause or an edit;
+//! `membership` says who is alive; `cluster` shares the work among nodes and keeps a node from it
+//! that must not schedule; `lookout` says where in the ledger something is alive;
+//! `accounting` closes the ledger's gap after a pause or an edit;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled; `backfill` runs instants of the past that somebody ordered.
 //! `commands` is the write side for people and tools; `people` says who they are.
@@ -25,6 +27,7 @@ mod attempt;
 pub mod backfill;
 mod buffer;
 pub mod calendars;
+pub mod cluster;
 pub mod commands;
 mod core;
 mod definition;

@@ -10,6 +10,7 @@ use super::{
     BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
     Settings, Signals,
     backfill::Backfill,
+    cluster::Cluster,
     core::{Core, Parts, StopReason, Writers},
     dispatcher::Dispatcher,
     flow,
@@ -24,6 +25,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    config::Role,
     store::{Store, holds::Settlement},
     target::Executor,
     telemetry::Metrics,
@@ -109,19 +111,22 @@ impl Engine {
         writers.spawn(logs::write(store, clock, to_write, stop_writers.clone()));
 
         let start = Starter { core: &core, stop: &stop, tracker: &services };
-        let planner = start.service(Planner::new(core.clone()), Wake::Planner);
-        let dispatcher = start.service(Dispatcher::new(core.clone()), Wake::Dispatcher);
+        let roles = core.settings.roles;
+        let (schedules, works) = (roles.has(Role::Scheduler), roles.has(Role::Worker));
+        let planner = start.service_if(schedules, Planner::new(core.clone()), Wake::Planner);
+        let dispatcher = start.service_if(works, Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
         if core.store.dialect().is_postgres() {
             start.service(Lookout::new(core.clone()), Wake::Never);
         }
-        let backfill = start.service(Backfill { core: core.clone() }, Wake::Backfill);
-        let retention = core.settings.retention;
+        let backfill = Backfill { core: core.clone() };
+        let backfill = start.service_if(schedules, backfill, Wake::Backfill);
+        let retention = core.settings.retention.filter(|_| schedules);
         let retention = retention
             .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
-        let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Never);
+        let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Pulse);
         Ok(Self {
             core,
             stop,
@@ -138,6 +143,11 @@ impl Engine {
             retention,
             heartbeat,
         })
+    }
+
+    /// What it knows of the other nodes and of itself.
+    pub fn cluster(&self) -> Cluster {
+        self.core.cluster.clone()
     }
 
     /// How it is.
@@ -179,11 +189,17 @@ impl Engine {
     /// nodes and leaves. What does not end in time even then, or cannot be written, is left to
     /// recovery.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
+        let core = &self.core;
+        core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
-        self.services.wait().await;
-
-        let core = &self.core;
+        // The others need not wait until the last attempt here has ended.
+        let drained = async {
+            if let Err(error) = core.store.drain(core.node_id().await).await {
+                tracing::warn!("failed to tell the other nodes that this one shuts down: {error}");
+            }
+        };
+        tokio::join!(self.services.wait(), drained);
         core.close();
         core.attempts.close();
         if core.clock.timeout(grace, core.attempts.wait()).await.is_err() {
@@ -228,12 +244,14 @@ pub(super) struct Joined {
 }
 
 pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
-    let node = membership::join(&parts.store, &parts.clock, &parts.settings).await?;
-    tracing::info!(%node, name = parts.settings.node_name, "the node has joined");
+    let settings = &parts.settings;
+    let cluster = Cluster::new(settings.clone());
+    let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
+    tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");
     let (settlements, to_settle) = mpsc::channel(QUEUE);
     let (steps, to_step) = mpsc::channel(QUEUE);
     let (logs, to_write) = mpsc::channel(QUEUE);
-    let core = Arc::new(Core::new(parts, node, Writers { settlements, steps, logs }));
+    let core = Arc::new(Core::new(parts, node, cluster, Writers { settlements, steps, logs }));
     Ok(Joined { core, to_settle, to_step, to_write })
 }
 
@@ -244,6 +262,7 @@ enum Wake {
     Dispatcher,
     Canceller,
     Backfill,
+    Pulse,
     Never,
 }
 
@@ -260,6 +279,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Dispatcher => self.core.signals.dispatcher(),
             Wake::Canceller => self.core.signals.canceller(),
             Wake::Backfill => self.core.signals.backfill(),
+            Wake::Pulse => self.core.signals.pulse(),
             Wake::Never => &self.never,
         }
     }
@@ -277,10 +297,22 @@ impl Starter<'_> {
         service: S,
         wake: Wake,
     ) -> watch::Receiver<(u64, S::Report)> {
+        self.service_if(true, service, wake)
+    }
+
+    /// A service that this node does not do has no rounds.
+    fn service_if<S: Service + 'static>(
+        &self,
+        does_it: bool,
+        service: S,
+        wake: Wake,
+    ) -> watch::Receiver<(u64, S::Report)> {
         let (reports, last) = watch::channel((0, S::Report::default()));
         let wake = WakeOf { core: self.core.clone(), wake, never: Notify::new() };
         let clock = self.core.clock.clone();
-        self.tracker.spawn(drive(service, clock, wake, self.stop.clone(), reports));
+        if does_it {
+            self.tracker.spawn(drive(service, clock, wake, self.stop.clone(), reports));
+        }
         last
     }
 }

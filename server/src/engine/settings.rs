@@ -1,13 +1,21 @@
 use std::time::Duration;
 
 use super::Retention;
+use crate::config::{Roles, Tags};
 
 /// What an operator can set about the engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The name that the operator knows the node by. A start under the same name ends the life of
-    /// the process that bore it.
+    /// the process that bore it, once that is gone.
     pub node_name: String,
+    /// What the node does.
+    pub roles: Roles,
+    /// What runs may ask of it.
+    pub tags: Tags,
+    /// What is due belongs to one node first, so long later to another one too, and after as long
+    /// again to all.
+    pub second_owner_after: Duration,
     /// How many runs the node works on at once. With room for a batch, a batch of short runs needs
     /// no queue.
     pub capacity: usize,
@@ -37,6 +45,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             node_name: "node".to_owned(),
+            roles: Roles::ALL,
+            tags: Tags::default(),
+            second_owner_after: Duration::from_secs(1),
             capacity: 512,
             batch: 500,
             look_ahead: Duration::from_secs(60),

@@ -16,6 +16,7 @@ struct Inner {
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
+    pulse: Notify,
 }
 
 impl Signals {
@@ -39,6 +40,11 @@ impl Signals {
         self.inner.backfill.notify_one();
     }
 
+    /// A node has joined, drains or has left: look who is there.
+    pub fn wake_pulse(&self) {
+        self.inner.pulse.notify_one();
+    }
+
     pub(super) fn planner(&self) -> &Notify {
         &self.inner.planner
     }
@@ -53,5 +59,9 @@ impl Signals {
 
     pub(super) fn backfill(&self) -> &Notify {
         &self.inner.backfill
+    }
+
+    pub(super) fn pulse(&self) -> &Notify {
+        &self.inner.pulse
     }
 }

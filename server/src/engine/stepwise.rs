@@ -85,6 +85,7 @@ impl Stepwise {
             (Dispatcher::NAME, signals.dispatcher()),
             (Canceller::NAME, signals.canceller()),
             (Backfill::NAME, signals.backfill()),
+            (Pulse::NAME, signals.pulse()),
         ]
         .into_iter()
         .filter(|(_, signal)| signal.notified().now_or_never().is_some())

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use entity::{Timestamp, fire};
+use entity::{Strings, Timestamp, fire};
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction};
 use uuid::Uuid;
 
@@ -45,6 +45,8 @@ pub struct BackfillRuns {
     pub max_attempts: i32,
     /// What travels with them.
     pub context: serde_json::Value,
+    /// The tags that the node must have that takes them.
+    pub runs_on: Option<Strings>,
     /// The group whose limit they count in.
     pub group_id: Option<Uuid>,
     /// See `entity::run`.
@@ -131,10 +133,10 @@ impl Store {
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \
                workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
                attempt, max_attempts, recovery_attempts, epoch, context, is_recovery, \
-               idempotency_key, backfill_id, group_id, priority, changed) \
+               idempotency_key, backfill_id, group_id, priority, runs_on, changed) \
              SELECT id, {{0}}, {{1}}, fire_id, {{2}}, {{3}}, 'backfill', 'queued', at, {{4}}, \
                {{4}}, {{4}}, 0, {{5}}, 0, 0, (SELECT context FROM v WHERE context IS NOT NULL), \
-               false, idempotency_key, {{6}}, {{7}}, {{8}}, {} FROM v WHERE true",
+               false, idempotency_key, {{6}}, {{7}}, {{8}}, {{9}}, {} FROM v WHERE true",
             self.dialect().stamp("run")
         );
         let statement = Bulk::default()
@@ -156,6 +158,7 @@ impl Store {
                     of.backfill_id.into(),
                     of.group_id.into(),
                     of.priority.into(),
+                    of.runs_on.clone().into(),
                 ],
             );
         tx.execute_raw(statement).await?;

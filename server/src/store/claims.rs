@@ -127,22 +127,62 @@ pub struct Advance {
     pub fires: i64,
 }
 
+/// A clock that is further from the database's than this schedules nothing.
+pub const MOST_OFFSET_MS: i64 = 5_000;
+
+/// When a node may claim what is due, by its shard.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns<'a> {
+    /// One digit for each shard: `1` for those that it claims at once, `2` and `3` for those whose
+    /// schedules must have been due for some time.
+    pub of_shards: &'a str,
+    /// Those of `2` were due by then.
+    pub second: Timestamp,
+    /// Those of `3` were due by then.
+    pub last: Timestamp,
+}
+
+/// A cursor as the planner looks ahead at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The schedule's shard; none of what belongs to nobody before others.
+    pub shard: Option<u8>,
+    /// When it falls, or fell, due.
+    pub at: Timestamp,
+}
+
+/// So many cursors are looked at on each side of now.
+pub const LOOKED_AT: usize = 64;
+
 impl Store {
     /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
-    /// those that another node is claiming are passed over.
+    /// those that another node is claiming are passed over, and so are those whose turn on this
+    /// node has not come. Nothing is due when `now` is ahead of the database's clock: no
+    /// clock that was stepped a moment ago may claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
         now: Timestamp,
+        turns: Option<Turns<'_>>,
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {
+        let mut values = vec![now.0.into(), limit.cast_signed().into()];
+        // Not by an index on shards: see docs/decisions/0004.
+        let turn = if let Some(turns) = turns {
+            values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
+            "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
+               WHEN '1' THEN $1 WHEN '2' THEN CAST($4 AS bigint) ELSE CAST($5 AS bigint) END"
+        } else {
+            ""
+        };
         let sql = format!(
             "SELECT {DUE_COLUMNS} FROM schedule \
-             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} \
+               AND $1 <= (SELECT {}) + {MOST_OFFSET_MS} \
              ORDER BY next_fire_at LIMIT $2 {}",
+            self.dialect().now(),
             self.dialect().skip_locked("schedule")
         );
-        let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
@@ -295,6 +335,45 @@ impl Store {
         let statement = self.dialect().statement(sql, []);
         let row = Row::find_by_statement(statement).one(self.read()).await?;
         Ok(row.and_then(|row| row.at).map(Timestamp))
+    }
+}
+
+impl Store {
+    /// The same for a node that is one of several: the first cursors that were due by `now`, the
+    /// first that come after it, and the first of what belongs to nobody before others.
+    pub async fn due_ahead(&self, now: Timestamp) -> Result<Vec<Ahead>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            shard: Option<i32>,
+            at: i64,
+        }
+        let some = |what: &str| {
+            format!(
+                "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
+                   FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
+                     AND next_fire_at {what} $1 \
+                   ORDER BY next_fire_at LIMIT {LOOKED_AT}) some"
+            )
+        };
+        let sql = format!(
+            "{} UNION ALL {} UNION ALL \
+             SELECT CAST(NULL AS integer), at FROM (SELECT min(due_at) AS at FROM fire \
+               WHERE verdict = 'pending' AND claimed_by IS NULL \
+                 AND queue_position IS NULL{}) waits WHERE at IS NOT NULL \
+             UNION ALL \
+             SELECT CAST(NULL AS integer), at FROM (SELECT min(paused_until) AS at FROM schedule \
+               WHERE paused_until IS NOT NULL AND NOT enabled \
+                 AND deleted_at IS NULL) pauses WHERE at IS NOT NULL",
+            some("<="),
+            some(">"),
+            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
+        );
+        let rows = Row::find_by_statement(self.dialect().statement(sql, [now.0.into()]));
+        let ahead = |row: Row| Ahead {
+            shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
+            at: Timestamp(row.at),
+        };
+        Ok(rows.all(self.read()).await?.into_iter().map(ahead).collect())
     }
 }
 

@@ -134,6 +134,18 @@ impl Dialect {
         }
     }
 
+    /// Whether all texts of the JSON list in `column` are in that of the placeholder.
+    pub fn list_within(&self, column: &str, placeholder: &str) -> String {
+        if self.is_postgres() {
+            format!("{column} <@ CAST({placeholder} AS jsonb)")
+        } else {
+            format!(
+                "NOT EXISTS (SELECT 1 FROM json_each({column}) asked WHERE asked.value \
+                 NOT IN (SELECT value FROM json_each({placeholder})))"
+            )
+        }
+    }
+
     /// A statement of this database, with its values in the order of `$1`, `$2`, ...
     pub fn statement<I>(&self, sql: impl Into<String>, values: I) -> Statement
     where

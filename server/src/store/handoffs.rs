@@ -6,10 +6,11 @@ use std::{
 };
 
 use entity::{
-    Timestamp,
+    Strings, Timestamp,
     fire::{Reason, Verdict},
 };
 use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days, runs::millis};
@@ -98,6 +99,8 @@ pub struct NewRun {
     pub due_at: Timestamp,
     /// Its attempts.
     pub max_attempts: i32,
+    /// The tags that the node must have that takes it.
+    pub runs_on: Option<Strings>,
     /// What travels with it, if that is not the schedule's context as it is: this is copied inside
     /// the database.
     pub context: Option<serde_json::Value>,
@@ -241,13 +244,13 @@ impl Store {
                workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
                started_at, attempt, max_attempts, recovery_attempts, node_id, epoch, \
                hard_deadline_at, context, is_recovery, idempotency_key, group_id, priority, \
-               changed) \
+               runs_on, changed) \
              SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
                'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
                due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
                0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, \
                coalesce(context, (SELECT s.context FROM schedule s WHERE s.id = v.schedule_id)), \
-               is_recovery = 1, idempotency_key, group_id, priority, {} FROM v WHERE true",
+               is_recovery = 1, idempotency_key, group_id, priority, runs_on, {} FROM v WHERE true",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -268,6 +271,7 @@ impl Store {
             .text("idempotency_key", runs.iter().map(|run| run.idempotency_key.clone()))
             .uuid("group_id", runs.iter().map(|run| run.group_id))
             .int("priority", runs.iter().map(|run| i64::from(run.priority)))
+            .json("runs_on", runs.iter().map(|run| run.runs_on.as_ref().map(|tags| json!(tags))))
             .statement(self.dialect(), &sql, vec![now.0.into(), node.into()]);
         tx.execute_raw(statement).await?;
 

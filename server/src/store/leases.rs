@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use entity::Timestamp;
-use sea_orm::FromQueryResult;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
 use uuid::Uuid;
 
 use super::{Store, StoreError};
@@ -17,7 +17,72 @@ pub enum Term {
     Elsewhere,
 }
 
+/// What each write of a service names that one node does for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// The service.
+    pub name: &'static str,
+    /// Who does it.
+    pub holder: Uuid,
+    /// In which epoch.
+    pub epoch: i64,
+}
+
+/// A lease that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct HeldLease {
+    /// The service.
+    pub name: String,
+    /// The life of a node.
+    pub holder: Uuid,
+    /// Counts the holders.
+    pub epoch: i64,
+}
+
 impl Store {
+    /// Begins a transaction of a service that one node does for all; nothing, if the lease that
+    /// `fence` names is not held any more. Until the transaction ends nobody else can take it.
+    pub async fn begin_if_held(
+        &self,
+        fence: &Fence,
+    ) -> Result<Option<DatabaseTransaction>, StoreError> {
+        let tx = self.begin().await?;
+        if self.holds_lease(&tx, fence).await? {
+            return Ok(Some(tx));
+        }
+        tx.rollback().await?;
+        Ok(None)
+    }
+
+    /// Whether the lease is still what `fence` names, to the end of the transaction.
+    pub async fn holds_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        fence: &Fence,
+    ) -> Result<bool, StoreError> {
+        // SQLite's one writer is a lock on everything.
+        let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
+        let sql = format!(
+            "SELECT epoch FROM lease WHERE name = $1 AND holder = $2 AND epoch = $3 \
+               AND until_at >= {} {lock}",
+            self.dialect().now()
+        );
+        let values = [fence.name.into(), fence.holder.into(), fence.epoch.into()];
+        Ok(tx.query_one_raw(self.dialect().statement(sql, values)).await?.is_some())
+    }
+
+    /// The leases that living nodes have.
+    pub async fn held_leases(&self) -> Result<Vec<HeldLease>, StoreError> {
+        let sql = format!(
+            "SELECT lease.name, lease.holder, lease.epoch FROM lease \
+             JOIN node ON node.id = lease.holder \
+             WHERE lease.until_at >= {} AND node.state = 'alive' ORDER BY lease.name",
+            self.dialect().now()
+        );
+        let leases = HeldLease::find_by_statement(self.dialect().statement(sql, []));
+        Ok(leases.all(self.read()).await?)
+    }
+
     /// Takes the lease if it is free or its term is over, or renews one's own. A node whose life
     /// is over holds nothing any more.
     pub async fn hold_lease_if_free(

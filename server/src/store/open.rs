@@ -52,6 +52,11 @@ pub struct Schema {
 }
 
 impl Store {
+    /// The last migration that this program knows.
+    pub fn latest_migration() -> String {
+        Migrator::migrations().last().map_or_else(String::new, |last| last.name().to_owned())
+    }
+
     /// Where the schema of a database stands. Makes the database if it is a file, changes nothing
     /// else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {

@@ -59,6 +59,15 @@ pub struct Backlog {
     pub grouped: bool,
 }
 
+/// A node that looks for runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Taker<'a> {
+    /// Its current life.
+    pub node: Uuid,
+    /// What runs may ask of it.
+    pub tags: &'a [String],
+}
+
 /// A run that a node takes: the next attempt begins.
 #[derive(Clone, Debug)]
 pub struct Take {
@@ -81,7 +90,7 @@ impl Store {
     pub async fn lock_waiting_runs(
         &self,
         tx: &DatabaseTransaction,
-        node: Uuid,
+        taker: Taker<'_>,
         now: Timestamp,
         limit: u64,
     ) -> Result<Vec<Waiting>, StoreError> {
@@ -94,7 +103,8 @@ impl Store {
                    ORDER BY r.priority DESC, r.available_at, r.id) AS place \
                FROM run r WHERE r.group_id IS NOT NULL \
                  AND r.state IN ('queued', 'running', 'retrying') \
-                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1{of_groups}) w \
+                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1{of_groups} \
+                 AND (r.runs_on IS NULL OR {})) w \
                LEFT JOIN room ON room.id = w.group_id \
                WHERE room.id IS NULL OR w.place <= room.free) \
              SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
@@ -104,18 +114,23 @@ impl Store {
              FROM run JOIN namespace n ON n.id = run.namespace_id \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1{of_all} \
+               AND (run.runs_on IS NULL OR {}) \
                AND (run.group_id IS NULL OR run.id IN (SELECT id FROM next)) \
                AND EXISTS (SELECT 1 FROM node WHERE node.id = $3 AND node.state = 'alive') \
              ORDER BY run.priority DESC, run.available_at, run.id LIMIT $2 {}",
+            dialect.list_within("r.runs_on", "$4"),
+            dialect.list_within("run.runs_on", "$4"),
             dialect.skip_locked("run")
         );
-        let values = [now.0.into(), limit.cast_signed().into(), node.into()];
+        let tags = serde_json::json!(taker.tags).to_string();
+        let values =
+            [now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
         let statement = self.dialect().statement(sql, values);
         Ok(Waiting::find_by_statement(statement).all(tx).await?)
     }
 
-    /// What still waits at `now`.
-    pub async fn backlog(&self, now: Timestamp) -> Result<Backlog, StoreError> {
+    /// What still waits at `now` for a node with these tags.
+    pub async fn backlog(&self, tags: &[String], now: Timestamp) -> Result<Backlog, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             free: Option<i64>,
@@ -124,20 +139,24 @@ impl Store {
         }
         let room = room(self.dialect(), now);
         let alive = self.dialect().live_runs("run.id", now);
+        let fits = self.dialect().list_within("run.runs_on", "$2");
+        let fits = format!("(run.runs_on IS NULL OR {fits})");
         let of_groups = format!(
             "run.group_id IS NOT NULL AND run.state IN ('queued', 'running', 'retrying') \
-             AND run.state IN ('queued', 'retrying'){alive}"
+             AND run.state IN ('queued', 'retrying') AND {fits}{alive}"
         );
         let sql = format!(
             "WITH {room} SELECT \
                (SELECT min(run.available_at) FROM run \
-                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL{alive}) AS free, \
+                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL \
+                   AND {fits}{alive}) AS free, \
                (SELECT min(run.available_at) FROM run WHERE {of_groups} \
                  AND (run.available_at > $1 \
                    OR run.group_id NOT IN (SELECT id FROM room WHERE free <= 0))) AS grouped, \
                EXISTS (SELECT 1 FROM run WHERE {of_groups} AND run.available_at <= $1) AS held"
         );
-        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let tags = serde_json::json!(tags).to_string();
+        let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
         let Some(row) = Row::find_by_statement(statement).one(self.read()).await? else {
             return Ok(Backlog::default());
         };

@@ -6,17 +6,13 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use entity::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Web, refusal::Refusal};
 use crate::{
-    engine::health::{Check, judge},
-    store::{
-        StoreError, namespaces,
-        reads::health::{Scope, figures},
-    },
+    engine::health::{Check, examine as examine_all},
+    store::{StoreError, namespaces, reads::health::Scope},
 };
 
 /// The process answers.
@@ -86,9 +82,8 @@ async fn examine(web: &Web, narrow: Narrow) -> Result<Vec<Check>, Refusal> {
         }
     };
     let scope = Scope { namespace, tag: narrow.tag };
-    let now = Timestamp::from(web.clock.now());
-    let figures = figures(&web.store, &scope, now).await.map_err(unreachable)?;
-    Ok(judge(&figures, &web.config.health))
+    let checked = examine_all(&web.store, &web.clock, &web.cluster, &scope, &web.config.health);
+    checked.await.map_err(unreachable)
 }
 
 #[derive(Serialize)]

@@ -15,7 +15,10 @@ use super::{
     Web, auth, auth::SessionStore, console, graphql, headers, health, metrics, refusal::Refusal,
     same_origin,
 };
-use crate::{clock::Clock, config::Config};
+use crate::{
+    clock::Clock,
+    config::{Config, Role},
+};
 
 /// A module file may be large, a query is not.
 const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
@@ -44,18 +47,28 @@ pub fn router(web: Web) -> Router {
         .route("/readyz", get(health::ready))
         .route("/healthz", get(health::health))
         .route("/metrics", get(metrics::scrape))
-        .route("/graphiql", get(graphql::graphiql))
         .layer(from_fn(headers::never_stored));
-    Router::new()
-        .merge(identified.layer(from_fn(headers::never_stored)))
+    let roles = web.config.node.roles;
+    let router = if roles.has(Role::Api) {
+        let graphiql = Router::new().route("/graphiql", get(graphql::graphiql));
+        identified.merge(graphiql).layer(from_fn(headers::never_stored)).fallback(console::serve)
+    } else {
+        Router::new().fallback(no_api)
+    };
+    router
         .merge(watched)
-        .fallback(console::serve)
         .method_not_allowed_fallback(other_method)
         // A defect costs its request, not the connection; it is logged where it happened.
         .layer(CatchPanicLayer::custom(|_| Refusal::defect().into_response()))
         .layer(TraceLayer::new_for_http())
         .layer(from_fn_with_state(web.clone(), headers::secure))
         .with_state(web)
+}
+
+/// A node without that role is watched, and nothing else.
+async fn no_api() -> Refusal {
+    let text = "this node does not have the role 'api'; ask one that does (node.roles)";
+    Refusal::new(StatusCode::NOT_FOUND, text)
 }
 
 /// The router names the methods in the header `Allow`.

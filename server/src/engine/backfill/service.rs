@@ -9,9 +9,11 @@ use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
 use super::turn::{self, Taken};
-use crate::{
-    engine::{EngineError, core::Core, service::Service},
-    store::leases::Term,
+use crate::engine::{
+    EngineError,
+    cluster::{Tenure, lead},
+    core::Core,
+    service::Service,
 };
 
 /// Brings open backfills on.
@@ -49,13 +51,18 @@ const PAGE: u64 = 100;
 
 impl Backfill {
     /// Gives each open backfill its turn; says whether one has more to do at once.
-    async fn go_round(&self, now: DateTime<Utc>, round: &mut Round) -> Result<bool, EngineError> {
+    async fn go_round(
+        &self,
+        tenure: &Tenure,
+        now: DateTime<Utc>,
+        round: &mut Round,
+    ) -> Result<bool, EngineError> {
         let mut again = false;
         let mut after = Uuid::nil();
         loop {
             let page = self.core.store.open_backfills(after, PAGE).await?;
             for open in &page {
-                match turn::take(&self.core, *open, now).await {
+                match turn::take(&self.core, tenure, *open, now).await {
                     Ok(None) => {}
                     Ok(Some((backfill, taken))) => {
                         again |= taken.again;
@@ -116,17 +123,16 @@ impl Service for Backfill {
         if !is_waiting && core.store.open_backfills(Uuid::nil(), 1).await?.is_empty() {
             return Ok(BackfillReport::default());
         }
-        // One node does it for all; should two take themselves for that one, the rows' locks and
-        // the unique keys keep them apart.
-        let node = core.node_id().await;
+        // One node does it for all. The lease is renewed before each pass over the open ones.
         let term = core.settings.poll * 3;
-        if core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
-            core.backfills.keep(HashSet::new());
-            return Ok(BackfillReport::default());
-        }
         let mut round = Round::default();
         loop {
-            if !self.go_round(core.clock.now(), &mut round).await? || round.failed.is_some() {
+            let Some(tenure) = lead(core, LEASE, term).await? else {
+                core.backfills.keep(HashSet::new());
+                break;
+            };
+            let again = self.go_round(&tenure, core.clock.now(), &mut round).await?;
+            if !again || round.failed.is_some() {
                 break;
             }
         }

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     engine::{
         EngineError,
+        cluster::Tenure,
         commands::{BadInput, check, laid_over},
         core::Core,
     },
@@ -54,13 +55,14 @@ pub(super) struct Taken {
     pub(super) was_in_the_way: bool,
 }
 
-/// Takes a backfill's turn; nothing, if it has ended meanwhile.
+/// Takes a backfill's turn; nothing, if it has ended meanwhile, or if the term has.
 pub(super) async fn take(
     core: &Core,
+    tenure: &Tenure,
     open: OpenBackfill,
     now: DateTime<Utc>,
 ) -> Result<Option<(backfill::Model, Taken)>, EngineError> {
-    let tx = core.store.begin().await?;
+    let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(None) };
     let schedule = schedules::lock(&tx, open.schedule_id).await?;
     let found = core.store.lock_backfill(&tx, open.id).await?;
     let Some(mut backfill) = found.filter(|backfill| backfill.finished_at.is_none()) else {
@@ -208,6 +210,7 @@ async fn runs_of(
         workflow_id: key.0,
         workflow_version: key.1,
         max_attempts: known.definition.max_attempts(),
+        runs_on: known.definition.asked_tags(),
         context,
         group_id: schedule.group_id,
         priority: schedule.priority,

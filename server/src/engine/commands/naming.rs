@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 23] = [
+const NAMES: [Name; 24] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -15,6 +15,7 @@ const NAMES: [Name; 23] = [
     ("retry_on", "retryOn", "retry_on"),
     ("allow_failure", "allowFailure", "allow_failure"),
     ("max_parallel", "maxParallel", "max_parallel"),
+    ("runs_on", "runsOn", "runs_on"),
     ("expected_status", "expectedStatus", "expected_status"),
     ("signing_secret", "signingSecret", "signing_secret"),
     ("env", "environment", "env"),

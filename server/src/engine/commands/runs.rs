@@ -58,7 +58,7 @@ impl Commands {
         check::context("context", &context)?;
         let now = self.clock.now();
         let run_id = new_id(now);
-        let (workflow_version, max_attempts) = self.current(&tx, schedule.workflow_id).await?;
+        let (workflow_version, definition) = self.current(&tx, schedule.workflow_id).await?;
         let run = run::Model {
             id: run_id,
             namespace_id: schedule.namespace_id,
@@ -68,7 +68,8 @@ impl Commands {
             workflow_version,
             trigger: run::Trigger::Manual,
             scheduled_at: order.as_of.unwrap_or(now).into(),
-            max_attempts,
+            max_attempts: definition.max_attempts(),
+            runs_on: definition.asked_tags(),
             context,
             idempotency_key: run_id.to_string(),
             retry_of: None,
@@ -98,7 +99,7 @@ impl Commands {
             return Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"));
         }
         let now = self.clock.now();
-        let (workflow_version, max_attempts) = self.current(&tx, old.workflow_id).await?;
+        let (workflow_version, definition) = self.current(&tx, old.workflow_id).await?;
         let schedule = self.schedule_of(&tx, &old).await?;
         let name = subject(&old, schedule.as_ref());
         let mut context = old.context;
@@ -114,7 +115,8 @@ impl Commands {
             workflow_version,
             trigger: run::Trigger::Retry,
             scheduled_at: old.scheduled_at,
-            max_attempts,
+            max_attempts: definition.max_attempts(),
+            runs_on: definition.asked_tags(),
             context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
@@ -174,6 +176,7 @@ impl Commands {
             trigger: run::Trigger::Retry,
             scheduled_at: old.scheduled_at,
             max_attempts: definition.max_attempts(),
+            runs_on: definition.asked_tags(),
             context,
             idempotency_key: old.idempotency_key,
             retry_of: Some(old.id),
@@ -259,12 +262,12 @@ impl Commands {
         Ok(ordered)
     }
 
-    /// The version that a new run of the workflow starts with, and its attempts.
+    /// The version that a new run of the workflow starts with, and its definition.
     async fn current(
         &self,
         tx: &DatabaseTransaction,
         workflow_id: Uuid,
-    ) -> Result<(i32, i32), CommandError> {
+    ) -> Result<(i32, Definition), CommandError> {
         let missing = || CommandError::not_found("workflow", workflow_id);
         let workflow = workflows::by_ids(tx, &[workflow_id])
             .await?
@@ -273,7 +276,7 @@ impl Commands {
             .ok_or_else(missing)?;
         let version = workflow.version;
         let definition = self.definition_at(tx, workflow_id, version).await?;
-        Ok((version, definition.max_attempts()))
+        Ok((version, definition))
     }
 
     async fn definition_at(
@@ -348,6 +351,7 @@ fn queued(now: DateTime<Utc>) -> run::Model {
         retry_of: None,
         group_id: None,
         priority: 0,
+        runs_on: None,
         backfill_id: None,
         changed: 0,
     }

@@ -80,7 +80,12 @@ impl Definitions {
     ) -> Result<Result<Arc<Known>, EngineError>, EngineError> {
         match self.get(store, connection, workflow_id, version).await {
             Ok(known) => Ok(Ok(known)),
-            Err(error @ (EngineError::Store(_) | EngineError::Defect)) => Err(error),
+            Err(
+                error @ (EngineError::Store(_)
+                | EngineError::NameTaken { .. }
+                | EngineError::ClockOff { .. }
+                | EngineError::Defect),
+            ) => Err(error),
             Err(
                 error @ (EngineError::NoDefinition { .. } | EngineError::BrokenDefinition { .. }),
             ) => Ok(Err(error)),

@@ -10,6 +10,7 @@ mod known;
 
 use std::time::Duration;
 
+use entity::Strings;
 use serde::{Deserialize, Serialize};
 use timetable::retry;
 
@@ -17,7 +18,10 @@ pub use condition::Condition;
 pub(crate) use graph::Graph;
 pub(super) use known::{Definitions, Known};
 
-use crate::target::Target;
+use crate::{
+    config::{MOST_TAGS, Tags},
+    target::Target,
+};
 
 /// The tasks of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,9 @@ pub struct Definition {
     /// So many tasks of one run are at work at the same time: 1 to 100.
     #[serde(default = "usual_parallel", skip_serializing_if = "is_usual_parallel")]
     pub max_parallel: i64,
+    /// The tags that a node must have that takes a run: up to 32. Without any each node may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs_on: Vec<String>,
 }
 
 /// One step of a workflow.
@@ -130,7 +137,13 @@ impl Definition {
 
     /// These tasks, and everything else as it usually is.
     pub fn of(tasks: Vec<Task>) -> Self {
-        Self { tasks, timeout_ms: None, max_parallel: Self::USUAL_PARALLEL }
+        Self { tasks, timeout_ms: None, max_parallel: Self::USUAL_PARALLEL, runs_on: Vec::new() }
+    }
+
+    /// The tags that its runs carry, each once; none for most.
+    pub fn asked_tags(&self) -> Option<Strings> {
+        let Tags(tags) = Tags::new(self.runs_on.clone());
+        (!tags.is_empty()).then_some(Strings(tags))
     }
 
     /// A workflow of one task.
@@ -163,6 +176,14 @@ impl Definition {
             lasts("timeout_seconds", timeout, 1, 30 * DAY_MS)?;
         }
         within("max_parallel", self.max_parallel, 1, 100)?;
+        if self.runs_on.len() > MOST_TAGS {
+            let help = format!("give at most {MOST_TAGS}");
+            return Err(Problem::new("runs_on", self.runs_on.len(), "are too many tags", help));
+        }
+        if let Some(tag) = self.runs_on.iter().find(|tag| !Tags::is_tag(tag)) {
+            let shown: String = tag.chars().take(64).collect();
+            return Err(Problem::new("runs_on", shown, "is no tag of a node", Tags::HELP));
+        }
         for (index, task) in self.tasks.iter().enumerate() {
             task.validate(&format!("tasks[{index}]"))?;
         }
@@ -307,6 +328,8 @@ mod tests {
             (Definition { timeout_ms: Some(31 * DAY_MS), ..one(noop("a")) }, "timeout_seconds"),
             (Definition { max_parallel: 0, ..one(noop("a")) }, "max_parallel"),
             (Definition { max_parallel: 101, ..one(noop("a")) }, "max_parallel"),
+            (Definition { runs_on: vec!["a b".to_owned()], ..one(noop("a")) }, "runs_on"),
+            (Definition { runs_on: vec!["a".to_owned(); 33], ..one(noop("a")) }, "runs_on"),
             (one(noop("a b")), "tasks[0].name"),
             (one(Task { timeout_ms: 0, ..noop("a") }), "tasks[0].timeout_seconds"),
             (one(Task { needs: many, ..noop("a") }), "tasks[0].needs"),

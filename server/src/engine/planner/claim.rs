@@ -22,6 +22,7 @@ use crate::{
         EngineError, allowance,
         buffer::{self, Clearing, Demand},
         calendars,
+        cluster::Share,
         core::{Core, new_id},
         handoff::past_deadline,
     },
@@ -50,17 +51,19 @@ pub(super) struct Claimed {
     pub(super) more_is_due: bool,
 }
 
-/// Claims up to `limit` schedules that are due. After an outage each can have hundreds of fires: a
+/// Claims up to `limit` schedules that are due and this node's to claim. After an outage each can have hundreds of fires: a
 /// claim that holds a batch of them takes no further schedule, whose cursor stays where it was.
 pub(super) async fn claim_due(
     core: &Core,
     now: DateTime<Utc>,
+    share: Option<&Share>,
     limit: u64,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
-    let due = core.store.lock_due_schedules(&tx, now.into(), limit).await?;
+    let turns = share.map(|share| share.turns(now.into()));
+    let due = core.store.lock_due_schedules(&tx, now.into(), turns, limit).await?;
     if due.is_empty() {
         tx.rollback().await?;
         return Ok(Claimed::default());

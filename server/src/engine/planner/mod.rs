@@ -100,7 +100,14 @@ impl Service for Planner {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
+        if !core.may_schedule().await? {
+            // Once it may again, it is woken.
+            (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
+            return Ok(PlannerReport::default());
+        }
         let batch = core.settings.batch;
+        // The same through the round, so that what it looks at next fits what it has claimed.
+        let share = core.cluster.share();
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
         let resumed = super::accounting::resume_due(&core, now).await?;
@@ -111,7 +118,7 @@ impl Service for Planner {
         loop {
             let (handed_over, claimed) = tokio::join!(
                 self.hand_over(&intents),
-                claim::claim_due(&core, core.clock.now(), limit)
+                claim::claim_due(&core, core.clock.now(), share.as_deref(), limit)
             );
             // A failure on the one side must not keep from the other what is its due.
             let claimed = match claimed {
@@ -142,7 +149,10 @@ impl Service for Planner {
         }
         self.outlook = core.store.buffer_outlook(now.into()).await?;
         core.buffering.store(self.outlook.waits, Ordering::Relaxed);
-        self.next = core.store.next_due_at(now.into()).await?;
+        self.next = match share {
+            None => core.store.next_due_at(now.into()).await?,
+            Some(share) => share.next(&core.store.due_ahead(now.into()).await?, now.into()),
+        };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
         let is_stuck = report == idle && self.next.is_some_and(|next| next <= Timestamp::from(now));
         let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));

@@ -28,18 +28,19 @@ use sea_orm::DatabaseTransaction;
 use self::fate::{Fate, hold, judge, orphaned, settlement, stuck};
 use super::{
     EngineError, Task,
+    cluster::{Tenure, lead},
     core::Core,
-    handoff::{self, Limits},
+    handoff::{self, Limits, Recovering},
     service::Service,
     settle::{self, Standing},
 };
 use crate::{
+    config::Role,
     random,
     store::{
         StoreError,
         handoffs::Decided,
         holds::{Hold, Settlement},
-        leases::Term,
     },
     target::{Noop, Target},
     telemetry::Recovery as What,
@@ -99,12 +100,13 @@ impl Recovery {
 
     async fn take_over_orphans(
         &self,
+        tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
-        let tx = core.store.begin().await?;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let expired =
             core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?;
         let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
@@ -161,11 +163,12 @@ impl Recovery {
 
     async fn end_overruns(
         &self,
+        tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         let core = &self.core;
-        let tx = core.store.begin().await?;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
         let strays = core.store.lock_overrun_runs(&tx, BATCH).await?;
         let mut settlements = Vec::with_capacity(strays.len());
         for stray in &strays {
@@ -230,6 +233,7 @@ impl Recovery {
 
     async fn hand_over_lost(
         &self,
+        tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
@@ -237,7 +241,7 @@ impl Recovery {
         let node = core.node_id().await;
         let lost_after = TimeDelta::from_std(core.settings.lost_after).unwrap_or(TimeDelta::MAX);
         let before = now.checked_sub_signed(lost_after).unwrap_or(DateTime::<Utc>::MIN_UTC);
-        let tx = core.store.begin().await?;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
         // Counted before it is tried: a hand-off that kills the node must not be tried for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
@@ -246,7 +250,8 @@ impl Recovery {
             return Ok(false);
         }
         report.lost_handoffs += lost.len();
-        let handed = handoff::hand_over(core, &lost, Some(self.limits())).await?;
+        let recovering = Recovering { limits: self.limits(), tenure: tenure.clone() };
+        let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;
         report.abandoned += handed.refused;
         Ok(lost.len() as u64 == BATCH)
     }
@@ -268,14 +273,14 @@ impl Service for Recovery {
         let mut report = RecoveryReport::default();
         // Only the node itself can tell what it does not know.
         self.disown_unknown().await?;
-        let node = self.core.node_id().await;
-        let term = self.core.settings.recovery_interval * 3;
-        if self.core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
+        if !self.core.settings.roles.has(Role::Scheduler) {
             return Ok(report);
         }
-        while self.take_over_orphans(now, &mut report).await? {}
-        self.end_overruns(now, &mut report).await?;
-        while self.hand_over_lost(now, &mut report).await? {}
+        let term = self.core.settings.recovery_interval * 3;
+        let Some(tenure) = lead(&self.core, LEASE, term).await? else { return Ok(report) };
+        while self.take_over_orphans(&tenure, now, &mut report).await? {}
+        self.end_overruns(&tenure, now, &mut report).await?;
+        while self.hand_over_lost(&tenure, now, &mut report).await? {}
         let metrics = &self.core.metrics;
         metrics.recovered(What::OrphanedRun, report.orphans);
         metrics.recovered(What::HardTimeout, report.overruns);

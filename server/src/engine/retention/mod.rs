@@ -28,12 +28,17 @@ use uuid::Uuid;
 pub use preview::{Preview, preview};
 
 use self::pace::{Done, Paces, fitting};
-use super::{EngineError, core::Core, service::Service};
+use super::{
+    EngineError,
+    cluster::{Tenure, lead},
+    core::Core,
+    service::Service,
+};
 use crate::{
     clock::Clock,
     store::{
         Store,
-        leases::Term,
+        leases::{Fence, Term},
         retention::{Dropped, Family, Leftover, OldFire, Part, PartKey, Rule},
     },
     telemetry::Metrics,
@@ -84,12 +89,20 @@ pub struct RetentionReport {
 }
 
 /// Who does a round.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Manner {
-    /// The node that has the lease, and for how long it takes it.
-    pub lease: Option<(Uuid, Duration)>,
+    /// The term of the node that does it for all, and how long one is. Without one somebody does
+    /// it by hand.
+    tenure: Option<(Tenure, Duration)>,
     /// Between two chunks: a writer in another process tries again only every 100 ms.
-    pub pause: Duration,
+    pause: Duration,
+}
+
+impl Manner {
+    /// By hand, with such a pause between two chunks.
+    pub fn by_hand(pause: Duration) -> Self {
+        Self { tenure: None, pause }
+    }
 }
 
 /// What one round needs.
@@ -174,12 +187,17 @@ impl Round<'_> {
     /// Whether this node is still the one that does it. What holds is read anew: somebody who keeps
     /// more from now on must not wait for the end of the round.
     async fn goes_on(&mut self) -> Result<bool, EngineError> {
-        if let Some((node, term)) = self.manner.lease
-            && self.renewed.elapsed() >= RENEWAL
+        if let Some((tenure, term)) = &mut self.manner.tenure
+            && self.clock.instant().saturating_duration_since(self.renewed) >= RENEWAL
         {
             self.renewed = self.clock.instant();
-            let held = self.store.hold_lease_if_free(LEASE, node, term).await?;
-            self.is_over |= held == Term::Elsewhere;
+            let Fence { name, holder, epoch } = tenure.fence;
+            match self.store.hold_lease_if_free(name, holder, *term).await? {
+                Term::Held(now) if now == epoch => {
+                    *tenure = Tenure::new(tenure.fence.clone(), self.renewed, *term);
+                }
+                Term::Held(_) | Term::Elsewhere => self.is_over = true,
+            }
         }
         let policies = self.store.retention_policies(self.settings.days).await?;
         let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
@@ -208,7 +226,8 @@ impl Round<'_> {
             let Some(stretch) = days::to_drop(&layout, self.rule.last()).first().copied() else {
                 return Ok(());
             };
-            match self.store.drop_stretch(family, stretch, &self.rule).await? {
+            let fence = self.manner.tenure.as_ref().map(|(tenure, _)| &tenure.fence);
+            match self.store.drop_stretch(family, stretch, &self.rule, fence).await? {
                 Dropped::Gone(rows) => {
                     self.report.dropped += 1;
                     self.metrics.partitions("dropped", 1);
@@ -243,7 +262,7 @@ impl Round<'_> {
                     let limit = self.paces.rows(part.table());
                     let mut keys = self.store.parts_of(part, &runs, limit).await?;
                     keys.truncate(fitting(keys.iter().map(|key| key.bytes)));
-                    if keys.is_empty() {
+                    if keys.is_empty() || self.is_over {
                         break;
                     }
                     self.chunk(Chunk::Parts(part, &keys)).await?;
@@ -285,7 +304,14 @@ impl Round<'_> {
     /// decides how large the next one is.
     async fn chunk(&mut self, chunk: Chunk<'_>) -> Result<u64, EngineError> {
         let store = self.store;
-        let tx = store.begin().await?;
+        let tx = match &self.manner.tenure {
+            None => Some(store.begin().await?),
+            Some((tenure, _)) => tenure.begin(store, self.clock).await?,
+        };
+        let Some(tx) = tx else {
+            self.is_over = true;
+            return Ok(0);
+        };
         let start = self.clock.instant();
         let (table, deleted) = match chunk {
             Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
@@ -361,11 +387,10 @@ impl Service for Keeper {
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RetentionReport, EngineError> {
         let core = &self.core;
         let term = self.settings.interval.max(SOON) * 3;
-        let node = core.node_id().await;
-        if core.store.hold_lease_if_free(LEASE, node, term).await? == Term::Elsewhere {
+        let Some(tenure) = lead(core, LEASE, term).await? else {
             return Ok(RetentionReport::default());
-        }
-        let manner = Manner { lease: Some((node, term)), ..Manner::default() };
+        };
+        let manner = Manner { tenure: Some((tenure, term)), ..Manner::default() };
         let report =
             run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
         self.is_postponed = report.postponed > 0;

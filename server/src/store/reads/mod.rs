@@ -10,6 +10,7 @@
 //! - `tally`: fires by what became of them
 //! - `overview`: counts and what comes next
 //! - `health`: the figures that say whether all is well
+//! - `placement`: runs that wait for nodes with certain tags
 //! - `feed`: what changed since a cursor
 
 pub mod backfills;
@@ -19,6 +20,7 @@ pub mod fires;
 pub mod health;
 pub mod logs;
 pub mod overview;
+pub mod placement;
 pub mod runs;
 pub mod schedules;
 pub mod tally;

@@ -19,6 +19,7 @@ use super::Rule;
 use crate::store::{
     Store, StoreError,
     days::{DAY_MS, first_key, made_at},
+    leases::Fence,
 };
 
 /// Tables whose days come and go together.
@@ -231,12 +232,13 @@ impl Store {
         family: Family,
         stretch: Stretch,
         rule: &Rule,
+        fence: Option<&Fence>,
     ) -> Result<Dropped, StoreError> {
         let Some(found) = self.look_through(family, stretch, rule).await? else {
             return Ok(Dropped::Needed);
         };
         let done = match self.widen_past(family, stretch).await {
-            Ok(true) => self.exchange(family, stretch, rule, &found).await,
+            Ok(true) => self.exchange(family, stretch, rule, &found, fence).await,
             Ok(false) => Ok(Dropped::Postponed),
             Err(error) => Err(error),
         };
@@ -356,8 +358,14 @@ impl Store {
         stretch: Stretch,
         rule: &Rule,
         found: &Found,
+        fence: Option<&Fence>,
     ) -> Result<Dropped, StoreError> {
         let tx = self.begin().await?;
+        if let Some(fence) = fence
+            && !self.holds_lease(&tx, fence).await?
+        {
+            return Ok(Dropped::Postponed);
+        }
         tx.execute_unprepared(LOCK).await?;
         tx.execute_unprepared(PATIENCE).await?;
         if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {

@@ -9,6 +9,7 @@ use carillon::{
     config,
     engine::{
         Signals,
+        cluster::Cluster,
         commands::{Commands, Viewer, ViewerKind},
     },
     store::Store,
@@ -59,7 +60,7 @@ impl Desk {
             Arc::new(Executor::new(policy, clock.clock()).unwrap()),
             Signals::default(),
         );
-        let schema = api::schema(commands, config::Health::default());
+        let schema = api::schema(commands, config::Health::default(), Cluster::default());
         Self { database, clock, schema }
     }
 

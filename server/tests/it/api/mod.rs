@@ -12,6 +12,7 @@ mod following;
 mod grouping;
 mod health;
 mod ledger;
+mod nodes;
 mod paging;
 mod pausing;
 mod repeating;

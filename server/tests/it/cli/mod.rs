@@ -1,6 +1,7 @@
 //! The command line, as the built binary.
 
 mod backfill;
+mod cluster;
 mod configuration;
 mod database;
 mod people;

@@ -93,6 +93,7 @@ pub(crate) async fn orphan(
         retry_of: None,
         group_id: None,
         priority: 0,
+        runs_on: None,
         backfill_id: None,
         changed: 0,
     };
@@ -136,6 +137,7 @@ pub(crate) async fn node(world: &World) -> Uuid {
         version: "1".to_owned(),
         zone_data: "1".to_owned(),
         capacity: 1,
+        ..Joining::default()
     };
     world.database.store.join(&joining).await.unwrap();
     id

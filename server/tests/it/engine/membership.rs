@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use carillon::engine::cluster::Standing;
 use entity::{node, run, task_run};
 use sea_orm::EntityTrait;
 use uuid::Uuid;
@@ -17,7 +18,7 @@ on_both!(
     a_node_that_was_declared_dead_starts_nothing_before_its_new_life,
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
-    a_node_whose_name_another_process_bears_says_so,
+    a_node_whose_name_another_process_bears_stands_back_until_that_has_left,
 );
 
 async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
@@ -118,17 +119,32 @@ async fn a_node_that_shuts_down_leaves(database: TestDatabase) {
     assert!(node.ended_at.is_some());
 }
 
-async fn a_node_whose_name_another_process_bears_says_so(database: TestDatabase) {
+async fn a_node_whose_name_another_process_bears_stands_back_until_that_has_left(
+    database: TestDatabase,
+) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let first = world.engine().await;
     let mut beats = first.pulse_reports();
     beats.wait_for(|(count, _)| *count > 0).await.unwrap();
+    // Of the same process: an earlier life that is over, as far as the second can know.
     let second = world.engine().await;
     clock.advance(world.settings.heartbeat_interval);
-    let told = beats.wait_for(|(_, report)| report.rejoined);
-    let told = tokio::time::timeout(Duration::from_secs(20), told).await.unwrap().unwrap().1;
-    assert!(told.had_namesake);
-    second.abandon();
+    let usurped = beats.wait_for(|(_, report)| report.is_usurped);
+    tokio::time::timeout(Duration::from_secs(20), usurped).await.unwrap().unwrap();
+    assert_eq!(first.cluster().standing(&world.clock), Standing::Usurped);
+
+    second.shutdown(Duration::from_secs(5)).await.unwrap();
+    let told = async {
+        loop {
+            clock.advance(world.settings.heartbeat_interval);
+            beats.changed().await.unwrap();
+            if beats.borrow_and_update().1.rejoined {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+    assert_eq!(first.cluster().standing(&world.clock), Standing::Ready);
     first.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -13,6 +13,7 @@ mod buffer;
 mod calendar;
 mod cancel;
 mod clock;
+mod cluster;
 mod deadline;
 mod firing;
 mod flow;

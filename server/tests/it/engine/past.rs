@@ -86,6 +86,7 @@ pub(crate) fn succeeded(
         backfill_id: None,
         priority: 0,
         group_id: None,
+        runs_on: None,
         changed: 0,
     };
     (fire, run)

@@ -82,7 +82,7 @@ impl World {
             start_deadline_ms: None,
             context: serde_json::json!({}),
             retention_days: None,
-            shard: 0,
+            shard: i16::from(id.as_bytes()[15]),
             enabled: true,
             paused_reason: None,
             paused_by: None,

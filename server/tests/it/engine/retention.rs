@@ -8,7 +8,7 @@ use std::{
 use carillon::engine::Retention;
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
-    Timestamp, backfill, backfill_fire,
+    Strings, Timestamp, backfill, backfill_fire,
     fire::{Kind, Reason, Verdict},
     idempotency, node, run, schedule_version, session, workflow,
 };
@@ -268,7 +268,14 @@ async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
             state: node::State::Left,
             version: "1".to_owned(),
             zone_data: "1".to_owned(),
+            schema: String::new(),
+            process: String::new(),
+            roles: Strings::default(),
+            tags: Strings::default(),
             capacity: 1,
+            held: 0,
+            clock_offset_ms: 0,
+            draining_at: None,
             started_at: hours(ended * 24),
             heartbeat_at: hours(ended * 24),
             ended_at: Some(hours(ended * 24)),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, Settings, Signals, Task},
+    engine::{Engine, EngineError, Settings, Signals, Task},
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
 };
@@ -77,6 +77,19 @@ impl World {
 
     /// An engine on this world.
     pub(crate) async fn engine(&self) -> Engine {
+        self.try_engine().await.unwrap()
+    }
+
+    /// One of several nodes, with this name: it hears the others' signals as little as another
+    /// process would.
+    pub(crate) async fn node(&mut self, name: &str) -> Engine {
+        self.settings.node_name = name.to_owned();
+        self.signals = Signals::default();
+        self.engine().await
+    }
+
+    /// The same, if it can start.
+    pub(crate) async fn try_engine(&self) -> Result<Engine, EngineError> {
         let policy = Policy { commands: true, private_addresses: true, ..Policy::default() };
         let executor = Executor::new(policy, self.clock.clone()).unwrap();
         Engine::start(
@@ -89,7 +102,6 @@ impl World {
             Metrics::unread(self.clock.clone()),
         )
         .await
-        .unwrap()
     }
 
     /// The schedule's ledger, oldest first.

@@ -63,6 +63,8 @@ pub(super) struct WorkflowEntry {
     tasks: Vec<TaskEntry>,
     timeout: Option<Span>,
     max_parallel: Option<i64>,
+    #[serde(default)]
+    runs_on: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -228,6 +230,7 @@ impl WorkflowEntry {
         Definition {
             timeout_ms: self.timeout.map(ms),
             max_parallel: self.max_parallel.unwrap_or(Definition::USUAL_PARALLEL),
+            runs_on: self.runs_on,
             ..Definition::of(tasks)
         }
     }

@@ -1,0 +1,132 @@
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer};
+
+use super::listed;
+
+/// Something that a process can do for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Answers GraphQL and serves the console.
+    Api,
+    /// Claims what is due, and looks after what was lost and what is old.
+    Scheduler,
+    /// Takes runs.
+    Worker,
+}
+
+impl Role {
+    const ALL: [Self; 3] = [Self::Api, Self::Scheduler, Self::Worker];
+
+    /// As it is written.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Scheduler => "scheduler",
+            Self::Worker => "worker",
+        }
+    }
+}
+
+/// What a process does: at least one thing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Roles([bool; 3]);
+
+impl Roles {
+    /// Everything.
+    pub const ALL: Self = Self([true; 3]);
+
+    /// Whether that is among it.
+    pub const fn has(self, role: Role) -> bool {
+        self.0[role as usize]
+    }
+
+    /// Their words, in a fixed order.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        Role::ALL.into_iter().filter(move |role| self.has(*role)).map(Role::word)
+    }
+}
+
+impl Default for Roles {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl fmt::Display for Roles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words().collect::<Vec<_>>().join(","))
+    }
+}
+
+impl fmt::Debug for Roles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A list that is no choice of roles.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{value}' {problem}; give one or more of api, scheduler, worker")]
+pub struct NotRoles {
+    value: String,
+    problem: &'static str,
+}
+
+impl FromStr for Roles {
+    type Err = NotRoles;
+
+    fn from_str(text: &str) -> Result<Self, NotRoles> {
+        Self::of(text.split(',').map(str::trim).filter(|word| !word.is_empty()))
+    }
+}
+
+impl Roles {
+    fn of<'a>(words: impl Iterator<Item = &'a str>) -> Result<Self, NotRoles> {
+        let mut chosen = [false; 3];
+        for word in words {
+            let Some(role) = Role::ALL.into_iter().find(|role| role.word() == word) else {
+                return Err(NotRoles { value: word.to_owned(), problem: "is no role" });
+            };
+            chosen[role as usize] = true;
+        }
+        if chosen == [false; 3] {
+            let problem = "is an empty list: such a process would do nothing";
+            return Err(NotRoles { value: String::new(), problem });
+        }
+        Ok(Self(chosen))
+    }
+}
+
+impl<'de> Deserialize<'de> for Roles {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let words = listed(deserializer)?;
+        Self::of(words.iter().map(String::as_str)).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_read_in_any_order_and_written_in_one() {
+        let roles: Roles = "worker, api".parse().unwrap();
+        assert_eq!(roles.to_string(), "api,worker");
+        assert!(!roles.has(Role::Scheduler));
+    }
+
+    #[test]
+    fn a_list_that_is_empty_or_has_an_unknown_word_is_refused_with_the_choices() {
+        let problem = |text: &str| text.parse::<Roles>().unwrap_err().to_string();
+        assert_eq!(
+            problem("api,sheduler"),
+            "'sheduler' is no role; give one or more of api, scheduler, worker"
+        );
+        assert_eq!(
+            problem(" ,"),
+            "'' is an empty list: such a process would do nothing; give one or more of api, \
+             scheduler, worker"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+use serde::{Deserialize, Deserializer};
+
+use super::listed;
+
+/// What a node has that runs may ask for, such as `gpu` or `region=eu`: sorted, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tags(pub Vec<String>);
+
+/// The most tags of a node or a workflow.
+pub const MOST_TAGS: usize = 32;
+
+impl Tags {
+    /// Sorts them and takes out what is there twice.
+    pub fn new(mut words: Vec<String>) -> Self {
+        words.sort_unstable();
+        words.dedup();
+        Self(words)
+    }
+
+    /// Whether a text may be a tag.
+    pub fn is_tag(text: &str) -> bool {
+        (1..=64).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-=:/".contains(&byte))
+    }
+
+    /// What a text must be to be a tag.
+    pub const HELP: &'static str = "use 1 to 64 letters, digits or . _ - = : /";
+}
+
+impl<'de> Deserialize<'de> for Tags {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::new(listed(deserializer)?))
+    }
+}

@@ -1,0 +1,156 @@
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{
+    fleet::{Fleet, places},
+    offset::{Reading, is_right},
+    ring::Share,
+};
+use crate::{
+    clock::Clock,
+    config::Role,
+    engine::Settings,
+    store::{StoreError, Store, nodes::Living},
+};
+
+/// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    settings: Settings,
+    seen: RwLock<Seen>,
+    reading: Mutex<Option<Reading>>,
+    is_draining: AtomicBool,
+    is_usurped: AtomicBool,
+    is_fuller: AtomicBool,
+}
+
+/// What the last look at the others showed.
+#[derive(Debug, Default)]
+struct Seen {
+    fleet: Arc<Fleet>,
+    /// What this node may claim by that.
+    share: Option<Arc<Share>>,
+}
+
+/// Whether a node may schedule, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It may.
+    Ready,
+    /// It shuts down.
+    Draining,
+    /// Another process bears its name.
+    Usurped,
+    /// Its clock is so far ahead of the database's.
+    ClockOff(TimeDelta),
+}
+
+impl Cluster {
+    pub(in crate::engine) fn new(settings: Settings) -> Self {
+        Self { inner: Arc::new(Inner { settings, ..Inner::default() }) }
+    }
+
+    /// Whether the node may schedule, as far as it knows.
+    pub fn standing(&self, clock: &Clock) -> Standing {
+        if self.inner.is_draining.load(Ordering::Relaxed) {
+            return Standing::Draining;
+        }
+        if self.inner.is_usurped.load(Ordering::Relaxed) {
+            return Standing::Usurped;
+        }
+        let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match reading.map(|reading| reading.estimate(clock.now(), clock.instant())) {
+            Some(offset) if !is_right(offset) => Standing::ClockOff(offset),
+            Some(_) | None => Standing::Ready,
+        }
+    }
+
+    /// The nodes that are alive now.
+    pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
+        let expiry = self.inner.settings.heartbeat_expiry;
+        Ok(Fleet::of(store.living_nodes().await?, expiry))
+    }
+
+    /// After how long a silence a node owns no shard any more.
+    pub fn suspect_after(&self) -> Duration {
+        self.inner.settings.heartbeat_expiry / 2
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.inner.settings.node_name
+    }
+
+    /// Remembers where the clock stands; says how far it is ahead, and whether it has become right
+    /// or wrong by that.
+    pub(in crate::engine) fn note(&self, reading: Reading) -> (TimeDelta, bool) {
+        let mut last = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_right = last.is_none_or(|last| is_right(last.offset()));
+        *last = Some(reading);
+        (reading.offset(), was_right != is_right(reading.offset()))
+    }
+
+    /// How far the clock was ahead when it was looked at last.
+    pub(in crate::engine) fn offset(&self) -> TimeDelta {
+        let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
+    }
+
+    /// Remembers who is alive; says whether what this node may claim is another share by that.
+    pub(in crate::engine) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
+        let settings = &self.inner.settings;
+        let fleet = Fleet::of(living, settings.heartbeat_expiry);
+        self.inner.is_fuller.store(fleet.is_fuller(own), Ordering::Relaxed);
+        let ring = fleet.ring(self.suspect_after());
+        let own_name = &settings.node_name;
+        let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
+        let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
+        let is_other = seen.share != now;
+        *seen = Seen { fleet: Arc::new(fleet), share: now };
+        is_other
+    }
+
+    /// The nodes that were alive at the last heartbeat.
+    pub fn seen(&self) -> Arc<Fleet> {
+        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).fleet.clone()
+    }
+
+    /// What this node may claim; nothing, if it is alone and may claim all.
+    pub(in crate::engine) fn share(&self) -> Option<Arc<Share>> {
+        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).share.clone()
+    }
+
+    /// Whether this node takes runs that ask for these tags.
+    pub(in crate::engine) fn takes(&self, asked: &[String]) -> bool {
+        let settings = &self.inner.settings;
+        settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
+    }
+
+    /// Whether others have clearly more room, so that they go first.
+    pub(in crate::engine) fn lets_others_go_first(&self) -> bool {
+        self.inner.is_fuller.load(Ordering::Relaxed)
+    }
+
+    /// From now on the node takes on nothing more.
+    pub(in crate::engine) fn begin_draining(&self) {
+        self.inner.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another process has taken the node's name; says whether that is news.
+    pub(in crate::engine) fn set_usurped(&self, is_usurped: bool) -> bool {
+        self.inner.is_usurped.swap(is_usurped, Ordering::Relaxed) != is_usurped
+    }
+}

@@ -1,0 +1,67 @@
+//! Terms: a service that one node does for all is done under a lease, which is renewed at each
+//! round. Whoever has it steps down by its own monotonic clock before the term ends, and each
+//! write names the epoch, so one that was frozen meanwhile writes nothing.
+
+use std::time::{Duration, Instant};
+
+use sea_orm::DatabaseTransaction;
+
+use crate::{
+    clock::Clock,
+    engine::{EngineError, core::Core},
+    store::{
+        Store,
+        leases::{Fence, Term},
+    },
+};
+
+/// A term that this node has begun.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Tenure {
+    /// What each write names.
+    pub(in crate::engine) fence: Fence,
+    /// Nothing new is begun from then on.
+    until: Instant,
+}
+
+impl Tenure {
+    /// A term that was asked for at `asked`: it ends a sixth of it earlier than the lease does.
+    pub(in crate::engine) fn new(fence: Fence, asked: Instant, term: Duration) -> Self {
+        Self { fence, until: asked + term - term / 6 }
+    }
+
+    /// Whether to step down.
+    pub(in crate::engine) fn is_over(&self, clock: &Clock) -> bool {
+        clock.instant() >= self.until
+    }
+
+    /// Begins a transaction of the service; nothing, if the term is over.
+    pub(in crate::engine) async fn begin(
+        &self,
+        store: &Store,
+        clock: &Clock,
+    ) -> Result<Option<DatabaseTransaction>, EngineError> {
+        if self.is_over(clock) {
+            return Ok(None);
+        }
+        Ok(store.begin_if_held(&self.fence).await?)
+    }
+}
+
+/// Takes the service's lease, or renews it; nothing, if another node has it or this one must
+/// not schedule.
+pub(in crate::engine) async fn lead(
+    core: &Core,
+    name: &'static str,
+    term: Duration,
+) -> Result<Option<Tenure>, EngineError> {
+    if !core.may_schedule().await? {
+        return Ok(None);
+    }
+    let holder = core.node_id().await;
+    let asked = core.clock.instant();
+    Ok(match core.store.hold_lease_if_free(name, holder, term).await? {
+        Term::Held(epoch) => Some(Tenure::new(Fence { name, holder, epoch }, asked, term)),
+        Term::Elsewhere => None,
+    })
+}

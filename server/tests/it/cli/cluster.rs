@@ -1,0 +1,72 @@
+//! Processes that share one database.
+
+use serde_json::{Value, json};
+
+use crate::support::{Command, Server, TestDatabase, on_both};
+
+on_both!(a_process_that_was_killed_is_replaced_at_once_under_its_name);
+
+#[test]
+fn roles_that_are_none_are_refused_with_the_choices() {
+    let refused = |roles: &str| Command::new(&["serve", "--roles", roles]).run().refused(1);
+    let line = refused("api,sheduler");
+    assert!(line.contains("node.roles: 'sheduler' is no role"), "{line}");
+    assert!(line.contains("api, scheduler, worker"), "{line}");
+    let line = refused("");
+    assert!(line.contains("node.roles: '' is an empty list"), "{line}");
+    let file = Command::new(&["serve"]).file("carillon.toml", "[node]\nroles = [\"work\"]");
+    let line = file.run().refused(1);
+    assert!(line.contains("node.roles: 'work' is no role"), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    let line = Command::new(&["serve"]).env("CARILLON_NODE__ROLES", "api,worker").run().refused(1);
+    assert!(line.contains("leaves nobody to claim what is due"), "{line}");
+    let line = Command::new(&["serve", "--node-tags", "a b"]).run().refused(1);
+    assert!(line.contains("node.tags: 'a b' is no tag"), "{line}");
+}
+
+/// The one that lives must not be driven out, nor the two fight for ever.
+#[tokio::test]
+async fn a_second_process_of_the_same_name_is_refused_while_the_first_lives() {
+    let database = TestDatabase::postgres().await;
+    let first = Server::start_with(&database, &["--node-name", "twin"]);
+    let args = ["serve", "--listen", "127.0.0.1:0", "--node-name", "twin"];
+    let line = Command::new(&args).on(&database).run().refused(1);
+    assert!(line.contains("node.name 'twin' is another process's, which lives"), "{line}");
+    assert!(line.contains("--node-name"), "{line}");
+    assert!(first.get("/healthz").send().await.unwrap().status().is_success());
+    assert_eq!(first.stop(), 0);
+}
+
+async fn a_process_that_was_killed_is_replaced_at_once_under_its_name(database: TestDatabase) {
+    // Dropped is killed.
+    drop(Server::start_with(&database, &["--node-name", "phoenix"]));
+    let again = Server::start_with(&database, &["--node-name", "phoenix"]);
+    assert!(again.get("/healthz").send().await.unwrap().status().is_success());
+    assert_eq!(again.stop(), 0);
+}
+
+#[tokio::test]
+async fn a_node_without_the_role_api_is_watched_and_answers_nothing_else() {
+    let database = TestDatabase::postgres().await;
+    let worker = Server::start_with(&database, &["--roles", "worker", "--node-name", "w"]);
+    for path in ["/livez", "/readyz", "/metrics"] {
+        assert!(worker.get(path).send().await.unwrap().status().is_success(), "{path}");
+    }
+    let health = worker.get("/healthz").send().await.unwrap();
+    assert_eq!(health.status(), 503);
+    let health: Value = health.json().await.unwrap();
+    assert!(health["issues"][0].as_str().unwrap().contains("the role 'scheduler'"), "{health}");
+    assert_eq!(health["checks"]["schedulers"]["healthy"], false, "{health}");
+    for path in ["/graphiql", "/", "/graphql"] {
+        let answer = worker.get(path).send().await.unwrap();
+        assert_eq!(answer.status(), 404, "{path}");
+        assert!(answer.text().await.unwrap().contains("role 'api'"), "{path}");
+    }
+    let query = worker.post("/graphql").json(&json!({ "query": "{ me { name } }" }));
+    assert_eq!(query.send().await.unwrap().status(), 404);
+
+    let rest = ["--roles", "api,scheduler", "--node-name", "s"];
+    let rest = Server::start_with(&database, &rest);
+    assert!(worker.get("/healthz").send().await.unwrap().status().is_success());
+    assert_eq!((rest.stop(), worker.stop()), (0, 0));
+}

@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use carillon::store::{
+    Store,
+    leases::{Fence, Term},
+    nodes::Joining,
+};
+use uuid::Uuid;
+
+use crate::{
+    engine::world::{World, at},
+    support::{TestDatabase, on_both},
+};
+
+on_both!(
+    a_holder_that_wakes_after_its_term_writes_nothing,
+    a_node_that_drains_gives_up_its_leases_at_once,
+);
+
+const TERM: Duration = Duration::from_secs(15);
+
+async fn join(store: &Store, name: &str) -> Uuid {
+    let id = Uuid::now_v7();
+    store.join(&Joining { id, name: name.to_owned(), ..Joining::default() }).await.unwrap();
+    id
+}
+
+/// The epoch, if the lease could be had.
+async fn take(store: &Store, holder: Uuid) -> Option<Fence> {
+    match store.hold_lease_if_free("recovery", holder, TERM).await.unwrap() {
+        Term::Held(epoch) => Some(Fence { name: "recovery", holder, epoch }),
+        Term::Elsewhere => None,
+    }
+}
+
+async fn may_write(store: &Store, fence: &Fence) -> bool {
+    match store.begin_if_held(fence).await.unwrap() {
+        Some(tx) => {
+            store.commit(tx).await.unwrap();
+            true
+        }
+        None => false,
+    }
+}
+
+async fn a_holder_that_wakes_after_its_term_writes_nothing(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let store = &world.database.store;
+    let (frozen, other) = (join(store, "frozen").await, join(store, "other").await);
+    let old = take(store, frozen).await.unwrap();
+    assert_eq!(take(store, other).await, None);
+    assert!(may_write(store, &old).await);
+
+    clock.pass(TERM * 3);
+    assert!(!may_write(store, &old).await, "its term is over, though nobody has the next");
+    let new = take(store, other).await.unwrap();
+    assert_eq!(new.epoch, old.epoch + 1);
+    assert!(!may_write(store, &old).await);
+    assert!(may_write(store, &new).await);
+    assert_eq!(take(store, frozen).await, None);
+}
+
+async fn a_node_that_drains_gives_up_its_leases_at_once(database: TestDatabase) {
+    let world = World::new(database).await;
+    let store = &world.database.store;
+    let (leaving, other) = (join(store, "leaving").await, join(store, "other").await);
+    let old = take(store, leaving).await.unwrap();
+    store.drain(leaving).await.unwrap();
+    assert!(!may_write(store, &old).await);
+    assert_eq!(take(store, other).await.map(|fence| fence.epoch), Some(old.epoch + 1));
+}
