@@ -3,7 +3,10 @@
 use async_graphql::SDLExportOptions;
 
 use super::{Mutation, Query, Subscription, error::Codes, loaders};
-use crate::{config, engine::{cluster::Cluster, commands::Commands}};
+use crate::{
+    config,
+    engine::{cluster::Cluster, commands::Commands},
+};
 
 /// The control plane, ready to be asked. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;

@@ -51,8 +51,7 @@ fn print(nodes: &Value) -> Result<(), CliError> {
         ]
     };
     let rows: Vec<[String; 10]> = nodes.as_array().into_iter().flatten().map(row).collect();
-    let heads = [
-        "NODE", "STATE", "ROLES", "TAGS", "RUNS", "SHARDS", "LEASES", "HEARD", "CLOCK", "VERSION",
-    ];
+    let heads =
+        ["NODE", "STATE", "ROLES", "TAGS", "RUNS", "SHARDS", "LEASES", "HEARD", "CLOCK", "VERSION"];
     output::table(heads, &rows)
 }

@@ -25,7 +25,7 @@ use listed::listed;
 pub use load::{ConfigError, Sources, variable};
 pub use roles::{NotRoles, Role, Roles};
 pub use settings::{
-    Cluster, Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp, Retention,
-    Session, Targets,
+    Cluster, Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp,
+    Retention, Session, Targets,
 };
 pub use tags::{MOST_TAGS, Tags};

@@ -142,8 +142,7 @@ impl Core {
     /// Remembers what the database's clock showed after `asked`; says whether the clock here has
     /// become right or wrong by that.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
-        let (offset, has_turned) =
-            self.cluster.note(Reading::of(&self.clock, asked, database));
+        let (offset, has_turned) = self.cluster.note(Reading::of(&self.clock, asked, database));
         if has_turned && self.cluster.standing(&self.clock) == Standing::Ready {
             tracing::info!("the clock is right again: this node schedules");
             self.signals.wake_planner();

@@ -123,8 +123,7 @@ impl Store {
             dialect.skip_locked("run")
         );
         let tags = serde_json::json!(taker.tags).to_string();
-        let values =
-            [now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
+        let values = [now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
         let statement = self.dialect().statement(sql, values);
         Ok(Waiting::find_by_statement(statement).all(tx).await?)
     }

@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use super::{auth::Limiter, console::Files, metrics::Sampler};
 use crate::{
-    api, clock::Clock, config::Config, engine::cluster::Cluster, store::Store,
-    telemetry::Telemetry,
+    api, clock::Clock, config::Config, engine::cluster::Cluster, store::Store, telemetry::Telemetry,
 };
 
 /// What the handlers share. Cheap to clone.

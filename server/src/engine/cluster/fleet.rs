@@ -76,9 +76,8 @@ impl Fleet {
     /// as they said at their last heartbeat. A burst that is over by the next beat is not seen,
     /// and need not be.
     pub fn is_fuller(&self, own: Uuid) -> bool {
-        let share = |member: &Living| {
-            f64::from(member.node.held) / f64::from(member.node.capacity.max(1))
-        };
+        let share =
+            |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
         let Some(mine) = self.members.iter().find(|member| member.node.id == own) else {
             return false;
         };

@@ -18,7 +18,7 @@ use crate::{
     clock::Clock,
     config::Role,
     engine::Settings,
-    store::{StoreError, Store, nodes::Living},
+    store::{Store, StoreError, nodes::Living},
 };
 
 /// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.

@@ -74,12 +74,7 @@ pub(in crate::engine) fn describe(offset: TimeDelta) -> String {
     format!("{seconds} s {side} the database's")
 }
 
-fn same(
-    name: &'static str,
-    fleet: &Fleet,
-    of: impl Fn(&Living) -> &String,
-    what: &str,
-) -> Issue {
+fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &String, what: &str) -> Issue {
     let mut by_value: BTreeMap<&String, Vec<&str>> = BTreeMap::new();
     for member in &fleet.members {
         by_value.entry(of(member)).or_default().push(&member.node.name);

@@ -37,5 +37,5 @@ pub(super) use lead::{Tenure, lead};
 pub(super) use namesake::make_way;
 pub(super) use offset::Reading;
 pub(super) use process::own_process;
-pub use ring::{SHARDS, owners};
 pub(super) use ring::Share;
+pub use ring::{SHARDS, owners};

@@ -64,11 +64,7 @@ impl Share {
     /// What the store asks for at `now`.
     pub(in crate::engine) fn turns(&self, now: Timestamp) -> Turns<'_> {
         let before = |delay: TimeDelta| Timestamp(now.0 - delay.num_milliseconds());
-        Turns {
-            of_shards: &self.turns,
-            second: before(self.after),
-            last: before(self.after * 2),
-        }
+        Turns { of_shards: &self.turns, second: before(self.after), last: before(self.after * 2) }
     }
 
     /// How long after its instant what is due in the shard is this node's to claim.

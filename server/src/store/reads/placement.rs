@@ -16,11 +16,12 @@ pub struct Waiting {
 
 /// The runs that could start by `now` and ask for tags, counted by these.
 pub async fn waiting(store: &Store, now: Timestamp) -> Result<Vec<Waiting>, StoreError> {
-    let statement = store.dialect().statement(
+    let sql = format!(
         "SELECT runs_on, count(*) AS runs FROM run WHERE runs_on IS NOT NULL \
-           AND state IN ('queued', 'retrying') AND available_at <= $1 \
+           AND state IN ('queued', 'retrying') AND available_at <= $1{} \
          GROUP BY runs_on ORDER BY count(*) DESC LIMIT 100",
-        [now.0.into()],
+        store.dialect().live_runs("run.id", now)
     );
+    let statement = store.dialect().statement(sql, [now.0.into()]);
     Ok(Waiting::find_by_statement(statement).all(store.read()).await?)
 }

@@ -65,9 +65,7 @@ async fn a_run_waits_visibly_until_a_node_has_its_tags(database: TestDatabase) {
     world.settings.poll = Duration::from_millis(50);
     let plain = world.node("plain").await;
     let schedule = world.due_now(asks(&["gpu", "region=eu"]), |_| {}).await;
-    world
-        .until("it is handed over", async || world.runs(schedule.id).await.pop())
-        .await;
+    world.until("it is handed over", async || world.runs(schedule.id).await.pop()).await;
     let issues_now = issues(&world, &plain).await;
     assert!(issues_now[0].contains("(gpu and region=eu)"), "{issues_now:?}");
     // The dispatcher has looked, and left it.
