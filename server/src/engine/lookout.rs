@@ -13,6 +13,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// A look at a long backlog takes longer: no more than a hundredth of the time goes into looking.
 const SHARE: u32 = 100;
 
+/// But what a look found is not believed for longer than a minute.
+const LONGEST: Duration = Duration::from_secs(30);
+
 /// Looks where what is alive lies.
 #[derive(Debug)]
 pub(super) struct Lookout {
@@ -42,7 +45,7 @@ impl Service for Lookout {
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let pause = INTERVAL.max(self.took * SHARE);
+        let pause = (self.took * SHARE).clamp(INTERVAL, LONGEST);
         now + TimeDelta::from_std(pause).unwrap_or_default()
     }
 

@@ -19,6 +19,7 @@ use super::{
     dispatcher::Dispatcher,
     flow,
     logs::LogMessage,
+    lookout::Lookout,
     membership::{Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
@@ -54,7 +55,7 @@ impl Stepwise {
     ) -> Result<(Self, Vec<Step>), EngineError> {
         let parts = Parts { store, clock, executor, timings, signals, settings, metrics };
         let Joined { core, to_settle, to_step, to_write } = join(parts).await?;
-        let steps = vec![
+        let mut steps = vec![
             Step::of(Planner::new(core.clone())),
             Step::of(Dispatcher::new(core.clone())),
             Step::of(Settling { core: core.clone(), to_settle }),
@@ -64,6 +65,9 @@ impl Stepwise {
             Step::of(Canceller { core: core.clone() }),
             Step::of(Backfill { core: core.clone() }),
         ];
+        if core.store.dialect().is_postgres() {
+            steps.push(Step::of(Lookout::new(core.clone())));
+        }
         Ok((Self { core, _to_write: to_write }, steps))
     }
 

@@ -30,8 +30,9 @@ impl Dialect {
         Self { clock: Some(clock), ..self }
     }
 
+    /// Of a simulated process, which knows nothing of what others have found.
     pub(super) fn with_faults(self, faults: Faults) -> Self {
-        Self { faults: Some(faults), ..self }
+        Self { faults: Some(faults), live: LiveDays::default(), ..self }
     }
 
     /// Which database it is.

@@ -31,13 +31,38 @@ const VALID: i64 = 60_000;
 
 /// Where what is alive lies. Cheap to clone; all clones are one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LiveDays(Arc<Mutex<Option<Found>>>);
+pub(crate) struct LiveDays(Arc<Mutex<Known>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    found: Option<Found>,
+    /// What this process has written since the last look, and between the two before: a look may
+    /// have begun before that was committed.
+    written: [Spans; 2],
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
     at: i64,
+    spans: Spans,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spans {
     runs: Span,
     fires: Span,
+}
+
+impl Spans {
+    fn with(self, other: Self) -> Self {
+        Self { runs: self.runs.with(other.runs), fires: self.fires.with(other.fires) }
+    }
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self { runs: Span::NOTHING, fires: Span::NOTHING }
+    }
 }
 
 /// From the first to the last, in milliseconds.
@@ -64,46 +89,49 @@ impl LiveDays {
     /// The condition that a run by the key in `column` can be alive at `now`, to stand after
     /// another one.
     pub(crate) fn of_runs(&self, column: &'static str, now: Timestamp) -> String {
-        let Some(found) = self.believed(now) else { return String::new() };
-        let Span { first, last } = found.runs.around(now.0);
+        let Some(spans) = self.believed(now) else { return String::new() };
+        let Span { first, last } = spans.runs.around(now.0);
         Days::of_keys(column, [first, last].map(first_key).into_iter()).condition()
     }
 
     /// The condition that a fire by the instant in `column` can be pending at `now`; `since` is
     /// how far in the past what was just written may lie.
     pub(crate) fn of_fires(&self, column: &'static str, now: Timestamp, since: Since) -> String {
-        let Some(found) = self.believed(now) else { return String::new() };
+        let Some(spans) = self.believed(now) else { return String::new() };
         let caught_up = match since {
             Since::Margin => now.0,
             Since::Anything => return String::new(),
             Since::Instant(at) => at.0,
         };
         let caught_up = Span { first: caught_up.saturating_sub(MARGIN), last: caught_up };
-        let Span { first, last } = found.fires.with(caught_up).around(now.0);
+        let Span { first, last } = spans.fires.with(caught_up).around(now.0);
         let instants = [first, last].map(Timestamp);
         Days::of_instants(column, instants.into_iter()).condition()
     }
 
     fn replace(&self, found: Option<Found>) {
-        *self.lock() = found;
+        let mut known = self.lock();
+        known.found = found;
+        known.written = [Spans::default(), known.written[0]];
     }
 
     /// Takes in what this process writes: fires that are pending, by their keys and instants.
     pub(super) fn widen(&self, fires: impl Iterator<Item = (Uuid, Timestamp)>) {
-        let mut guard = self.lock();
-        let Some(found) = guard.as_mut() else { return };
-        for (id, at) in fires {
-            let made = made_at(id);
-            found.runs = found.runs.with(Span { first: made, last: made });
-            found.fires = found.fires.with(Span { first: at.0, last: at.0 });
-        }
+        let at = |at: i64| Span { first: at, last: at };
+        let spans =
+            fires.map(|(id, instant)| Spans { runs: at(made_at(id)), fires: at(instant.0) });
+        let all = spans.fold(Spans::default(), Spans::with);
+        let mut known = self.lock();
+        known.written[0] = known.written[0].with(all);
     }
 
-    fn believed(&self, now: Timestamp) -> Option<Found> {
-        self.lock().filter(|found| now.0.abs_diff(found.at) <= VALID.unsigned_abs())
+    fn believed(&self, now: Timestamp) -> Option<Spans> {
+        let Known { found, written: [latest, before] } = *self.lock();
+        let found = found.filter(|found| now.0.abs_diff(found.at) <= VALID.unsigned_abs())?;
+        Some(found.spans.with(latest).with(before))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Found>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +189,7 @@ impl Store {
             let runs = made(&row.first_run).with(made(&row.last_run)).with(made(&row.first_intent));
             let first = row.first_fire.unwrap_or(Span::NOTHING.first);
             let last = row.last_fire.unwrap_or(Span::NOTHING.last);
-            Found { at: now.0, runs, fires: Span { first, last } }
+            Found { at: now.0, spans: Spans { runs, fires: Span { first, last } } }
         });
         self.dialect().live().replace(found);
         row?;
@@ -178,7 +206,7 @@ mod tests {
     fn live(first: i64, last: i64) -> LiveDays {
         let span = Span { first: first * DAY_MS + 1, last: last * DAY_MS + 1 };
         let live = LiveDays::default();
-        live.replace(Some(Found { at: NOW.0, runs: span, fires: span }));
+        live.replace(Some(Found { at: NOW.0, spans: Spans { runs: span, fires: span } }));
         live
     }
 
@@ -208,8 +236,7 @@ mod tests {
     #[test]
     fn where_nothing_is_alive_the_present_is_named() {
         let live = LiveDays::default();
-        let nothing = Span::NOTHING;
-        live.replace(Some(Found { at: NOW.0, runs: nothing, fires: nothing }));
+        live.replace(Some(Found { at: NOW.0, spans: Spans::default() }));
         assert_eq!(days(&live.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
     }
 
@@ -227,6 +254,17 @@ mod tests {
         found.widen(std::iter::once((first_key(80 * DAY_MS), Timestamp(70 * DAY_MS))));
         assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
         assert!(found.of_runs("id", NOW).contains(&first_key(80 * DAY_MS).to_string()));
+    }
+
+    #[test]
+    fn what_is_written_while_a_look_is_under_way_outlives_it() {
+        let found = live(100, 100);
+        let looked = Some(Found { at: NOW.0, spans: Spans::default() });
+        found.widen(std::iter::once((Uuid::nil(), Timestamp(70 * DAY_MS))));
+        found.replace(looked);
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((70, 102)));
+        found.replace(looked);
+        assert_eq!(days(&found.of_fires("at", NOW, Since::Margin)), Some((99, 102)));
     }
 
     #[test]

@@ -169,21 +169,25 @@ pub(super) async fn claim_due(
     Ok(claimed)
 }
 
-/// For how long it may have escaped another node that a schedule was resumed.
-const JUST_RESUMED: TimeDelta = TimeDelta::minutes(1);
+/// For so long what was written under a schedule's former policies may have escaped this node.
+const JUST_CHANGED: TimeDelta = TimeDelta::minutes(1);
 
-/// How far in the past the instants lie that others may just have claimed of these schedules: no
-/// farther than they catch up, unless somebody has resumed one by hand, which knows no limit.
+/// How far in the past the instants lie that others may just have claimed of these schedules: what
+/// is within the grace runs, and what is within the window may be caught up. Of one that somebody
+/// has just changed nobody knows here how far that was.
 fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
-    let lately = Timestamp::from(now - JUST_RESUMED);
-    let is_resumed = |schedule: &DueSchedule| {
+    let lately = Timestamp::from(now - JUST_CHANGED);
+    let is_changed = |schedule: &DueSchedule| {
         schedule.updated_at >= lately && schedule.updated_at > schedule.created_at
     };
-    if due.iter().any(is_resumed) {
+    if due.iter().any(is_changed) {
         return Since::Anything;
     }
-    let window = due.iter().map(|schedule| schedule.catch_up_window_ms).max().unwrap_or_default();
-    Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(window)))
+    let reach = |schedule: &DueSchedule| {
+        schedule.catch_up_window_ms.max(schedule.grace_ms.saturating_add(schedule.jitter_ms))
+    };
+    let reach = due.iter().map(reach).max().unwrap_or_default();
+    Since::Instant(Timestamp(now.timestamp_millis().saturating_sub(reach)))
 }
 
 /// A schedule whose instants have their fates.

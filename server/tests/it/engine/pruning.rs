@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use carillon::{engine::Definition, store::live::Since};
+use carillon::{
+    engine::Definition,
+    store::{live::Since, runs::Taker},
+};
 use chrono::TimeDelta;
 use entity::{run, schedule::Overlap};
 use sea_orm::{ConnectionTrait, DatabaseTransaction};
@@ -171,8 +174,9 @@ async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
     store.refresh_live_days(now).await.unwrap();
     texts.lock().unwrap().clear();
     let tx = store.begin().await.unwrap();
-    store.lock_waiting_runs(&tx, Uuid::nil(), now, 1).await.unwrap();
-    store.backlog(now).await.unwrap();
+    let taker = Taker { node: Uuid::nil(), tags: &[] };
+    store.lock_waiting_runs(&tx, taker, now, 1).await.unwrap();
+    store.backlog(&[], now).await.unwrap();
     store.live_by_schedule(&tx, &[old], now, Since::Margin).await.unwrap();
     store.buffers_of(&tx, &[old], now, Since::Margin).await.unwrap();
     store.schedules_to_release(now, 1).await.unwrap();
