@@ -142,16 +142,20 @@ impl Core {
     /// Remembers what the database's clock showed after `asked`; says whether the clock here has
     /// become right or wrong by that.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
-        let (offset, has_turned) = self.cluster.note(Reading::of(&self.clock, asked, database));
-        if has_turned && self.cluster.standing(&self.clock) == Standing::Ready {
-            tracing::info!("the clock is right again: this node schedules");
-            self.signals.wake_planner();
-            self.signals.wake_backfill();
-        } else if has_turned {
-            let offset = describe(offset);
-            tracing::error!("the clock of this node is {offset}: it schedules nothing until then");
+        let (offset, turned) = self.cluster.note(Reading::of(&self.clock, asked, database));
+        match turned {
+            Some(true) => {
+                tracing::info!("the clock is right again: this node schedules");
+                self.signals.wake_planner();
+                self.signals.wake_backfill();
+            }
+            Some(false) => {
+                let offset = describe(offset);
+                tracing::error!("the clock here is {offset}: nothing is scheduled until it is right");
+            }
+            None => {}
         }
-        has_turned
+        turned.is_some()
     }
 
     /// Places for runs that this node starts as it hands them over: those that are free, unless

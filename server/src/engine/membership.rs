@@ -31,8 +31,8 @@ pub(super) async fn enter(
 ) -> Result<Uuid, EngineError> {
     let asked = clock.now();
     let database = store.lease_time().await?.utc();
-    let (offset, is_wrong) = cluster.note(Reading::of(clock, asked, database));
-    if is_wrong {
+    let (offset, turned) = cluster.note(Reading::of(clock, asked, database));
+    if turned == Some(false) {
         return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
     }
     cluster::make_way(store, clock, settings).await?;

@@ -94,13 +94,14 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Remembers where the clock stands; says how far it is ahead, and whether it has become right
-    /// or wrong by that.
-    pub(in crate::engine) fn note(&self, reading: Reading) -> (TimeDelta, bool) {
+    /// Remembers where the clock stands; says how far it is ahead, and if it has become right
+    /// (`Some(true)`) or wrong by that.
+    pub(in crate::engine) fn note(&self, reading: Reading) -> (TimeDelta, Option<bool>) {
         let mut last = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let was_right = last.is_none_or(|last| is_right(last.offset()));
         *last = Some(reading);
-        (reading.offset(), was_right != is_right(reading.offset()))
+        let is_right = is_right(reading.offset());
+        (reading.offset(), (was_right != is_right).then_some(is_right))
     }
 
     /// How far the clock was ahead when it was looked at last.

@@ -37,6 +37,7 @@ pub fn issues(fleet: &Fleet, waiting: &[Waiting], own: (&str, Standing)) -> Vec<
         Issue::new("workers", workers, nobody(workers, NOBODY_WORKS)),
         clocks(fleet),
         same("zone_data", fleet, |member| &member.node.zone_data, ZONE_DATA),
+        same("schemas", fleet, |member| &member.node.schema, SCHEMAS),
         same("versions", fleet, |member| &member.node.version, VERSIONS),
         placement(fleet, waiting),
         this_node(own),
@@ -49,6 +50,7 @@ pub(in crate::engine) const NOBODY_WORKS: &str =
     "no node takes runs, so all of them wait: start one with the role 'worker' (--roles)";
 const ZONE_DATA: &str = "zone data, so they may disagree about when a schedule fires: bring the \
     tzdata of all to one version and restart them";
+const SCHEMAS: &str = "last known migrations: restart those of the older version";
 const VERSIONS: &str = "versions of Carillon: bring them all to one";
 
 fn clocks(fleet: &Fleet) -> Issue {

@@ -109,8 +109,11 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
         world.due_now(task, |_| {}).await;
         arrivals.push(gate.arrival().await);
     }
+    let signals = world.signals.clone();
     world.settings.roles = "worker".parse().unwrap();
     let empty = world.node("empty").await;
+    // What is made from now on wakes the one that schedules.
+    world.signals = signals;
     let id = full.status().await.node_id;
     let cluster = full.cluster();
     let mut beats = full.pulse_reports();
