@@ -23,6 +23,7 @@ use super::{
     membership::{Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
+    retention::Keeper,
     running::{Joined, join},
     service::{Service, caught},
     settler,
@@ -67,6 +68,9 @@ impl Stepwise {
         ];
         if core.store.dialect().is_postgres() {
             steps.push(Step::of(Lookout::new(core.clone())));
+        }
+        if let Some(settings) = core.settings.retention {
+            steps.push(Step::of(Keeper::new(core.clone(), settings)));
         }
         Ok((Self { core, _to_write: to_write }, steps))
     }

@@ -142,8 +142,11 @@ impl Store {
         self.commit(transaction).await
     }
 
-    /// Commits what nobody follows: heartbeats and terms.
-    async fn commit_unseen(&self, transaction: DatabaseTransaction) -> Result<(), StoreError> {
+    /// Commits what nobody follows: heartbeats, terms, and what is removed.
+    pub(crate) async fn commit_unseen(
+        &self,
+        transaction: DatabaseTransaction,
+    ) -> Result<(), StoreError> {
         self.at(Edge::Commit).await?;
         transaction.commit().await?;
         self.at(Edge::Committed).await

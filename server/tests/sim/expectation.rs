@@ -5,25 +5,30 @@
 //! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
 //! that was stepped back later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use carillon::{
     engine::commands::{Spec, Timing},
     store::Store,
 };
-use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, fire, fire::Reason, schedule};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::{oracle, plan::CALENDARS};
+use super::{backfills, eras::Eras, oracle, removals};
 
 /// Everything that was ordered, as far as the ledger is concerned.
 pub(crate) struct Expectations {
     store: Store,
     names: u32,
     histories: BTreeMap<Uuid, History>,
+    pub(crate) eras: Eras,
+    /// For how many days a namespace without a retention of its own keeps history, if anybody
+    /// removes any.
+    server_days: Option<i64>,
+    /// The shortest retention that the namespace has had.
+    namespace_days: Option<i64>,
 }
 
 /// A schedule's life.
@@ -33,8 +38,8 @@ pub(crate) struct History {
     segments: Vec<Segment>,
     /// The definitions that were in force, by version.
     pub(crate) specs: BTreeMap<i32, Spec>,
-    /// And the times of the day at which they were suppressed.
-    windows: BTreeMap<i32, Vec<(NaiveTime, NaiveTime)>>,
+    /// And the calendars that they named.
+    calendars: BTreeMap<i32, Vec<String>>,
     pub(crate) was_paused: bool,
     pub(crate) was_deleted: bool,
 }
@@ -59,8 +64,16 @@ struct Over {
 const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 impl Expectations {
-    pub(crate) fn new(store: Store) -> Self {
-        Self { store, names: 0, histories: BTreeMap::new() }
+    /// Of a world whose server keeps history for so many days; for ever without.
+    pub(crate) fn new(store: Store, server_days: Option<i64>) -> Self {
+        Self {
+            store,
+            names: 0,
+            histories: BTreeMap::new(),
+            eras: Eras::default(),
+            server_days,
+            namespace_days: server_days,
+        }
     }
 
     /// The store, without faults.
@@ -90,19 +103,44 @@ impl Expectations {
             .unwrap()
     }
 
+    /// For how many days the history of a schedule is kept at the least, whoever has edited it
+    /// meanwhile; nothing, if nobody removes any.
+    pub(crate) fn kept_days(&self, schedule: Option<Uuid>) -> Option<i64> {
+        let usual = self.namespace_days?;
+        let history = schedule.and_then(|schedule| self.histories.get(&schedule));
+        let Some(history) = history.filter(|history| !history.was_deleted) else {
+            // What a deleted schedule has left goes by the namespace's in the end.
+            let specs = history.into_iter().flat_map(|history| history.specs.values());
+            return Some(specs.filter_map(|spec| spec.retention_days).fold(usual, i64::min));
+        };
+        history.specs.values().map(|spec| spec.retention_days.unwrap_or(usual)).min()
+    }
+
+    /// Somebody may have set the namespace's retention to this.
+    pub(crate) fn keeps(&mut self, days: Option<i64>) {
+        let Some(server) = self.server_days else { return };
+        let days = days.unwrap_or(server);
+        self.namespace_days = self.namespace_days.map(|before| before.min(days));
+    }
+
     /// Somebody ordered a schedule of this name at `now`: if it is there, it is expected to fire.
     pub(crate) async fn made(&mut self, name: &str, now: DateTime<Utc>) {
-        let found = schedule::Entity::find().filter(schedule::Column::Name.eq(name));
+        let found = schedule::Entity::find()
+            .filter(schedule::Column::Name.eq(name))
+            .filter(schedule::Column::DeletedAt.is_null());
         let Some(row) = found.one(self.store.read()).await.unwrap() else { return };
+        if self.histories.contains_key(&row.id) {
+            return;
+        }
         let spec = Spec::of(&row);
         let timing = spec.timing.clone();
-        let windows = self.windows(&row).await;
+        let calendars = self.calendars(&row).await;
         let history = History {
             name: row.name,
             anchor: row.anchor_at.utc(),
             segments: vec![Segment { timing, first_version: row.version, after: now, over: None }],
             specs: BTreeMap::from([(row.version, spec)]),
-            windows: BTreeMap::from([(row.version, windows)]),
+            calendars: BTreeMap::from([(row.version, calendars)]),
             was_paused: false,
             was_deleted: false,
         };
@@ -117,7 +155,7 @@ impl Expectations {
         let cursor = before.next_scheduled_at.map(|at| at.utc());
         let old = Spec::of(before);
         let new = Spec::of(&row);
-        let windows = self.windows(&row).await;
+        let calendars = self.calendars(&row).await;
         // What a timing named up to the moment of its end is accounted for, if it had fires left.
         let must_before = match (is_spent(before), cursor) {
             (true, _) => last_accounted(&self.store, row.id).await,
@@ -128,7 +166,7 @@ impl Expectations {
         let last_past = last_past(&self.store, row.id).await;
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.was_paused |= !row.enabled;
-        history.windows.insert(row.version, windows);
+        history.calendars.insert(row.version, calendars);
         if row.deleted_at.is_some() {
             history.was_deleted = true;
             history.close(over);
@@ -144,38 +182,35 @@ impl Expectations {
         history.specs.insert(row.version, new);
     }
 
-    /// When the calendars of a schedule suppress it.
-    async fn windows(&self, row: &schedule::Model) -> Vec<(NaiveTime, NaiveTime)> {
+    /// The calendars that a schedule names.
+    async fn calendars(&self, row: &schedule::Model) -> Vec<String> {
         let keys = row.calendars.clone().unwrap_or_default().0;
         let calendars = calendar::Entity::find().filter(calendar::Column::Id.is_in(keys));
-        let time = |text: &str| NaiveTime::parse_from_str(text, "%H:%M").expect("a time");
-        let calendars = calendars.all(self.store.read()).await.unwrap().into_iter();
-        let window = |row: calendar::Model| {
-            let known = CALENDARS.iter().find(|(name, ..)| *name == row.name);
-            let (_, from, to) = known.expect("a calendar of the table");
-            (time(from), time(to))
-        };
-        calendars.map(window).collect()
+        let calendars = calendars.all(self.store.read()).await.unwrap();
+        calendars.into_iter().map(|calendar| calendar.name).collect()
     }
 
     /// Holds the ledger against all of it, at the `end`.
     pub(crate) async fn check(
         &mut self,
-        fires: &[fire::Model],
+        fires: impl Iterator<Item = &fire::Model>,
         end: DateTime<Utc>,
     ) -> Result<(), String> {
+        self.eras.read(&self.store).await;
         for row in self.living().await.iter().filter(|row| is_spent(row)) {
             let must_before = last_accounted(&self.store, row.id).await;
             let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
             history.close(Over { must_before, may_until: end });
         }
+        let backfilled = backfills::started(&self.store).await;
         let mut ledger: BTreeMap<Uuid, Vec<&fire::Model>> = BTreeMap::new();
         for fire in fires {
             ledger.entry(fire.schedule_id).or_default().push(fire);
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            history.check(&rows, end).map_err(|what| format!("{}: {what}", history.name))?;
+            let checked = history.check(&rows, (&self.eras, &backfilled), end);
+            checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
             Some(id) => Err(format!("the schedule {id} was never made, and fired")),
@@ -189,32 +224,48 @@ fn is_spent(row: &schedule::Model) -> bool {
     row.max_fires.is_some_and(|most| most <= row.fire_count)
 }
 
-/// Behind the last instant in a schedule's ledger.
+/// All that was ever in a schedule's ledger.
+async fn rows_of(store: &Store, schedule: Uuid) -> Vec<fire::Model> {
+    let fires = fire::Entity::find().filter(fire::Column::ScheduleId.eq(schedule));
+    let mut fires = fires.all(store.read()).await.unwrap();
+    let gone = removals::gone::<fire::Model>(store, "fire").await.into_iter();
+    fires.extend(gone.filter(|fire| fire.schedule_id == schedule));
+    fires
+}
+
+/// Behind the last instant in a schedule's ledger that it fired at by itself.
 async fn last_accounted(store: &Store, schedule: Uuid) -> DateTime<Utc> {
-    let last = fire::Entity::find()
-        .filter(fire::Column::ScheduleId.eq(schedule))
-        .order_by_desc(fire::Column::LastScheduledAt)
-        .one(store.read())
-        .await
-        .unwrap();
-    last.map_or(DateTime::<Utc>::MIN_UTC, |fire| fire.last_scheduled_at.utc() + TICK)
+    let backfilled = backfills::started(store).await;
+    let fires = rows_of(store, schedule).await.into_iter();
+    let own = fires.filter(|fire| !backfilled.contains(&fire.id));
+    let last = own.map(|fire| fire.last_scheduled_at.utc() + TICK).max();
+    last.unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
 /// The last instant in a schedule's ledger that had come when its row was written.
 async fn last_past(store: &Store, schedule: Uuid) -> DateTime<Utc> {
-    let fires = fire::Entity::find().filter(fire::Column::ScheduleId.eq(schedule));
-    let fires = fires.all(store.read()).await.unwrap().into_iter();
+    let fires = rows_of(store, schedule).await.into_iter();
     let past = fires.filter(|fire| fire.last_scheduled_at <= fire.claimed_at);
     past.map(|fire| fire.last_scheduled_at.utc()).max().unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
+/// A timing as the oracle takes it.
+pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
+    oracle::Timing {
+        expressions: timing.expressions.iter().map(String::as_str).collect(),
+        zone: timing.zone.parse().expect("a zone that chrono-tz knows"),
+        gap: timing.gap,
+        overlap: timing.overlap,
+        anchor,
+        bounds: (timing.start_at, timing.end_at),
+    }
+}
+
 impl History {
-    /// Whether a calendar of that version suppresses an instant: the wall clock shows a time within
-    /// one of its windows.
-    pub(crate) fn is_suppressed(&self, version: i32, at: DateTime<Utc>) -> bool {
-        let zone: Tz = self.specs[&version].timing.zone.parse().expect("a zone");
-        let time = at.with_timezone(&zone).time();
-        self.windows[&version].iter().any(|(from, to)| *from <= time && time < *to)
+    /// Whether a calendar suppressed an instant when that row was written.
+    fn is_suppressed(&self, row: &fire::Model, eras: &Eras, at: DateTime<Utc>) -> bool {
+        let version = &row.schedule_version;
+        eras.suppress(row.id, &self.calendars[version], &self.specs[version].timing.zone, at)
     }
 
     fn close(&mut self, over: Over) {
@@ -228,7 +279,12 @@ impl History {
         self.segments.iter().rposition(of)
     }
 
-    fn check(&self, rows: &[&fire::Model], end: DateTime<Utc>) -> Result<(), String> {
+    fn check(
+        &self,
+        rows: &[&fire::Model],
+        (eras, backfilled): (&Eras, &BTreeSet<Uuid>),
+        end: DateTime<Utc>,
+    ) -> Result<(), String> {
         // Which instants each row accounts for, by the segment of its version.
         let mut accounted: BTreeMap<DateTime<Utc>, Vec<&fire::Model>> = BTreeMap::new();
         let mut expected = Vec::new();
@@ -240,6 +296,11 @@ impl History {
             expected.push(segment.instants(self.anchor, end, ahead));
         }
         for &row in rows {
+            if backfilled.contains(&row.id) {
+                // What its backfill named was held against the oracle when it was ordered.
+                accounted.entry(row.scheduled_at.utc()).or_default().push(row);
+                continue;
+            }
             let place = self.place(row).ok_or("a fire of no version")?;
             let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
             let instants: Vec<_> = expected[place].0.range(first..=last).collect();
@@ -252,10 +313,14 @@ impl History {
                 return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
             }
             for (at, _) in instants {
+                if self.is_suppressed(row, eras, *at) != (row.reason == Reason::Calendar) {
+                    return Err(format!("what calendars said of {at} does not fit {row:?}"));
+                }
                 accounted.entry(*at).or_default().push(row);
             }
         }
-        if let Some((at, rows)) = accounted.iter().find(|(_, rows)| rows.len() > 1) {
+        let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
+        if let Some((at, rows)) = accounted.iter().find(|(_, rows)| is_twice(rows)) {
             return Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len()));
         }
         for (instants, must_before) in &expected {
@@ -266,6 +331,18 @@ impl History {
         }
         Ok(())
     }
+}
+
+/// Whether all but the first of these rows of one instant are backfills' of a time of which nothing
+/// was known any more.
+fn was_forgotten(rows: &[&fire::Model], backfilled: &BTreeSet<Uuid>) -> bool {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| (row.claimed_at, row.id));
+    let settled = |row: &fire::Model| row.decided_at.unwrap_or(row.claimed_at);
+    rows.windows(2).all(|pair| {
+        let days = pair[1].claimed_at.utc() - settled(pair[0]).utc();
+        backfilled.contains(&pair[1].id) && days >= TimeDelta::days(1)
+    })
 }
 
 impl Segment {
@@ -284,14 +361,7 @@ impl Segment {
         };
         let until = may_until.max(must_before - TICK).min(end);
         let until = ahead.map_or(until, |ahead| ahead.max(until));
-        let timing = oracle::Timing {
-            expressions: self.timing.expressions.iter().map(String::as_str).collect(),
-            zone: self.timing.zone.parse().expect("a zone that chrono-tz knows"),
-            gap: self.timing.gap,
-            overlap: self.timing.overlap,
-            anchor,
-            bounds: (self.timing.start_at, self.timing.end_at),
-        };
+        let timing = oracle_timing(&self.timing, anchor);
         (oracle::fires(&timing, self.after, until), must_before)
     }
 }

@@ -10,14 +10,17 @@ use entity::{
     schedule::{CatchUp, Overlap},
     task_run, workflow,
 };
-use sea_orm::{EntityTrait, QueryOrder};
+use sea_orm::EntityTrait;
 use uuid::Uuid;
 
 use super::{
+    backfills::Backfills,
     expectation::{Expectations, History},
     plan::{FLOWS, flow},
+    removals::gone,
     scenario::Ending,
     workshop::Execution,
+    world::Size,
 };
 
 /// A run, a task and the number of its attempt.
@@ -25,7 +28,8 @@ type Key = (Uuid, String, i32);
 
 /// The tables, and what the world outside has seen.
 pub(crate) struct Ended {
-    fires: Vec<fire::Model>,
+    fires: BTreeMap<Uuid, fire::Model>,
+    backfills: Backfills,
     runs: BTreeMap<Uuid, run::Model>,
     attempts: BTreeMap<Key, task_run::Model>,
     seen: HashMap<Key, Execution>,
@@ -41,10 +45,14 @@ impl Ended {
         executions: Vec<Execution>,
         now: DateTime<Utc>,
     ) -> Result<Self, String> {
-        let read = expected.store().read();
-        let fires = fire::Entity::find().order_by_asc(fire::Column::ScheduledAt);
-        let runs = run::Entity::find().all(read).await.unwrap();
-        let attempts = task_run::Entity::find().all(read).await.unwrap();
+        let store = expected.store();
+        let read = store.read();
+        let mut fires = gone::<fire::Model>(store, "fire").await;
+        fires.extend(fire::Entity::find().all(read).await.unwrap());
+        let mut runs = gone::<run::Model>(store, "run").await;
+        runs.extend(run::Entity::find().all(read).await.unwrap());
+        let mut attempts = gone::<task_run::Model>(store, "task_run").await;
+        attempts.extend(task_run::Entity::find().all(read).await.unwrap());
         let mut seen = HashMap::new();
         for execution in executions {
             let key = (execution.run, execution.task.clone(), execution.attempt);
@@ -59,7 +67,8 @@ impl Ended {
         let key = |row: &task_run::Model| (row.run_id, row.task.clone(), row.attempt);
         Ok(Self {
             flows: flows.map(|row| (row.id, flow(&row.name))).collect(),
-            fires: fires.all(read).await.unwrap(),
+            fires: fires.into_iter().map(|fire| (fire.id, fire)).collect(),
+            backfills: Backfills::read(store).await,
             runs: runs.into_iter().map(|run| (run.id, run)).collect(),
             attempts: attempts.into_iter().map(|row| (key(&row), row)).collect(),
             seen,
@@ -68,13 +77,19 @@ impl Ended {
     }
 
     /// How large the world became, for the record.
-    pub(crate) fn size(&self) -> (usize, usize, usize) {
-        (self.fires.len(), self.runs.len(), self.attempts.len())
+    pub(crate) fn size(&self) -> Size {
+        Size {
+            fires: self.fires.len(),
+            runs: self.runs.len(),
+            attempts: self.attempts.len(),
+            backfills: self.backfills.count(),
+            ..Size::default()
+        }
     }
 
     /// Whether all is as it must be; the first thing that is not.
     pub(crate) async fn check(&self, expected: &mut Expectations) -> Result<(), String> {
-        for fire in &self.fires {
+        for fire in self.fires.values() {
             let history = expected.history(fire.schedule_id).ok_or("a fire of no schedule")?;
             let problem = self.verdict(fire, history);
             problem.map_err(|what| format!("{}: {what}: {fire:?}", history.name))?;
@@ -91,7 +106,8 @@ impl Ended {
             let what = "was carried out without a row";
             return Err(format!("attempt {attempt} at {task} of run {run} {what}"));
         }
-        expected.check(&self.fires, self.now).await
+        self.backfills.check(&self.runs, &self.fires)?;
+        expected.check(self.fires.values(), self.now).await
     }
 
     /// A verdict that is final, for a reason that there can be.
@@ -102,7 +118,6 @@ impl Ended {
             Overlap::BufferOne | Overlap::BufferAll | Overlap::CancelOther => true,
             Overlap::Skip | Overlap::TerminateOther | Overlap::Allow => false,
         };
-        let is_suppressed = history.is_suppressed(fire.schedule_version, fire.scheduled_at.utc());
         let was_changed = history.specs.len() > 1 || history.was_deleted;
         let there_can_be = match (fire.verdict, fire.reason) {
             (Verdict::Pending, Reason::AwaitingHandoff | Reason::Buffered) => {
@@ -113,6 +128,7 @@ impl Ended {
                 };
             }
             (Verdict::Started, Reason::OnTime | Reason::CaughtUp | Reason::Recovered) => true,
+            (Verdict::Started, Reason::Backfilled) => true,
             (Verdict::Started, Reason::Buffered) => waits,
             (Verdict::Skipped, Reason::Overlap) => {
                 own.overlap == Overlap::Skip && fire.detail.is_some()
@@ -123,7 +139,8 @@ impl Ended {
             (Verdict::Skipped, Reason::Replaced) => {
                 matches!(own.overlap, Overlap::CancelOther | Overlap::TerminateOther)
             }
-            (Verdict::Skipped, Reason::Calendar) => is_suppressed,
+            // Whether one did is asked of each instant.
+            (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
             (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.was_paused,
             (Verdict::Skipped, Reason::Deadline) => {
@@ -155,8 +172,6 @@ impl Ended {
         let (linked, decided) = (fire.run_id == Some(fire.id), fire.decided_at.is_some());
         if !there_can_be {
             Err("there can be no such verdict".to_owned())
-        } else if is_suppressed && fire.reason != Reason::Calendar {
-            Err("a calendar suppresses it".to_owned())
         } else if fire.verdict == Verdict::Started && !(has_run && linked) {
             Err("it has no run".to_owned())
         } else if has_run != linked {

@@ -32,8 +32,10 @@
 //! - `node`: the services of a node, carried on by hand; `gate`: its faults
 //! - `workshop`: the world outside, where attempts are carried out
 //! - `operator`: what people order
+//!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
 //! - `expectation`: what the ledger must say; `oracle`: when a schedule should have fired
 //! - `witness`: what must hold after each step; `invariants`: in the end
+//! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when
 //! - `database`: a database for each seed; `support`: what is borrowed of the integration tests
 //! - `runner`: many seeds, and a failing one made smaller
 
@@ -43,15 +45,19 @@
     reason = "a test that cannot go on says so by panicking, its helpers too"
 )]
 
+mod backfills;
 mod database;
+mod eras;
 mod expectation;
 mod gate;
 mod invariants;
+mod module;
 mod node;
 mod operator;
 #[path = "../common/oracle.rs"]
 mod oracle;
 mod plan;
+mod removals;
 mod runner;
 mod scenario;
 mod support;

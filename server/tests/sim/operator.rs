@@ -2,27 +2,32 @@
 
 use std::sync::Arc;
 
-use carillon::engine::commands::{
-    ByHand, CalendarSpec, Call, CommandError, Commands, Edit, NewCalendar, NewSchedule,
-    NewWorkflow, Spec, Viewer, ViewerKind,
+use carillon::engine::{
+    Retention,
+    commands::{
+        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit,
+        NewCalendar, NewSchedule, NewWorkflow, Rollback, Spec, Viewer, ViewerKind,
+    },
 };
-use chrono::TimeDelta;
-use entity::{calendar::Mode, run, schedule, user::Role};
-use sea_orm::{EntityTrait, QueryOrder};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{calendar, concurrency_group, fire, run, schedule, user::Role};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use timetable::{CalendarEntries, TimeWindow};
 use uuid::Uuid;
 
 use super::{
+    backfills,
     database::NAMESPACE,
     expectation::Expectations,
     gate::Round,
+    module,
     node::Node,
-    plan::{CALENDARS, FLOWS, GROUP, Plan, flow},
+    plan::{CALENDARS, FLOWS, GROUP, Plan, WINDOWS, flow},
     scenario::Order,
     workshop,
 };
 
-fn ada() -> Viewer {
+pub(crate) fn ada() -> Viewer {
     Viewer {
         id: Uuid::from_u128(7),
         name: "ada".to_owned(),
@@ -35,55 +40,82 @@ fn ada() -> Viewer {
 /// The commands of a node.
 pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     let (store, clock) = (node.store.clone(), node.clock.clock());
-    Commands::new(store, clock, cache.clone(), workshop::executor(), node.signals.clone())
+    let executor = workshop::executor();
+    Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
+        .with_retention(node.settings.retention.unwrap_or_else(Retention::default))
 }
 
-/// Carries out `order` through `node`; says in words what became of it.
+/// Carries out `order` through `node`; says in words what became of it. An error is what is not as
+/// it must be.
 pub(crate) async fn order(
     node: &Node,
     cache: &Arc<timetable::Cache>,
     expected: &mut Expectations,
     pick: usize,
     order: &Order,
-) -> String {
-    let store = expected.store().clone();
+) -> Result<String, String> {
     let now = node.clock.now();
     let commands = commands(node, cache);
-    let (editor, operator) = (ada().editor().unwrap(), ada().operator().unwrap());
-    let call = Call::once();
     node.gate.enter(&Round::whole());
-    if let Order::Create(plan) = order {
-        let name = expected.new_name();
-        let went = create(&commands, &name, plan).await;
-        expected.made(&name, now).await;
-        return told(&format!("create {name}"), went);
-    }
-    if let Order::Cancel(number) | Order::Retry(number) | Order::Rerun(number) = order {
-        let runs = run::Entity::find().order_by_asc(run::Column::Id);
-        let runs = runs.all(store.read()).await.unwrap();
-        if runs.is_empty() {
-            return "no run is there".to_owned();
+    match order {
+        Order::Create(plan) => {
+            let name = expected.new_name();
+            let went = create(&commands, &name, plan).await;
+            expected.made(&name, now).await;
+            Ok(told(&format!("create {name}"), went))
         }
-        let run = &runs[number % runs.len()];
-        let went = if matches!(order, Order::Cancel(_)) {
-            commands.cancel(&operator, run.id, None, &call).await
-        } else if matches!(order, Order::Retry(_)) {
-            commands.retry(&operator, run.id, &call).await
-        } else {
-            commands.rerun_from_failed(&operator, run.id, &call).await
-        };
-        return told(&format!("{} run {}", word(order), run.id), went.map(drop));
+        Order::Cancel(number) | Order::Retry(number) | Order::Rerun(number) => {
+            Ok(of_a_run(&commands, expected, order, *number).await)
+        }
+        Order::PauseBackfill(number)
+        | Order::ResumeBackfill(number)
+        | Order::CancelBackfill(number) => {
+            Ok(of_a_backfill(&commands, expected, order, *number).await)
+        }
+        Order::Redraw(..) | Order::Limit(_) | Order::Keep(_) => {
+            Ok(of_what_is_shared(&commands, expected, order).await)
+        }
+        Order::Deploy(plans, prune) => deploy(&commands, expected, plans, *prune, now).await,
+        Order::Edit(..)
+        | Order::Delete
+        | Order::Pause(_)
+        | Order::Resume(_)
+        | Order::Rollback(_)
+        | Order::Trigger
+        | Order::SkipNext(_)
+        | Order::Purge
+        | Order::Reorder
+        | Order::Backfill(_) => {
+            let living = expected.living().await;
+            if living.is_empty() {
+                return Ok("no schedule is there".to_owned());
+            }
+            let before = &living[pick % living.len()];
+            let went = of_a_schedule(&commands, expected, before, order, now).await?;
+            expected.touched(before, now).await;
+            Ok(told(&format!("{} {}", word(order), before.name), went))
+        }
     }
-    let living = expected.living().await;
-    if living.is_empty() {
-        return "no schedule is there".to_owned();
-    }
-    let before = &living[pick % living.len()];
-    let id = before.id;
-    let went: Result<(), CommandError> = match order {
+}
+
+async fn of_a_schedule(
+    commands: &Commands,
+    expected: &Expectations,
+    before: &schedule::Model,
+    order: &Order,
+    now: DateTime<Utc>,
+) -> Result<Result<(), CommandError>, String> {
+    let (editor, operator) = (ada().editor().unwrap(), ada().operator().unwrap());
+    let (id, call) = (before.id, Call::once());
+    Ok(match order {
         Order::Edit(plan, timing) => {
             let edit = edit(before, plan, *timing);
             commands.update_schedule(&editor, edit, &call).await.map(drop)
+        }
+        Order::Rollback(back) => {
+            let (to_version, expected_version) = (before.version - back, before.version);
+            let order = Rollback { id, to_version, expected_version, reason: None };
+            commands.rollback_schedule(&editor, &order, &call).await.map(drop)
         }
         Order::Delete => commands.delete_schedule(&editor, id, None, &call).await.map(drop),
         Order::Pause(minutes) => {
@@ -98,16 +130,136 @@ pub(crate) async fn order(
             commands.skip_next(&operator, id, *count, "a simulation", &call).await.map(drop)
         }
         Order::Purge => commands.purge_buffer(&operator, id, None, &call).await.map(drop),
-        Order::Create(_) | Order::Cancel(_) | Order::Retry(_) | Order::Rerun(_) => {
-            unreachable!("done above")
+        Order::Reorder => {
+            let last = fire::Entity::find()
+                .filter(fire::Column::ScheduleId.eq(id))
+                .filter(fire::Column::Verdict.eq(fire::Verdict::Pending))
+                .order_by_desc(fire::Column::QueuePosition)
+                .one(expected.store().read());
+            let last: Vec<Uuid> = last.await.unwrap().into_iter().map(|fire| fire.id).collect();
+            commands.reorder_buffer(&operator, id, &last, &call).await.map(drop)
         }
+        Order::Backfill(past) => {
+            backfills::order(commands, expected.store(), before, past, now).await?
+        }
+        other => unreachable!("{other:?} is not about a schedule"),
+    })
+}
+
+async fn of_a_run(
+    commands: &Commands,
+    expected: &Expectations,
+    order: &Order,
+    number: usize,
+) -> String {
+    let (operator, call) = (ada().operator().unwrap(), Call::once());
+    let runs = run::Entity::find().order_by_asc(run::Column::Id);
+    let runs = runs.all(expected.store().read()).await.unwrap();
+    if runs.is_empty() {
+        return "no run is there".to_owned();
+    }
+    let run = runs[number % runs.len()].id;
+    let went = match order {
+        Order::Cancel(_) => commands.cancel(&operator, run, None, &call).await,
+        Order::Retry(_) => commands.retry(&operator, run, &call).await,
+        _ => commands.rerun_from_failed(&operator, run, &call).await,
     };
-    expected.touched(before, now).await;
-    told(&format!("{} {}", word(order), before.name), went)
+    told(&format!("{} run {run}", word(order)), went.map(drop))
+}
+
+async fn of_a_backfill(
+    commands: &Commands,
+    expected: &Expectations,
+    order: &Order,
+    number: usize,
+) -> String {
+    let (operator, call) = (ada().operator().unwrap(), Call::once());
+    let open = backfills::open(expected.store()).await;
+    if open.is_empty() {
+        return "no backfill is open".to_owned();
+    }
+    let id = open[number % open.len()].id;
+    let went = match order {
+        Order::PauseBackfill(_) => commands.pause_backfill(&operator, id, &call).await,
+        Order::ResumeBackfill(_) => commands.resume_backfill(&operator, id, &call).await,
+        _ => commands.cancel_backfill(&operator, id, None, &call).await,
+    };
+    told(&format!("{} backfill {id}", word(order)), went.map(drop))
+}
+
+async fn of_what_is_shared(
+    commands: &Commands,
+    expected: &mut Expectations,
+    order: &Order,
+) -> String {
+    let (editor, call) = (ada().editor().unwrap(), Call::once());
+    let read = expected.store().read();
+    let went = match order {
+        Order::Redraw(which, window) => {
+            let name = CALENDARS[*which].0;
+            let found = calendar::Entity::find().filter(calendar::Column::Name.eq(name));
+            let row = found.one(read).await.unwrap().unwrap();
+            let spec = calendar_spec(name, *window);
+            let (id, expected_version) = (row.id, row.version);
+            let apply = Box::new(move |was: &mut CalendarSpec| *was = spec);
+            let edit = CalendarEdit { id, expected_version, apply, reason: None };
+            let went = commands.update_calendar(&editor, edit, &call).await;
+            let store = expected.store().clone();
+            expected.eras.note(&store).await;
+            went.map(drop)
+        }
+        Order::Limit(most) => {
+            let group = concurrency_group::Entity::find().one(read).await.unwrap().unwrap();
+            let edit = GroupEdit { name: None, max_runs: Some(*most) };
+            commands.update_group(&editor, group.id, &edit, &call).await.map(drop)
+        }
+        Order::Keep(days) => {
+            let admin = ada().admin().unwrap();
+            expected.keeps(*days);
+            commands.set_retention(&admin, NAMESPACE, *days, None, &call).await.map(drop)
+        }
+        other => unreachable!("{other:?} is about nothing that is shared"),
+    };
+    told(&word(order), went)
+}
+
+async fn deploy(
+    commands: &Commands,
+    expected: &mut Expectations,
+    plans: &[(usize, Plan)],
+    prune: bool,
+    now: DateTime<Utc>,
+) -> Result<String, String> {
+    let (editor, call) = (ada().editor().unwrap(), Call::once());
+    let before = expected.living().await;
+    let file = module::file(plans);
+    let went = commands.deploy(&editor, &file, false, prune, &call).await;
+    for row in before.iter().filter(|row| row.module.is_some()) {
+        expected.touched(row, now).await;
+    }
+    for (number, _) in plans {
+        expected.made(&module::name(*number), now).await;
+    }
+    let after = expected.living().await;
+    if went.is_ok() {
+        for (number, plan) in plans {
+            let name = module::name(*number);
+            let row = after.iter().find(|row| row.name == name);
+            if row.is_none_or(|row| Spec::of(row).timing != plan.timing) {
+                return Err(format!("{name} is not as its module declares it: {row:?}"));
+            }
+        }
+        let declared = after.iter().filter(|row| row.module.is_some()).count();
+        if prune && declared != plans.len() {
+            return Err(format!("{declared} schedules are left of a module of {}", plans.len()));
+        }
+    }
+    let names: Vec<String> = plans.iter().map(|(number, _)| module::name(*number)).collect();
+    Ok(told(&format!("deploy {} (prune: {prune})", names.join(", ")), went.map(drop)))
 }
 
 /// Makes what schedules share.
-pub(crate) async fn furnish(commands: &Commands) {
+pub(crate) async fn furnish(commands: &Commands, expected: &mut Expectations) {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     commands.create_group(&editor, NAMESPACE, GROUP, &call).await.unwrap();
     for &name in FLOWS {
@@ -115,13 +267,20 @@ pub(crate) async fn furnish(commands: &Commands) {
         let new = NewWorkflow { namespace, name: name.to_owned(), definition };
         commands.create_workflow(&editor, new, &call).await.unwrap();
     }
-    for &(name, from, to) in CALENDARS {
-        let window = TimeWindow { from: from.to_owned(), to: to.to_owned(), weekdays: Vec::new() };
-        let entries = CalendarEntries { windows: vec![window], ..CalendarEntries::default() };
-        let spec = CalendarSpec { name: name.to_owned(), mode: Mode::Exclude, entries };
+    for &(name, window) in CALENDARS {
+        let spec = calendar_spec(name, window);
         let new = NewCalendar { namespace: NAMESPACE.to_owned(), spec };
         commands.create_calendar(&editor, new, &call).await.unwrap();
     }
+    let store = expected.store().clone();
+    expected.eras.note(&store).await;
+}
+
+fn calendar_spec(name: &str, window: usize) -> CalendarSpec {
+    let (mode, from, to) = WINDOWS[window];
+    let window = TimeWindow { from: from.to_owned(), to: to.to_owned(), weekdays: Vec::new() };
+    let entries = CalendarEntries { windows: vec![window], ..CalendarEntries::default() };
+    CalendarSpec { name: name.to_owned(), mode, entries }
 }
 
 async fn create(commands: &Commands, name: &str, plan: &Plan) -> Result<(), CommandError> {
@@ -164,9 +323,20 @@ fn word(order: &Order) -> String {
         Order::Trigger => "trigger".to_owned(),
         Order::SkipNext(count) => format!("skip the next {count} of"),
         Order::Purge => "purge the buffer of".to_owned(),
-        Order::Cancel(_) => "cancel".to_owned(),
+        Order::Cancel(_) | Order::CancelBackfill(_) => "cancel".to_owned(),
         Order::Retry(_) => "retry".to_owned(),
         Order::Rerun(_) => "rerun".to_owned(),
+        Order::Rollback(back) => format!("roll back by {back} versions"),
+        Order::Reorder => "reorder the buffer of".to_owned(),
+        Order::Backfill(past) => format!("backfill({past:?})"),
+        Order::PauseBackfill(_) => "pause".to_owned(),
+        Order::ResumeBackfill(_) => "resume".to_owned(),
+        Order::Redraw(which, window) => {
+            format!("let {} be {:?}", CALENDARS[*which].0, WINDOWS[*window])
+        }
+        Order::Limit(most) => format!("let {most} runs of the group be at work"),
+        Order::Keep(days) => format!("keep history for {days:?} days"),
+        Order::Deploy(..) => "deploy".to_owned(),
     }
 }
 

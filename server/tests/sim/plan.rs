@@ -8,7 +8,10 @@ use carillon::{
     target::{Noop, Target},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use entity::schedule::{CatchUp, DstGap, DstOverlap, Overlap};
+use entity::{
+    calendar::Mode,
+    schedule::{CatchUp, DstGap, DstOverlap, Overlap},
+};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use timetable::retry;
 
@@ -60,9 +63,20 @@ const OVERLAPS: &[(Overlap, Option<i64>)] = &[
 /// The group that some schedules share, and how many of its runs are at work at once.
 pub(crate) const GROUP: (&str, i64) = ("shared", 2);
 
-/// Calendars that suppress fires at a time of the day: from, and to, which is not included.
-pub(crate) const CALENDARS: &[(&str, &str, &str)] =
-    &[("night", "01:30", "02:30"), ("lunch", "12:00", "13:30")];
+/// The limits that operators give it.
+pub(crate) const LIMITS: &[i64] = &[1, 2, 3, 5];
+
+/// Calendars that suppress fires, and which of the [`WINDOWS`] each has at first.
+pub(crate) const CALENDARS: &[(&str, usize)] = &[("night", 0), ("lunch", 1)];
+
+/// What a calendar can be: a time of the day, from, and to, which is not included.
+pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
+    (Mode::Exclude, "01:30", "02:30"),
+    (Mode::Exclude, "12:00", "13:30"),
+    (Mode::Exclude, "00:00", "03:15"),
+    (Mode::Exclude, "02:00", "02:01"),
+    (Mode::Only, "01:00", "23:00"),
+];
 
 /// Workflows of several tasks that some schedules run.
 pub(crate) const FLOWS: &[&str] = &["diamond", "rescue"];
@@ -109,6 +123,7 @@ pub(crate) struct Plan {
     pub(crate) deadline: Option<i64>,
     pub(crate) retry: retry::Policy,
     pub(crate) timeout_ms: i64,
+    pub(crate) retention_days: Option<i64>,
     /// Instead of a task of its own.
     pub(crate) flow: Option<&'static str>,
 }
@@ -169,6 +184,7 @@ impl Plan {
                 ..retry::Policy::default()
             },
             timeout_ms: one(random, &[10_000, 60_000, 3_600_000]),
+            retention_days: random.random_bool(0.3).then(|| one(random, &[1, 2])),
             flow: random.random_bool(0.15).then(|| one(random, FLOWS)),
         }
     }
@@ -188,7 +204,7 @@ impl Plan {
             group: self.is_grouped.then(|| GROUP.0.to_owned()),
             priority: self.priority,
             start_deadline_seconds: self.deadline,
-            retention_days: None,
+            retention_days: self.retention_days,
             context: serde_json::json!({}),
         }
     }

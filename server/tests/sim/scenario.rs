@@ -5,10 +5,13 @@
 //! seed is made smaller.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::schedule::CatchUp;
+use entity::{
+    backfill::{self, Mode},
+    schedule::CatchUp,
+};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use super::plan::{PLACES, Plan, one};
+use super::plan::{CALENDARS, LIMITS, PLACES, Plan, WINDOWS, one};
 
 /// A whole seed.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Scenario {
     pub(crate) capacity: usize,
     pub(crate) batch: u64,
     pub(crate) lost_after_seconds: u64,
+    /// For how many days history is kept, in a world in which days pass.
+    pub(crate) kept_days: Option<i64>,
     pub(crate) plans: Vec<Plan>,
     pub(crate) events: Vec<Event>,
     /// What resumes the paused schedules in the end.
@@ -65,13 +70,43 @@ pub(crate) enum Order {
     Delete,
     Pause(Option<i64>),
     Resume(CatchUp),
+    /// To a version that many before.
+    Rollback(i32),
     Trigger,
     SkipNext(i64),
     Purge,
+    /// The last of the buffer goes first.
+    Reorder,
+    Backfill(Past),
+    /// Of the backfills that are open.
+    PauseBackfill(usize),
+    ResumeBackfill(usize),
+    CancelBackfill(usize),
+    /// Which calendar, to be what.
+    Redraw(usize, usize),
+    /// The group's.
+    Limit(i64),
+    /// The namespace's retention.
+    Keep(Option<i64>),
+    /// A module's file: the schedules that it declares, by number, and whether all others of it go.
+    Deploy(Vec<(usize, Plan)>, bool),
     Cancel(usize),
     Retry(usize),
     /// From where it failed.
     Rerun(usize),
+}
+
+/// A backfill, as somebody orders it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Past {
+    /// The begin of its window, so many minutes ago.
+    pub(crate) ago: i64,
+    pub(crate) minutes: i64,
+    /// No more fires of the window than these.
+    pub(crate) most: usize,
+    pub(crate) mode: Mode,
+    pub(crate) order: backfill::Order,
+    pub(crate) concurrency: i64,
 }
 
 /// What goes wrong on a node.
@@ -120,7 +155,9 @@ impl Scenario {
         // Some worlds are calm all along, some are stormy.
         let trouble = one(random, &[0.0, 0.08, 0.15, 0.25]);
         let count = random.random_range(40..=120);
-        let events = (0..count).map(|_| Event::draw(random, trouble, zone, start)).collect();
+        let kept_days = random.random_bool(0.25).then(|| one(random, &[1, 1, 2, 45]));
+        let draw = |_| Event::draw(random, trouble, kept_days.is_some(), (zone, start));
+        let events = (0..count).map(draw).collect();
         Self {
             seed,
             nodes,
@@ -128,6 +165,7 @@ impl Scenario {
             capacity: one(random, &[1, 2, 5, 512]),
             batch: one(random, &[2, 5, 500]),
             lost_after_seconds: one(random, &[20, 300]),
+            kept_days,
             plans,
             events,
             missed: one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]),
@@ -139,33 +177,45 @@ impl Scenario {
 impl Scenario {
     /// Whether any run of it may have several tasks.
     pub(crate) fn has_flows(&self) -> bool {
-        let ordered = self.events.iter().filter_map(|event| {
-            let Event::Order { order, .. } = event else { return None };
-            let (Order::Create(plan) | Order::Edit(plan, _)) = order else { return None };
-            Some(&**plan)
-        });
-        self.plans.iter().chain(ordered).any(|plan| plan.flow.is_some())
+        let is_flow = |plan: &Plan| plan.flow.is_some();
+        let ordered = |event: &Event| {
+            let Event::Order { order, .. } = event else { return false };
+            match order {
+                Order::Create(plan) | Order::Edit(plan, _) => is_flow(plan),
+                Order::Deploy(plans, _) => plans.iter().any(|(_, plan)| is_flow(plan)),
+                _ => false,
+            }
+        };
+        self.plans.iter().any(is_flow) || self.events.iter().any(ordered)
     }
 }
 
 impl Event {
-    fn draw(random: &mut StdRng, trouble: f64, zone: &str, start: DateTime<Utc>) -> Self {
+    fn draw(
+        random: &mut StdRng,
+        trouble: f64,
+        days_pass: bool,
+        (zone, start): (&str, DateTime<Utc>),
+    ) -> Self {
         let node = random.random_range(0..60);
         if random.random_bool(trouble) {
             return Self::Fault { node, fault: Fault::draw(random) };
         }
         match random.random_range(0..100) {
-            0..32 => Self::Rounds { node, heed: random.random_bool(0.5) },
-            32..44 => Self::Step { node, service: random.random_range(0..60) },
-            44..62 => {
+            0..31 => Self::Rounds { node, heed: random.random_bool(0.5) },
+            31..42 => Self::Step { node, service: random.random_range(0..60) },
+            42..60 => {
                 let ending = one(
                     random,
                     &[Ending::Success, Ending::Success, Ending::Failure, Ending::Timeout],
                 );
                 Self::End { pick: random.random_range(0..60), ending }
             }
-            62..76 => Self::Next,
-            76..90 => Self::Pass { ms: passing(random) },
+            60..74 => Self::Next,
+            74..87 if days_pass && random.random_bool(0.2) => {
+                Self::Pass { ms: random.random_range(16 * 60..40 * 60) * 60_000 }
+            }
+            74..87 => Self::Pass { ms: passing(random) },
             _ => {
                 let order = Order::draw(random, zone, start);
                 Self::Order { node, pick: random.random_range(0..60), order }
@@ -187,7 +237,7 @@ fn passing(random: &mut StdRng) -> u64 {
 impl Order {
     fn draw(random: &mut StdRng, zone: &str, start: DateTime<Utc>) -> Self {
         let run = random.random_range(0..600);
-        match random.random_range(0..20) {
+        match random.random_range(0..36) {
             0..2 => Self::Create(Box::new(Plan::draw(random, zone, start))),
             2..6 => Self::Edit(Box::new(Plan::draw(random, zone, start)), random.random_bool(0.5)),
             6 => Self::Delete,
@@ -201,7 +251,42 @@ impl Order {
             15 => Self::SkipNext(random.random_range(1..6)),
             16..18 => Self::Cancel(run),
             18 => Self::Retry(run),
-            _ => Self::Rerun(run),
+            19 => Self::Rerun(run),
+            20 => Self::Reorder,
+            21 => Self::Rollback(random.random_range(1..4)),
+            22..27 => Self::Backfill(Past::draw(random)),
+            27 => Self::PauseBackfill(run),
+            28 => Self::ResumeBackfill(run),
+            29 => Self::CancelBackfill(run),
+            30..32 => {
+                let calendar = random.random_range(0..CALENDARS.len());
+                Self::Redraw(calendar, random.random_range(0..WINDOWS.len()))
+            }
+            32 => Self::Limit(one(random, LIMITS)),
+            33 => Self::Keep(random.random_bool(0.7).then(|| one(random, &[1, 3]))),
+            _ => {
+                let mut plans: Vec<(usize, Plan)> = Vec::new();
+                for number in 0..3 {
+                    if random.random_bool(0.6) {
+                        plans.push((number, Plan::draw(random, zone, start)));
+                    }
+                }
+                Self::Deploy(plans, random.random_bool(0.6))
+            }
+        }
+    }
+}
+
+impl Past {
+    fn draw(random: &mut StdRng) -> Self {
+        let ago = one(random, &[3, 20, 90, 300, 1_500, 4_000]);
+        Self {
+            ago,
+            minutes: one(random, &[ago, ago, ago / 2 + 1]),
+            most: random.random_range(1..=12),
+            mode: one(random, &[Mode::Missing, Mode::MissingAndFailed, Mode::All]),
+            order: one(random, &[backfill::Order::OldestFirst, backfill::Order::NewestFirst]),
+            concurrency: one(random, &[1, 2, 5]),
         }
     }
 }

@@ -8,104 +8,103 @@ use uuid::Uuid;
 
 use super::workshop::Execution;
 
+/// The states of a run that has not settled.
+pub(crate) const LIVE: &str = "('queued', 'running', 'retrying')";
+
+/// Live runs of fires beside which a new run of a fire starts although it must not.
+const BESIDE: &str = "(SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
+   WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
+     AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' AND r.state IN {live})";
+
+/// Whether a run is at work although its group is full.
+const CROWD: &str = "(SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
+     (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
+        AND r.id <> NEW.id) \
+     >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
+   THEN 1 ELSE 0 END)";
+
+/// Whether a new run of a backfill is one too many: another one is alive for the instant, or as
+/// many of the backfill as may be, or the backfill starts none now.
+const TWIN: &str = "(SELECT CASE WHEN NEW.trigger = 'backfill' AND ( \
+     EXISTS (SELECT 1 FROM run r WHERE r.schedule_id = NEW.schedule_id \
+       AND r.scheduled_at = NEW.scheduled_at AND r.id <> NEW.id AND r.state IN {live}) \
+     OR NOT EXISTS (SELECT 1 FROM backfill b WHERE b.id = NEW.backfill_id AND b.state = 'running' \
+       AND b.concurrency >= (SELECT count(*) FROM run r \
+         WHERE r.backfill_id = b.id AND r.state IN {live}))) \
+   THEN 1 ELSE 0 END)";
+
+const INTO: &str = "INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, \
+   epoch, beside, crowd, twin)";
+
 /// Makes the journal.
 pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
-    let statements = if store.dialect().is_postgres() { POSTGRES } else { SQLITE };
+    let made = format!(
+        "{INTO} SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, {BESIDE}, \
+           {CROWD}, {TWIN};"
+    )
+    .replace("{live}", LIVE);
+    let moved = format!(
+        "{INTO} SELECT 'run', NEW.id, OLD.state, NEW.state, OLD.attempt, NEW.attempt, OLD.epoch, \
+           NEW.epoch, 0, {CROWD}, 0;"
+    );
+    let is_moved = "OLD.state <> NEW.state OR OLD.attempt <> NEW.attempt OR OLD.epoch <> NEW.epoch";
+    let fire =
+        format!("{INTO} SELECT 'fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0, 0;");
+    let attempt = format!(
+        "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0, 0;"
+    );
+    let statements = if store.dialect().is_postgres() {
+        let function = |name: &str, body: &str| {
+            format!(
+                "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} \
+                   RETURN NULL; END $$"
+            )
+        };
+        let when = |condition: &str, body: &str| format!("IF {condition} THEN {body} END IF;");
+        // A row that is moved from one partition to another has its shadow already.
+        let is_new = "NOT EXISTS (SELECT 1 FROM gone_run s WHERE s.id = NEW.id)";
+        let trigger = |name: &str, event: &str, table: &str| {
+            format!(
+                "CREATE TRIGGER {name} AFTER {event} ON {table} \
+                   FOR EACH ROW EXECUTE FUNCTION {name}()"
+            )
+        };
+        vec![
+            format!("CREATE TABLE journal (seq bigserial PRIMARY KEY, {})", columns("uuid")),
+            function("sim_a_run_made", &when(is_new, &made)),
+            function("sim_run_moved", &when(is_moved, &moved)),
+            function("sim_fire_moved", &when("OLD.verdict <> NEW.verdict", &fire)),
+            function("sim_attempt_moved", &when("OLD.state <> NEW.state", &attempt)),
+            trigger("sim_a_run_made", "INSERT", "run"),
+            trigger("sim_run_moved", "UPDATE", "run"),
+            trigger("sim_fire_moved", "UPDATE", "fire"),
+            trigger("sim_attempt_moved", "UPDATE", "task_run"),
+        ]
+    } else {
+        let seq = "seq INTEGER PRIMARY KEY AUTOINCREMENT";
+        let trigger = |name: &str, event: &str, condition: &str, body: &str| {
+            format!("CREATE TRIGGER {name} AFTER {event} WHEN {condition} BEGIN {body} END")
+        };
+        let (fire_moved, attempt_moved) = ("OLD.verdict <> NEW.verdict", "OLD.state <> NEW.state");
+        vec![
+            format!("CREATE TABLE journal ({seq}, {})", columns("BLOB")),
+            trigger("sim_run_made", "INSERT ON run", "true", &made),
+            trigger("sim_run_moved", "UPDATE ON run", is_moved, &moved),
+            trigger("sim_fire_moved", "UPDATE ON fire", fire_moved, &fire),
+            trigger("sim_attempt_moved", "UPDATE ON task_run", attempt_moved, &attempt),
+        ]
+    };
     for statement in statements {
-        tx.execute_unprepared(statement).await.unwrap();
+        tx.execute_unprepared(&statement).await.unwrap();
     }
 }
 
-const SQLITE: &[&str] = &[
-    "CREATE TABLE journal (seq INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT NOT NULL, \
-       id BLOB NOT NULL, was TEXT NOT NULL, became TEXT NOT NULL, was_attempt BIGINT NOT NULL, \
-       attempt BIGINT NOT NULL, was_epoch BIGINT NOT NULL, epoch BIGINT NOT NULL, \
-       beside BIGINT NOT NULL, crowd BIGINT NOT NULL)",
-    "CREATE TRIGGER sim_run_made AFTER INSERT ON run BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, \
-         (SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
-           WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
-             AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' \
-             AND r.state IN ('queued', 'running', 'retrying')), \
-         (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
-           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
-              AND r.id <> NEW.id) \
-           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
-         THEN 1 ELSE 0 END); END",
-    "CREATE TRIGGER sim_run_moved AFTER UPDATE ON run \
-     WHEN OLD.state <> NEW.state OR OLD.attempt <> NEW.attempt OR OLD.epoch <> NEW.epoch BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       VALUES ('run', NEW.id, OLD.state, NEW.state, OLD.attempt, NEW.attempt, OLD.epoch, \
-         NEW.epoch, 0, (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
-           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
-              AND r.id <> NEW.id) \
-           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
-         THEN 1 ELSE 0 END)); END",
-    "CREATE TRIGGER sim_fire_moved AFTER UPDATE ON fire WHEN OLD.verdict <> NEW.verdict BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0); END",
-    "CREATE TRIGGER sim_attempt_moved AFTER UPDATE ON task_run WHEN OLD.state <> NEW.state BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0); END",
-    "CREATE TRIGGER sim_run_gone AFTER DELETE ON run BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0, 0); END",
-    "CREATE TRIGGER sim_fire_gone AFTER DELETE ON fire BEGIN \
-       INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-       VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0, 0); END",
-];
-
-const POSTGRES: &[&str] = &[
-    "CREATE TABLE journal (seq bigserial PRIMARY KEY, what text NOT NULL, id uuid NOT NULL, \
-       was text NOT NULL, became text NOT NULL, was_attempt bigint NOT NULL, \
-       attempt bigint NOT NULL, was_epoch bigint NOT NULL, epoch bigint NOT NULL, \
-       beside bigint NOT NULL, crowd bigint NOT NULL)",
-    "CREATE FUNCTION sim_run() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-       IF TG_OP = 'DELETE' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         VALUES ('gone', OLD.id, 'run', '', 0, 0, 0, 0, 0, 0); \
-       ELSIF TG_OP = 'INSERT' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         SELECT 'run', NEW.id, '', NEW.state, 0, NEW.attempt, 0, NEW.epoch, \
-           (SELECT count(*) FROM run r JOIN schedule s ON s.id = r.schedule_id \
-             WHERE r.schedule_id = NEW.schedule_id AND r.id <> NEW.id AND s.overlap <> 'allow' \
-               AND NEW.trigger = 'schedule' AND r.trigger = 'schedule' \
-               AND r.state IN ('queued', 'running', 'retrying')), \
-           (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
-           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
-              AND r.id <> NEW.id) \
-           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
-         THEN 1 ELSE 0 END); \
-       ELSIF OLD.state <> NEW.state OR OLD.attempt <> NEW.attempt OR OLD.epoch <> NEW.epoch THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         VALUES ('run', NEW.id, OLD.state, NEW.state, OLD.attempt, NEW.attempt, OLD.epoch, \
-           NEW.epoch, 0, (SELECT CASE WHEN NEW.state = 'running' AND NEW.group_id IS NOT NULL AND \
-           (SELECT count(*) FROM run r WHERE r.group_id = NEW.group_id AND r.state = 'running' \
-              AND r.id <> NEW.id) \
-           >= (SELECT max_runs FROM concurrency_group g WHERE g.id = NEW.group_id) \
-         THEN 1 ELSE 0 END)); \
-       END IF; RETURN NULL; END $$",
-    "CREATE FUNCTION sim_fire() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-       IF TG_OP = 'DELETE' THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         VALUES ('gone', OLD.id, 'fire', '', 0, 0, 0, 0, 0, 0); \
-       ELSIF OLD.verdict <> NEW.verdict THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         VALUES ('fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0); \
-       END IF; RETURN NULL; END $$",
-    "CREATE FUNCTION sim_attempt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-       IF OLD.state <> NEW.state THEN \
-         INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, crowd) \
-         VALUES ('attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0); \
-       END IF; RETURN NULL; END $$",
-    "CREATE TRIGGER sim_run AFTER INSERT OR UPDATE OR DELETE ON run \
-       FOR EACH ROW EXECUTE FUNCTION sim_run()",
-    "CREATE TRIGGER sim_fire AFTER UPDATE OR DELETE ON fire \
-       FOR EACH ROW EXECUTE FUNCTION sim_fire()",
-    "CREATE TRIGGER sim_attempt AFTER UPDATE ON task_run \
-       FOR EACH ROW EXECUTE FUNCTION sim_attempt()",
-];
+fn columns(key: &str) -> String {
+    let words = ["what", "was", "became"].map(|name| format!("{name} text NOT NULL"));
+    let numbers = ["was_attempt", "attempt", "was_epoch", "epoch", "beside", "crowd", "twin"];
+    let numbers = numbers.map(|name| format!("{name} bigint NOT NULL"));
+    format!("id {key} NOT NULL, {}, {}", words.join(", "), numbers.join(", "))
+}
 
 #[derive(Debug, FromQueryResult)]
 struct Line {
@@ -120,6 +119,7 @@ struct Line {
     epoch: i64,
     beside: i64,
     crowd: i64,
+    twin: i64,
 }
 
 /// Reads the journal, and what the workshop has seen, from where it stopped.
@@ -134,7 +134,7 @@ impl Witness {
     pub(crate) async fn look(&mut self, store: &Store, seen: &[Execution]) -> Result<(), String> {
         let statement = store.dialect().statement(
             "SELECT seq, what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, \
-               crowd FROM journal WHERE seq > $1 ORDER BY seq",
+               crowd, twin FROM journal WHERE seq > $1 ORDER BY seq",
             [self.read.into()],
         );
         let lines = Line::find_by_statement(statement).all(store.read()).await.unwrap();
@@ -174,6 +174,9 @@ fn judge(line: &Line) -> Result<(), String> {
             }
             if line.crowd > 0 {
                 return Err(format!("run {id} is at work although its group is full"));
+            }
+            if line.twin > 0 {
+                return Err(format!("run {id} of a backfill is one too many"));
             }
             Ok(())
         }

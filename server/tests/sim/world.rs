@@ -8,16 +8,18 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings},
+    engine::{EngineError, Retention, Settings},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 
 use super::{
+    backfills,
     database::{Database, Kind},
     expectation::Expectations,
     invariants::Ended,
     node::{Node, Went},
     operator,
+    removals::Removals,
     scenario::{Ending, Event, Fault, Order, Scenario},
     witness::Witness,
     workshop,
@@ -32,6 +34,9 @@ pub(crate) struct Size {
     pub(crate) fires: usize,
     pub(crate) runs: usize,
     pub(crate) attempts: usize,
+    pub(crate) backfills: usize,
+    /// By retention.
+    pub(crate) removed: usize,
     pub(crate) rounds: usize,
 }
 
@@ -46,6 +51,7 @@ struct World {
     cache: Arc<timetable::Cache>,
     expected: Expectations,
     witness: Witness,
+    removals: Removals,
     trace: Trace,
     rounds: usize,
     _database: Database,
@@ -56,10 +62,11 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     carillon::random::seed(scenario.seed);
     workshop::clear();
     let mut world = World::new(scenario, kind, trace).await;
-    operator::furnish(&operator::commands(&world.nodes[0], &world.cache)).await;
+    let commands = operator::commands(&world.nodes[0], &world.cache);
+    operator::furnish(&commands, &mut world.expected).await;
     for plan in &scenario.plans {
         let order = Order::Create(Box::new(plan.clone()));
-        world.order(0, 0, &order).await;
+        world.order(0, 0, &order).await?;
     }
     for index in 0..world.nodes.len() {
         world.start(index).await;
@@ -71,8 +78,8 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     world.calm(scenario).await?;
     let ended = Ended::read(&world.expected, workshop::seen(), world.latest).await?;
     ended.check(&mut world.expected).await?;
-    let (fires, runs, attempts) = ended.size();
-    Ok(Size { fires, runs, attempts, rounds: world.rounds })
+    let (rounds, removed) = (world.rounds, world.removals.count());
+    Ok(Size { rounds, removed, ..ended.size() })
 }
 
 /// Compiled timings are the same in every world.
@@ -91,6 +98,10 @@ impl World {
             capacity: scenario.capacity,
             batch: scenario.batch,
             lost_after: Duration::from_secs(scenario.lost_after_seconds),
+            retention: scenario.kept_days.map(|days| Retention {
+                days: i32::try_from(days).unwrap(),
+                ..Retention::default()
+            }),
             ..Settings::default()
         };
         let flows = scenario.has_flows();
@@ -102,8 +113,9 @@ impl World {
             true_now: start,
             latest: start,
             cache: cache(),
-            expected: Expectations::new(database.store.clone()),
+            expected: Expectations::new(database.store.clone(), scenario.kept_days),
             witness: Witness::default(),
+            removals: Removals::default(),
             trace,
             rounds: 0,
             _database: database,
@@ -117,7 +129,8 @@ impl World {
 
     async fn look(&mut self) -> Result<(), String> {
         let seen = workshop::seen();
-        self.witness.look(self.expected.store(), &seen).await
+        self.witness.look(self.expected.store(), &seen).await?;
+        self.removals.look(&self.expected, self.latest).await
     }
 
     async fn happen(&mut self, event: &Event) -> Result<(), String> {
@@ -142,7 +155,7 @@ impl World {
             Event::Pass { ms } => self.pass(Duration::from_millis(*ms)).await,
             Event::Next => self.pass_to_next().await,
             Event::Order { node, pick, order } => {
-                self.order(node % self.nodes.len(), *pick, order).await;
+                self.order(node % self.nodes.len(), *pick, order).await?;
             }
             Event::Fault { node, fault } => self.fail(node % self.nodes.len(), *fault).await,
         }
@@ -215,10 +228,11 @@ impl World {
         self.pass(next.to_std().unwrap()).await;
     }
 
-    async fn order(&mut self, index: usize, pick: usize, order: &Order) {
-        let told =
-            operator::order(&self.nodes[index], &self.cache, &mut self.expected, pick, order).await;
+    async fn order(&mut self, index: usize, pick: usize, order: &Order) -> Result<(), String> {
+        let (node, cache) = (&self.nodes[index], &self.cache);
+        let told = operator::order(node, cache, &mut self.expected, pick, order).await?;
         self.tell(format!("through node {index}: {told}"));
+        Ok(())
     }
 
     async fn start(&mut self, index: usize) {
@@ -282,13 +296,29 @@ impl World {
         for row in self.expected.living().await.iter().filter(|row| !row.enabled) {
             let living = self.expected.living().await;
             let pick = living.iter().position(|other| other.id == row.id).unwrap();
-            self.order(0, pick, &Order::Resume(scenario.missed)).await;
+            self.order(0, pick, &Order::Resume(scenario.missed)).await?;
+        }
+        for pick in 0..backfills::open(self.expected.store()).await.len() {
+            self.order(0, 0, &Order::ResumeBackfill(pick)).await?;
         }
         self.come_to_rest().await?;
         let behind = (self.latest - self.true_now).num_seconds().unsigned_abs();
         // Longer than a heartbeat's expiry and than any wait for recovery; then what was spaced,
         // delayed or ahead of its time; then once more an ordinary hour.
         for seconds in [5, 31, 31, 120, 301, behind + 5, 601, 3_600, 5, 5] {
+            self.pass(Duration::from_secs(seconds)).await;
+            self.come_to_rest().await?;
+        }
+        // One instant after the other, each when somebody looks.
+        for _ in 0..60 {
+            if backfills::open(self.expected.store()).await.is_empty() {
+                break;
+            }
+            self.pass(Duration::from_secs(6)).await;
+            self.come_to_rest().await?;
+        }
+        // What is old enough now goes.
+        for seconds in [26 * 3_600, 3_700, 5].into_iter().filter(|_| scenario.kept_days.is_some()) {
             self.pass(Duration::from_secs(seconds)).await;
             self.come_to_rest().await?;
         }

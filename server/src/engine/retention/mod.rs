@@ -327,7 +327,7 @@ impl Round<'_> {
             }
         };
         let worked = start.elapsed();
-        tx.commit().await?;
+        store.commit_unseen(tx).await?;
         let took = start.elapsed();
         if deleted > 0 {
             self.paces.learn(table, Done { rows: deleted, worked, took });

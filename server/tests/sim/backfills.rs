@@ -1,0 +1,215 @@
+//! Backfills that people order, and what must have become of them in the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use carillon::engine::commands::{Call, CommandError, Commands, Manner, Preview, Spec, Wanted};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    backfill::{self, Order, State},
+    backfill_fire, fire, run, schedule,
+};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use super::{expectation, operator::ada, oracle, removals, scenario::Past};
+use carillon::store::Store;
+
+/// Backfills that may still be switched, in the order of their making.
+pub(crate) async fn open(store: &Store) -> Vec<backfill::Model> {
+    let open = backfill::Entity::find()
+        .filter(backfill::Column::FinishedAt.is_null())
+        .order_by_asc(backfill::Column::Id);
+    open.all(store.read()).await.unwrap()
+}
+
+/// The runs that backfills have started. A row of the ledger with such a key was written by one.
+pub(crate) async fn started(store: &Store) -> BTreeSet<Uuid> {
+    let mut rows = removals::gone::<backfill_fire::Model>(store, "backfill_fire").await;
+    rows.extend(backfill_fire::Entity::find().all(store.read()).await.unwrap());
+    rows.into_iter().filter_map(|row| row.run_id).collect()
+}
+
+/// Orders a backfill of a schedule; an error is what is not as it must be, not a refusal.
+pub(crate) async fn order(
+    commands: &Commands,
+    store: &Store,
+    schedule: &schedule::Model,
+    past: &Past,
+    now: DateTime<Utc>,
+) -> Result<Result<(), CommandError>, String> {
+    // Thousands of fires take their time, and show no more than some.
+    let is_quick = schedule.expressions.0.iter().any(|text| text.ends_with("0s"));
+    let most = if is_quick { 120 } else { i64::MAX };
+    let from = now - TimeDelta::minutes(past.ago.min(most));
+    let to = from + TimeDelta::minutes(past.minutes.min(most));
+    let mut wanted = Wanted { schedule_id: schedule.id, from, to, mode: past.mode };
+    let reader = ada().viewer().unwrap();
+    let mut preview = match commands.preview_backfill(&reader, wanted).await {
+        Ok(preview) => preview,
+        Err(error) => return Ok(Err(error)),
+    };
+    compare(schedule, &wanted, &preview)?;
+    if let Some(first_too_many) = preview.fires.get(past.most) {
+        wanted.to = first_too_many.fire.at;
+        preview.fires.truncate(past.most);
+    }
+    let before: BTreeSet<Uuid> = open(store).await.iter().map(|backfill| backfill.id).collect();
+    let manner = Manner {
+        order: past.order,
+        concurrency: past.concurrency,
+        reason: "a simulation".to_owned(),
+        context: None,
+    };
+    let operator = ada().operator().unwrap();
+    let went = commands.create_backfill(&operator, wanted, &manner, &Call::once()).await;
+    // The answer may have been lost: what there is now says what became of it.
+    let mut selected: Vec<DateTime<Utc>> = preview
+        .fires
+        .iter()
+        .filter(|looked| looked.selected)
+        .map(|looked| looked.fire.at)
+        .collect();
+    if past.order == Order::NewestFirst {
+        selected.reverse();
+    }
+    for made in open(store).await.iter().filter(|backfill| !before.contains(&backfill.id)) {
+        let rows = rows(store, made.id).await;
+        let instants: Vec<_> = rows.iter().map(|row| row.scheduled_at.utc()).collect();
+        if instants != selected || made.total as usize != rows.len() {
+            let id = made.id;
+            return Err(format!("backfill {id} has {instants:?}, and its preview {selected:?}"));
+        }
+    }
+    if went.is_ok() && open(store).await.len() != before.len() + 1 {
+        return Err("a backfill that was ordered is not there".to_owned());
+    }
+    Ok(went.map(drop))
+}
+
+async fn rows(store: &Store, backfill: Uuid) -> Vec<backfill_fire::Model> {
+    let rows = backfill_fire::Entity::find()
+        .filter(backfill_fire::Column::BackfillId.eq(backfill))
+        .order_by_asc(backfill_fire::Column::Position);
+    rows.all(store.read()).await.unwrap()
+}
+
+/// Holds a preview against the oracle.
+fn compare(schedule: &schedule::Model, wanted: &Wanted, preview: &Preview) -> Result<(), String> {
+    let timing = Spec::of(schedule).timing;
+    let tick = TimeDelta::milliseconds(1);
+    let timing = expectation::oracle_timing(&timing, schedule.anchor_at.utc());
+    let fires = oracle::fires(&timing, wanted.from - tick, wanted.to - tick);
+    let looked = preview.fires.iter().map(|looked| looked.fire.at);
+    if looked.clone().ne(fires.keys().copied()) {
+        let looked: Vec<_> = looked.collect();
+        return Err(format!("a preview has {looked:?}, and {fires:?} was expected"));
+    }
+    Ok(())
+}
+
+/// All backfills that there ever were, with their rows.
+pub(crate) struct Backfills {
+    all: BTreeMap<Uuid, backfill::Model>,
+    rows: BTreeMap<(Uuid, i32), backfill_fire::Model>,
+}
+
+impl Backfills {
+    pub(crate) async fn read(store: &Store) -> Self {
+        let mut all = removals::gone::<backfill::Model>(store, "backfill").await;
+        all.extend(backfill::Entity::find().all(store.read()).await.unwrap());
+        let mut rows = removals::gone::<backfill_fire::Model>(store, "backfill_fire").await;
+        rows.extend(backfill_fire::Entity::find().all(store.read()).await.unwrap());
+        let key = |row: &backfill_fire::Model| (row.backfill_id, row.position);
+        Self {
+            all: all.into_iter().map(|backfill| (backfill.id, backfill)).collect(),
+            rows: rows.into_iter().map(|row| (key(&row), row)).collect(),
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether all of them have come to their end, and their books add up.
+    pub(crate) fn check(
+        &self,
+        runs: &BTreeMap<Uuid, run::Model>,
+        fires: &BTreeMap<Uuid, fire::Model>,
+    ) -> Result<(), String> {
+        for backfill in self.all.values() {
+            self.backfill(backfill).map_err(|what| format!("{what}: {backfill:?}"))?;
+        }
+        let mut started: BTreeMap<Uuid, &backfill_fire::Model> = BTreeMap::new();
+        for row in self.rows.values() {
+            self.row(row, runs).map_err(|what| format!("{what}: {row:?}"))?;
+            if let Some(run) = row.run_id
+                && started.insert(run, row).is_some()
+            {
+                return Err(format!("run {run} stands for two instants: {row:?}"));
+            }
+        }
+        for run in runs.values().filter(|run| run.trigger == run::Trigger::Backfill) {
+            if !started.contains_key(&run.id) {
+                return Err(format!("no instant of its backfill has it: {run:?}"));
+            }
+        }
+        for fire in fires.values() {
+            let is_backfilled = fire.reason == fire::Reason::Backfilled;
+            let row = started.get(&fire.id);
+            if row.map_or(is_backfilled, |row| row.scheduled_at != fire.scheduled_at) {
+                return Err(format!("no backfill has started it: {fire:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn backfill(&self, backfill: &backfill::Model) -> Result<(), String> {
+        let rows: Vec<_> = self.rows.range((backfill.id, 0)..=(backfill.id, i32::MAX)).collect();
+        let places = rows.iter().map(|((_, position), _)| *position);
+        if !matches!(backfill.state, State::Completed | State::Cancelled) {
+            Err("it is stuck".to_owned())
+        } else if backfill.finished_at.is_none() {
+            Err("it ended at no time".to_owned())
+        } else if places.ne(0..backfill.total) {
+            Err(format!("its {} rows do not add up to {}", rows.len(), backfill.total))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn row(
+        &self,
+        row: &backfill_fire::Model,
+        runs: &BTreeMap<Uuid, run::Model>,
+    ) -> Result<(), String> {
+        use backfill_fire::State::{Cancelled, Failed, Pending, Running, Skipped, Succeeded};
+        let backfill = self.all.get(&row.backfill_id).ok_or("it is of no backfill")?;
+        if row.finished_at.is_none() {
+            return Err("it ended at no time".to_owned());
+        }
+        let Some(run) = row.run_id else {
+            let was_stopped = backfill.state == State::Cancelled;
+            return match row.state {
+                Skipped if row.detail.is_some() => Ok(()),
+                Cancelled if was_stopped => Ok(()),
+                Pending | Running | Succeeded | Failed | Cancelled | Skipped => {
+                    Err("it never had a run".to_owned())
+                }
+            };
+        };
+        let run = runs.get(&run).ok_or("its run was never there")?;
+        let is_own = run.backfill_id == Some(row.backfill_id)
+            && run.schedule_id == Some(row.schedule_id)
+            && run.scheduled_at == row.scheduled_at;
+        // What retention took away before the books were written counts as failed.
+        let was_gone = row.detail.is_some();
+        let fits = match row.state {
+            Succeeded => run.state == run::State::Succeeded,
+            Failed => matches!(run.state, run::State::Failed | run::State::TimedOut) || was_gone,
+            Cancelled => run.state == run::State::Cancelled,
+            Pending | Running | Skipped => false,
+        };
+        if is_own && fits { Ok(()) } else { Err(format!("its run is {run:?}")) }
+    }
+}
