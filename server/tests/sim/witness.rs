@@ -131,13 +131,14 @@ pub(crate) struct Witness {
 
 impl Witness {
     /// Whether all is as it must be; the first thing that is not.
-    pub(crate) async fn look(&mut self, store: &Store, seen: &[Execution]) -> Result<(), String> {
-        let statement = store.dialect().statement(
-            "SELECT seq, what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, \
-               crowd, twin FROM journal WHERE seq > $1 ORDER BY seq",
-            [self.read.into()],
-        );
-        let lines = Line::find_by_statement(statement).all(store.read()).await.unwrap();
+    /// `noted` is how far the journal goes.
+    pub(crate) async fn look(
+        &mut self,
+        store: &Store,
+        noted: i64,
+        seen: &[Execution],
+    ) -> Result<(), String> {
+        let lines = if noted > self.read { self.lines(store).await } else { vec![] };
         for line in lines {
             self.read = line.seq;
             judge(&line)?;
@@ -147,6 +148,15 @@ impl Witness {
         }
         self.executions = seen.len();
         Ok(())
+    }
+
+    async fn lines(&self, store: &Store) -> Vec<Line> {
+        let statement = store.dialect().statement(
+            "SELECT seq, what, id, was, became, was_attempt, attempt, was_epoch, epoch, beside, \
+               crowd, twin FROM journal WHERE seq > $1 ORDER BY seq",
+            [self.read.into()],
+        );
+        Line::find_by_statement(statement).all(store.read()).await.unwrap()
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     invariants::Ended,
     node::{Node, Went},
     operator,
-    removals::Removals,
+    removals::{self, Removals},
     scenario::{Ending, Event, Fault, Order, Scenario},
     witness::Witness,
     workshop,
@@ -129,8 +129,9 @@ impl World {
 
     async fn look(&mut self) -> Result<(), String> {
         let seen = workshop::seen();
-        self.witness.look(self.expected.store(), &seen).await?;
-        self.removals.look(&self.expected, self.latest).await
+        let noted = removals::noted(self.expected.store()).await;
+        self.witness.look(self.expected.store(), noted.journal, &seen).await?;
+        self.removals.look(&self.expected, noted.removed, self.latest).await
     }
 
     async fn happen(&mut self, event: &Event) -> Result<(), String> {
