@@ -15,12 +15,17 @@
 //! rounds come without one, and half of those that were sent reach nobody. In the end nothing goes
 //! wrong any more.
 //!
+//! Meanwhile people order all that they can: schedules made, edited, rolled back, paused, skipped
+//! and deleted, runs and buffers touched, backfills ordered, paused and stopped, calendars and
+//! limits changed, modules deployed. In some worlds days pass, and retention takes away what is old.
+//!
 //! What must hold after each step: nothing that was settled or decided changes, epochs only grow,
 //! attempts follow one another without gaps, no fire starts a run beside another where that
-//! is not allowed,
-//! nothing is carried out without a row. What must hold in the end: every instant of the oracle's
-//! expansion is in exactly one row, with a final verdict that there can be; nothing is pending or
-//! alive; what is recorded of an attempt is what the world outside saw.
+//! is not allowed, no backfill starts more than it may, nothing is carried out without a row, and
+//! nothing is removed that is alive, needed or young. What must hold in the end: every instant of
+//! the oracle's expansion is in exactly one row, there or removed, with a final verdict that there
+//! can be; nothing is pending or alive; the books of each backfill add up; what is recorded of an
+//! attempt is what the world outside saw.
 //!
 //! To run it: `make sim`, or `SIM_SEED=7 cargo nextest run --test sim`, `SIM_SEEDS=0..1000`. A seed
 //! that fails prints its steps, made fewer where the failure stays the same; it belongs into
