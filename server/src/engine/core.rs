@@ -151,7 +151,9 @@ impl Core {
             }
             Some(false) => {
                 let offset = describe(offset);
-                tracing::error!("the clock here is {offset}: nothing is scheduled until it is right");
+                tracing::error!(
+                    "the clock here is {offset}: nothing is scheduled until it is right"
+                );
             }
             None => {}
         }
