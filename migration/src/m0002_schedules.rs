@@ -61,7 +61,8 @@ impl MigrationTrait for Migration {
         for statement in [
             "CREATE UNIQUE INDEX workflow_name ON workflow (namespace_id, name) \
              WHERE deleted_at IS NULL",
-            "CREATE UNIQUE INDEX schedule_name ON schedule (namespace_id, name) \
+            // In the order in which they are listed: one index for both.
+            "CREATE UNIQUE INDEX schedule_name ON schedule (namespace_id, lower(name), name) \
              WHERE deleted_at IS NULL",
             "CREATE INDEX schedule_due ON schedule (next_fire_at, shard) \
              WHERE enabled AND next_fire_at IS NOT NULL",

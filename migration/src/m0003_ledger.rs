@@ -71,6 +71,9 @@ impl MigrationTrait for Migration {
             // Runs that wait for a node with certain tags.
             "CREATE INDEX run_tagged ON run (available_at) \
              WHERE runs_on IS NOT NULL AND state IN ('queued', 'retrying')",
+            // What ended badly: few, and looked for by the console all the time.
+            "CREATE INDEX run_ended_badly ON run (namespace_id, finished_at) \
+             WHERE state IN ('failed', 'timed_out', 'cancelled')",
             // The change feed.
             "CREATE INDEX run_changed ON run (changed, id)",
         ] {

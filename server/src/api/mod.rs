@@ -10,6 +10,7 @@
 //!
 //! - `schema`: limits, and the text that `server/schema.graphql` keeps
 //! - `query`, `mutation`, `subscription`: the roots; `payload`: what mutations answer
+//! - `call`: what a mutation is to its idempotency key
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
@@ -24,6 +25,7 @@
 mod backfill;
 mod backfill_preview;
 mod calendar;
+mod call;
 mod calm;
 mod context;
 mod deploy;

@@ -1,22 +1,23 @@
-use async_graphql::{Context, InputType, Object};
+use async_graphql::{Context, Object};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{
     backfill::{BackfillMode, BackfillOrder, BackfillPayload},
     calendar::{CreateCalendarInput, UpdateCalendarInput},
+    call::call,
     context::Ask,
     deploy::DeployPayload,
     error::Result,
     group::{CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
     payload::{
-        BufferPayload, CalendarPayload, ConcurrencyGroupPayload, DeletePayload, RunPayload,
-        SchedulePayload, SkipPayload, WorkflowPayload, schedule,
+        BufferPayload, CalendarPayload, ConcurrencyGroupPayload, CreatedSchedule, DeletePayload,
+        RunPayload, SchedulePayload, SkipPayload, WorkflowPayload, schedule,
     },
     retention::NamespaceRetention,
     scalar::Instant,
     schedule::CatchUp,
-    schedule_input::{CreateScheduleInput, UpdateScheduleInput},
+    schedule_input::{CreateScheduleInput, UpdateScheduleInput, new_schedules},
     workflow_input::{CreateWorkflowInput, UpdateWorkflowInput},
 };
 use crate::engine::commands::{ByHand, Call, GroupEdit, Manner, Rollback, Wanted};
@@ -36,9 +37,25 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
-        let call = Call::new("createSchedule", &text(&input), idempotency_key)?;
+        let call = call("createSchedule", &input, idempotency_key)?;
         let saved = cx.commands().create_schedule(&right, input.try_into()?, &call).await?;
         SchedulePayload::of(cx, saved).await
+    }
+
+    /// Makes 1 to 1000 schedules, all or none; a refusal names the one that cannot be made, as in
+    /// `inputs[3].timing.zone`.
+    async fn create_schedules(
+        &self,
+        cx: &Context<'_>,
+        inputs: Vec<CreateScheduleInput>,
+        idempotency_key: Option<String>,
+    ) -> Result<Vec<CreatedSchedule>> {
+        let right = cx.editor()?;
+        let call = call("createSchedules", &inputs, idempotency_key)?;
+        let all = new_schedules(inputs)?;
+        let names: Vec<String> = all.iter().map(|new| new.spec.name.clone()).collect();
+        let saved = cx.commands().create_schedules(&right, all, &call).await?;
+        Ok(CreatedSchedule::all(names, saved))
     }
 
     async fn update_schedule(
@@ -48,7 +65,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<SchedulePayload> {
         let right = cx.editor()?;
-        let call = Call::new("updateSchedule", &text(&input), idempotency_key)?;
+        let call = call("updateSchedule", &input, idempotency_key)?;
         let saved = cx.commands().update_schedule(&right, input.try_into()?, &call).await?;
         SchedulePayload::of(cx, saved).await
     }
@@ -129,7 +146,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<CalendarPayload> {
         let right = cx.editor()?;
-        let call = Call::new("createCalendar", &text(&input), idempotency_key)?;
+        let call = call("createCalendar", &input, idempotency_key)?;
         let saved = cx.commands().create_calendar(&right, input.into(), &call).await?;
         CalendarPayload::of(cx, saved).await
     }
@@ -142,7 +159,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<CalendarPayload> {
         let right = cx.editor()?;
-        let call = Call::new("updateCalendar", &text(&input), idempotency_key)?;
+        let call = call("updateCalendar", &input, idempotency_key)?;
         let saved = cx.commands().update_calendar(&right, input.into(), &call).await?;
         CalendarPayload::of(cx, saved).await
     }
@@ -268,7 +285,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<ConcurrencyGroupPayload> {
         let right = cx.editor()?;
-        let call = Call::new("createConcurrencyGroup", &text(&input), idempotency_key)?;
+        let call = call("createConcurrencyGroup", &input, idempotency_key)?;
         let group = (&*input.name, input.max_runs);
         let made = cx.commands().create_group(&right, &input.namespace, group, &call).await?;
         ConcurrencyGroupPayload::of(cx, made).await
@@ -282,7 +299,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<ConcurrencyGroupPayload> {
         let right = cx.editor()?;
-        let call = Call::new("updateConcurrencyGroup", &text(&input), idempotency_key)?;
+        let call = call("updateConcurrencyGroup", &input, idempotency_key)?;
         let edit = GroupEdit { name: input.name, max_runs: input.max_runs };
         let changed = cx.commands().update_group(&right, input.id, &edit, &call).await?;
         ConcurrencyGroupPayload::of(cx, changed).await
@@ -322,7 +339,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<WorkflowPayload> {
         let right = cx.editor()?;
-        let call = Call::new("createWorkflow", &text(&input), idempotency_key)?;
+        let call = call("createWorkflow", &input, idempotency_key)?;
         let id = cx.commands().create_workflow(&right, input.try_into()?, &call).await?;
         WorkflowPayload::of(cx, id).await
     }
@@ -335,7 +352,7 @@ impl Mutation {
         idempotency_key: Option<String>,
     ) -> Result<WorkflowPayload> {
         let right = cx.editor()?;
-        let call = Call::new("updateWorkflow", &text(&input), idempotency_key)?;
+        let call = call("updateWorkflow", &input, idempotency_key)?;
         let id = cx.commands().update_workflow(&right, input.try_into()?, &call).await?;
         WorkflowPayload::of(cx, id).await
     }
@@ -465,9 +482,4 @@ impl Mutation {
         let deployed = cx.commands().deploy(&right, &source, dry_run, prune, &call).await?;
         Ok(deployed.into())
     }
-}
-
-/// An input in a form that is the same for the same values, defaults filled in.
-fn text(input: &impl InputType) -> String {
-    InputType::to_value(input).to_string()
 }

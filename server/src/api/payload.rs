@@ -27,6 +27,26 @@ impl SchedulePayload {
     }
 }
 
+/// One of many schedules that were made at once. The rest of it is asked for by `schedule`.
+#[derive(SimpleObject)]
+pub(crate) struct CreatedSchedule {
+    id: Uuid,
+    name: String,
+    /// What is likely not meant by its timing.
+    warnings: Vec<TimingWarning>,
+}
+
+impl CreatedSchedule {
+    /// In the order in which they were given.
+    pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
+        let one = |(name, saved): (String, Saved)| {
+            let warnings = saved.warnings.into_iter().map(Into::into).collect();
+            Self { id: saved.id, name, warnings }
+        };
+        names.into_iter().zip(saved).map(one).collect()
+    }
+}
+
 /// The schedule with this key.
 pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
     let row = schedules::by_id(cx.store().read(), id).await?;

@@ -137,6 +137,17 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
     }
 }
 
+/// Schedules to be made at once; an error names the one that it is about.
+pub(super) fn new_schedules(
+    inputs: Vec<CreateScheduleInput>,
+) -> Result<Vec<NewSchedule>, BadInput> {
+    let one = |(index, input): (usize, CreateScheduleInput)| {
+        let made = NewSchedule::try_from(input);
+        made.map_err(|bad| bad.inside(&format!("inputs[{index}]")))
+    };
+    inputs.into_iter().enumerate().map(one).collect()
+}
+
 impl TryFrom<UpdateScheduleInput> for Edit {
     type Error = BadInput;
 

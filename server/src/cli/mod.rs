@@ -40,7 +40,7 @@ mod token;
 mod trigger;
 mod user;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use error::CliError;
@@ -74,7 +74,13 @@ enum Command {
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    run(std::env::args_os())
+}
+
+/// Does what `arguments` say, of which the first is the program's name: for a program that has
+/// this one inside.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let done = match Cli::parse_from(arguments).command {
         Command::Serve(serve) => offline::on_a_runtime(serve.run()),
         Command::Preview(preview) => preview.run(),
         Command::Lint(lint) => lint.run(),

@@ -88,9 +88,9 @@ pub enum Constraint {
     IdempotencyKey,
 }
 
-/// PostgreSQL names the index, SQLite the table and columns.
+/// PostgreSQL names the index, SQLite the table and columns, or the index if that has expressions.
 const CONSTRAINTS: [(Constraint, &str, &str); 9] = [
-    (Constraint::ScheduleName, "schedule_name", "schedule.namespace_id, schedule.name"),
+    (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
     (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),

@@ -39,6 +39,7 @@ pub mod instants;
 pub mod leases;
 pub mod live;
 pub mod logs;
+mod many;
 pub mod namespaces;
 pub mod nodes;
 mod open;
@@ -54,6 +55,8 @@ mod sizes;
 pub mod tokens;
 pub mod users;
 pub mod workflows;
+
+use std::time::Duration;
 
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode,
@@ -176,11 +179,22 @@ impl Store {
     }
 
     /// The same store that tells `observer` of the text of each statement: for tests that count.
-    pub fn with_observer(mut self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn with_observer(self, observer: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.with_stopwatch(move |sql, _| observer(sql))
+    }
+
+    /// The same store that tells `observer` of each statement and of how long it took: for
+    /// measurements.
+    pub fn with_stopwatch(
+        mut self,
+        observer: impl Fn(&str, Duration) + Send + Sync + 'static,
+    ) -> Self {
         let observer = std::sync::Arc::new(observer);
         for connection in [&mut self.read, &mut self.write] {
             let observer = observer.clone();
-            connection.set_metric_callback(move |info| observer(&info.statement.sql));
+            connection.set_metric_callback(move |info| {
+                observer(&info.statement.sql, info.elapsed);
+            });
         }
         self
     }

@@ -3,19 +3,23 @@
 //!
 //! Each write stamps `changed`, or the followers of the change feed would not see it.
 
+use std::collections::HashSet;
+
 use entity::{
     Timestamp,
     schedule::{ActiveModel, Column, Entity, Model},
     schedule_version,
 };
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, Iterable, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait,
-    sea_query::{Expr, Query},
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait, Func},
 };
 use uuid::Uuid;
 
-use super::{Dialect, Page, StoreError, Window};
+use super::{
+    Dialect, Page, StoreError, Window,
+    many::{self, Manner},
+};
 
 /// The schedule of that key, deleted or not.
 pub async fn by_id<C: ConnectionTrait>(
@@ -47,6 +51,8 @@ pub async fn by_name<C: ConnectionTrait>(
 ) -> Result<Option<Model>, StoreError> {
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
+        // The index has both: first as it is listed, then as it is.
+        .filter(Func::lower(Column::Name.into_expr()).eq(Func::lower(name)))
         .filter(Column::Name.eq(name))
         .filter(Column::DeletedAt.is_null());
     Ok(query.one(connection).await?)
@@ -66,31 +72,19 @@ pub async fn of_module<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Adds a schedule.
-pub async fn insert<C: ConnectionTrait>(
+/// See the index `schedule_name`.
+const IF_NAME_FREE: &str = "ON CONFLICT (namespace_id, lower(name), name) \
+    WHERE deleted_at IS NULL DO NOTHING RETURNING id";
+
+/// Adds those schedules whose names no living one has, and says which those are.
+pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    mut row: ActiveModel,
-) -> Result<(), StoreError> {
-    // The stamp is an expression, which an active model cannot carry: so the statement is built
-    // column by column.
-    let mut columns = Vec::new();
-    let mut values = Vec::new();
-    for column in Column::iter() {
-        let value = if matches!(column, Column::Changed) {
-            Some(Expr::cust(dialect.stamp("schedule")))
-        } else {
-            row.take(column).into_value().map(|value| column.save_as(Expr::val(value)))
-        };
-        if let Some(value) = value {
-            columns.push(column);
-            values.push(value);
-        }
-    }
-    let mut insert = Query::insert();
-    insert.into_table(Entity).columns(columns).values_panic(values);
-    tx.execute(&insert).await?;
-    Ok(())
+    rows: Vec<ActiveModel>,
+) -> Result<HashSet<Uuid>, StoreError> {
+    let stamp = dialect.stamp("schedule");
+    let manner = Manner { stamp: Some(("changed", &stamp)), tail: IF_NAME_FREE };
+    many::written(tx, many::insert(dialect, rows, manner)?).await
 }
 
 /// Writes the set columns of `row` if the living schedule still has `version`.
@@ -136,6 +130,15 @@ pub async fn insert_version<C: ConnectionTrait>(
 ) -> Result<(), StoreError> {
     schedule_version::Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
+}
+
+/// Adds definitions to the history of several schedules.
+pub async fn insert_versions<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    rows: Vec<schedule_version::ActiveModel>,
+) -> Result<(), StoreError> {
+    many::execute(tx, many::insert(dialect, rows, Manner::default())?).await
 }
 
 /// One definition of the history.

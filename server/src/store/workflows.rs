@@ -1,5 +1,7 @@
 //! Workflows and the immutable versions of their definitions.
 
+use std::collections::HashSet;
+
 use entity::{
     Timestamp, schedule,
     workflow::{ActiveModel, Column, Entity, Model},
@@ -12,7 +14,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{Page, StoreError, Window};
+use super::{
+    Dialect, Page, StoreError, Window,
+    many::{self, Manner},
+};
 
 /// The living workflow of that name.
 pub async fn by_name<C: ConnectionTrait>(
@@ -132,14 +137,44 @@ pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>,
     Ok(query.one(tx).await?)
 }
 
-/// Adds a workflow with its first definition.
-pub async fn insert<C: ConnectionTrait>(
+/// See the index `workflow_name`.
+const IF_NAME_FREE: &str =
+    "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
+
+/// Adds those workflows whose names no living one has, each with its first definition, and says
+/// which those are.
+pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
-    row: ActiveModel,
-    version: workflow_version::ActiveModel,
-) -> Result<(), StoreError> {
-    Entity::insert(row).exec_without_returning(tx).await?;
-    insert_version(tx, version).await
+    dialect: &Dialect,
+    (rows, versions): (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>),
+) -> Result<HashSet<Uuid>, StoreError> {
+    let manner = Manner { tail: IF_NAME_FREE, ..Manner::default() };
+    let written = many::written(tx, many::insert(dialect, rows, manner)?).await?;
+    let is_kept = |version: &workflow_version::ActiveModel| {
+        version.workflow_id.try_as_ref().is_some_and(|id| written.contains(id))
+    };
+    let versions = versions.into_iter().filter(is_kept).collect();
+    many::execute(tx, many::insert(dialect, versions, Manner::default())?).await?;
+    Ok(written)
+}
+
+/// Those of `names` that living workflows have.
+pub async fn taken_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[&str],
+) -> Result<HashSet<String>, StoreError> {
+    if names.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Name)
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.is_in(names.iter().copied()))
+        .filter(Column::DeletedAt.is_null());
+    let names: Vec<String> = query.into_tuple().all(connection).await?;
+    Ok(names.into_iter().collect())
 }
 
 /// Makes `version` the current definition.

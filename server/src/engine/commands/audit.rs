@@ -31,8 +31,13 @@ impl Commands {
         who: &Viewer,
         entry: Entry<'_>,
     ) -> Result<(), StoreError> {
+        audit::insert(tx, self.entry(who, entry)).await
+    }
+
+    /// What `who` did, as the log keeps it.
+    pub(super) fn entry(&self, who: &Viewer, entry: Entry<'_>) -> audit_event::ActiveModel {
         let now = self.clock.now();
-        let row = audit_event::ActiveModel {
+        audit_event::ActiveModel {
             id: Set(new_id(now)),
             namespace_id: Set(entry.namespace),
             at: Set(Timestamp::from(now)),
@@ -44,7 +49,6 @@ impl Commands {
             reason: Set(entry.reason.map(str::to_owned)),
             before: Set(entry.before),
             after: Set(entry.after),
-        };
-        audit::insert(tx, row).await
+        }
     }
 }

@@ -35,6 +35,11 @@ impl Call {
         Ok(Self { key, request })
     }
 
+    /// Whether it is to be remembered.
+    pub(super) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// A call that carries no key.
     pub fn once() -> Self {
         Self::default()

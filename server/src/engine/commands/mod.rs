@@ -13,7 +13,9 @@
 //! - `error`: why a command was refused
 //! - `check`: the small rules that many inputs share
 //! - `spec`: a schedule's definition, wherever it came from
-//! - `schedules`: create, update, delete; `writing`: the rows that these and modules write
+//! - `schedules`: create, update, delete; `bulk`: create many at once
+//! - `together`: calls at the same moment in one transaction
+//! - `making`, `writing`: the rows that these and modules write
 //! - `rollback`: a definition as it was
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
@@ -36,6 +38,7 @@
 mod audit;
 mod backfills;
 mod buffer;
+mod bulk;
 mod calendars;
 mod change;
 pub(crate) mod check;
@@ -43,6 +46,7 @@ mod cursor;
 mod error;
 pub(crate) mod groups;
 mod idempotency;
+mod making;
 mod modules;
 mod naming;
 mod pause;
@@ -56,6 +60,7 @@ mod skip;
 pub(crate) mod spec;
 mod standalone;
 pub(crate) mod suppression;
+mod together;
 mod workflows;
 mod writing;
 
@@ -78,6 +83,7 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
+use together::Gathering;
 pub use workflows::Work;
 
 use super::{Retention, Signals, calendars::Calendars};
@@ -93,6 +99,8 @@ pub struct Commands {
     pub(crate) signals: Signals,
     pub(crate) calendars: Arc<Calendars>,
     pub(crate) retention: Retention,
+    /// Orders that come at the same time.
+    gathering: Arc<Gathering>,
 }
 
 impl Commands {
@@ -105,7 +113,8 @@ impl Commands {
         signals: Signals,
     ) -> Self {
         let retention = Retention::default();
-        Self { store, clock, cache, executor, signals, calendars: Arc::default(), retention }
+        let (calendars, gathering) = (Arc::default(), Arc::default());
+        Self { store, clock, cache, executor, signals, calendars, retention, gathering }
     }
 
     /// The same commands on a server that keeps history otherwise.

@@ -56,6 +56,11 @@ impl Commands {
         new: NewSchedule,
         call: &Call,
     ) -> Result<Saved, CommandError> {
+        if !call.has_key()
+            && let Some(answer) = self.create_together(right, new.clone()).await
+        {
+            return answer;
+        }
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);

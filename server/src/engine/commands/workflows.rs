@@ -3,7 +3,7 @@
 //! A definition is never changed: an edit adds a version and points the workflow at it, so a run
 //! keeps what it started with.
 
-use entity::{Timestamp, schedule, workflow, workflow_version};
+use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
 use sea_orm::{DatabaseTransaction, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets};
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
-    store::{Constraint, StoreError, workflows},
+    store::{Constraint, StoreError, audit, workflows},
 };
 
 /// What a schedule is to run.
@@ -38,6 +38,14 @@ pub(super) struct Resolved {
     pub(super) version: i32,
     /// What happened to it, if anything did.
     pub(super) change: Option<String>,
+}
+
+/// A new workflow, and what is told of it.
+#[derive(Debug)]
+pub(super) struct NewRows {
+    pub(super) workflow: workflow::ActiveModel,
+    pub(super) version: workflow_version::ActiveModel,
+    pub(super) entry: audit_event::ActiveModel,
 }
 
 impl Commands {
@@ -103,7 +111,7 @@ impl Commands {
             && workflows::users(tx, current.id, Some(row.id)).await? == 0;
         if is_own {
             let renamed = workflows::rename(tx, current.id, name).await;
-            renamed.map_err(|error| name_taken(error, name))?;
+            renamed.map_err(|error| name_broken(error, name))?;
             return Ok(Resolved { name: name.to_owned(), ..current });
         }
         Ok(current)
@@ -171,10 +179,30 @@ impl Commands {
         definition: &Definition,
         module: Option<&str>,
     ) -> Result<Resolved, CommandError> {
+        let (resolved, rows) = self.compose_workflow(who, namespace, name, definition, module)?;
+        let NewRows { workflow, version, entry } = rows;
+        let rows = (vec![workflow], vec![version]);
+        let written = workflows::insert_if_names_free(tx, self.store.dialect(), rows).await?;
+        if !written.contains(&resolved.id) {
+            return Err(name_taken(name).into());
+        }
+        audit::insert(tx, entry).await?;
+        Ok(resolved)
+    }
+
+    /// A new workflow as its rows will have it.
+    pub(super) fn compose_workflow(
+        &self,
+        who: &Viewer,
+        namespace: Uuid,
+        name: &str,
+        definition: &Definition,
+        module: Option<&str>,
+    ) -> Result<(Resolved, NewRows), CommandError> {
         check::name("name", name)?;
         let now = self.clock.now();
         let (id, now) = (new_id(now), Timestamp::from(now));
-        let row = workflow::ActiveModel {
+        let workflow = workflow::ActiveModel {
             id: Set(id),
             namespace_id: Set(namespace),
             name: Set(name.to_owned()),
@@ -184,12 +212,12 @@ impl Commands {
             updated_at: Set(now),
             deleted_at: Set(None),
         };
-        let added = workflows::insert(tx, row, self.version(who, id, 1, definition)?).await;
-        added.map_err(|error| name_taken(error, name))?;
-        self.audit_workflow(tx, who, "workflow.create", (namespace, id, name), None, definition)
-            .await?;
+        let version = self.version(who, id, 1, definition)?;
+        let subject = (namespace, id, name);
+        let entry = self.workflow_entry(who, "workflow.create", subject, None, definition)?;
         let change = Some(format!("workflow {name} made"));
-        Ok(Resolved { id, name: name.to_owned(), version: 1, change })
+        let resolved = Resolved { id, name: name.to_owned(), version: 1, change };
+        Ok((resolved, NewRows { workflow, version, entry }))
     }
 
     /// Deletes a workflow that nobody runs any more.
@@ -231,7 +259,8 @@ impl Commands {
         let now = Timestamp::from(self.clock.now());
         workflows::supersede(tx, id, version, now, self.version(who, id, version, new)?).await?;
         let subject = (row.namespace_id, id, &*name);
-        self.audit_workflow(tx, who, "workflow.update", subject, Some(old), new).await?;
+        let entry = self.workflow_entry(who, "workflow.update", subject, Some(old), new)?;
+        audit::insert(tx, entry).await?;
         let change = Some(format!(
             "{} of workflow {name} changed (version {version})",
             what_changed(old, new)
@@ -255,15 +284,14 @@ impl Commands {
         })
     }
 
-    async fn audit_workflow(
+    fn workflow_entry(
         &self,
-        tx: &DatabaseTransaction,
         who: &Viewer,
         action: &'static str,
         (namespace, id, name): (Uuid, Uuid, &str),
         before: Option<&Definition>,
         after: &Definition,
-    ) -> Result<(), CommandError> {
+    ) -> Result<audit_event::ActiveModel, CommandError> {
         let entry = super::audit::Entry {
             action,
             namespace: Some(namespace),
@@ -273,7 +301,7 @@ impl Commands {
             after: Some(shown(after)?),
             reason: None,
         };
-        Ok(self.audit(tx, who, entry).await?)
+        Ok(self.entry(who, entry))
     }
 }
 
@@ -341,12 +369,16 @@ fn what_changed(old: &Definition, new: &Definition) -> &'static str {
     }
 }
 
-fn name_taken(error: StoreError, name: &str) -> CommandError {
+pub(super) fn name_taken(name: &str) -> BadInput {
+    BadInput::new("name", name, "is the name of another workflow", "choose another name")
+}
+
+/// The same of a database that says so itself.
+fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::WorkflowName } = error else {
         return error.into();
     };
-    let help = "choose another name";
-    BadInput::new("name", name, "is the name of another workflow", help).into()
+    name_taken(name).into()
 }
 
 /// What a schedule's history says about its workflow.

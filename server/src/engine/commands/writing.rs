@@ -1,13 +1,12 @@
-//! A schedule's rows, written inside somebody's transaction: the definition, its history and the
+//! A schedule's rows, changed inside somebody's transaction: the definition, its history and the
 //! audit log together. By hand or by a module, it goes this way.
 
-use chrono::SubsecRound;
 use entity::{Timestamp, schedule::Model, schedule_version};
 use sea_orm::{DatabaseTransaction, Set};
 use uuid::Uuid;
 
 use super::{
-    BadInput, CommandError, Commands, NewSchedule, Saved, Viewer, Work,
+    BadInput, CommandError, Commands, Saved, Viewer, Work,
     audit::Entry,
     change, cursor,
     schedules::stale,
@@ -16,66 +15,11 @@ use super::{
     workflows::{Resolved, reference},
 };
 use crate::{
-    engine::{
-        accounting::{self, Ending},
-        core::new_id,
-    },
+    engine::accounting::{self, Ending},
     store::{Constraint, StoreError, schedules},
 };
 
 impl Commands {
-    pub(super) async fn create_in(
-        &self,
-        tx: &DatabaseTransaction,
-        who: &Viewer,
-        namespace: Uuid,
-        new: NewSchedule,
-        module: Option<&str>,
-    ) -> Result<Saved, CommandError> {
-        let NewSchedule { spec, work, paused, .. } = new;
-        spec.check()?;
-        let now = self.clock.now();
-        let id = new_id(now);
-        let anchor = now.trunc_subsecs(0);
-        let (timetable, keys) = self.timetable(tx, namespace, &spec, (id, anchor)).await?;
-        suppression::allows_something(&spec.calendars, &timetable, now)?;
-        let resolved = self.resolve(tx, who, namespace, (&spec.name, None), work).await?;
-
-        let mut row = spec.columns();
-        row.calendars = Set(keys);
-        row.fire_count = Set(0);
-        row.group_id = Set(self.group_key(tx, namespace, spec.group.as_deref()).await?);
-        row.id = Set(id);
-        row.namespace_id = Set(namespace);
-        row.workflow_id = Set(resolved.id);
-        row.version = Set(1);
-        row.anchor_at = Set(anchor.into());
-        row.shard = Set(cursor::shard(id));
-        row.enabled = Set(!paused);
-        row.module = Set(module.map(str::to_owned));
-        row.created_at = Set(now.into());
-        row.updated_at = Set(now.into());
-        if paused {
-            row.paused_reason = Set(Some("made paused".to_owned()));
-            row.paused_by = Set(Some(who.name.clone()));
-            row.paused_at = Set(Some(now.into()));
-        }
-        cursor::Cursor::after(&timetable, now).fill(&mut row);
-        let added = schedules::insert(tx, self.store.dialect(), row).await;
-        added.map_err(|error| name_taken(error, &spec.name))?;
-        self.keep_version(tx, who, id, 1, &spec, &resolved, "made").await?;
-        let entry = Entry {
-            action: "schedule.create",
-            namespace: Some(namespace),
-            subject_id: Some(id),
-            subject: &spec.name,
-            after: Some(snapshot(&spec, &resolved)),
-            ..Entry::default()
-        };
-        self.audit(tx, who, entry).await?;
-        Ok(Saved { id, warnings: cursor::warnings(&timetable, now) })
-    }
-
     /// Writes `spec` over the schedule, and says in words what changed; nothing is written if
     /// nothing did.
     pub(super) async fn update_in(
@@ -157,11 +101,12 @@ impl Commands {
         }
         let dialect = self.store.dialect();
         let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
-        if !written.map_err(|error| name_taken(error, &spec.name))? {
+        if !written.map_err(|error| name_broken(error, &spec.name))? {
             let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
             return Err(stale(row.version, there));
         }
-        self.keep_version(tx, who, row.id, version, spec, &resolved, &told).await?;
+        let kept = self.version_row(who, row.id, version, spec, &resolved, &told);
+        schedules::insert_version(tx, kept).await?;
         let entry = Entry {
             action: "schedule.update",
             namespace: Some(row.namespace_id),
@@ -215,31 +160,29 @@ impl Commands {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a row of the history has as many parts")]
-    async fn keep_version(
+    pub(super) fn version_row(
         &self,
-        tx: &DatabaseTransaction,
         who: &Viewer,
         id: Uuid,
         version: i32,
         spec: &Spec,
         workflow: &Resolved,
         told: &str,
-    ) -> Result<(), StoreError> {
-        let row = schedule_version::ActiveModel {
+    ) -> schedule_version::ActiveModel {
+        schedule_version::ActiveModel {
             schedule_id: Set(id),
             version: Set(version),
             snapshot: Set(snapshot(spec, workflow)),
             change: Set(told.to_owned()),
             changed_by: Set(who.name.clone()),
             changed_at: Set(self.clock.now().into()),
-        };
-        schedules::insert_version(tx, row).await
+        }
     }
 }
 
 /// The definition as history and audit log keep it. It holds no secret: the target stands in the
 /// workflow.
-fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
+pub(super) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json
@@ -253,10 +196,15 @@ fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
     Err(BadInput::new("maxFires", max, problem, help))
 }
 
-fn name_taken(error: StoreError, name: &str) -> CommandError {
+pub(super) fn name_taken(name: &str) -> BadInput {
+    let help = "choose another name, or edit that one";
+    BadInput::new("name", name, "is the name of another schedule", help)
+}
+
+/// The same of a database that says so itself.
+fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
         return error.into();
     };
-    let help = "choose another name, or edit that one";
-    BadInput::new("name", name, "is the name of another schedule", help).into()
+    name_taken(name).into()
 }

@@ -61,6 +61,7 @@ pub async fn failures(
     use run::{Column, Entity, State};
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
+        .filter(super::runs::ended_badly())
         .filter(Column::State.is_in([State::Failed, State::TimedOut]))
         .filter(Column::FinishedAt.gte(since))
         .order_by_desc(Column::FinishedAt)

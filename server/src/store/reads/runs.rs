@@ -4,7 +4,10 @@ use entity::{
     Timestamp,
     run::{Column, Entity, Model, State},
 };
-use sea_orm::{ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use sea_orm::{
+    ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, SimpleExpr},
+};
 use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window};
@@ -27,6 +30,14 @@ pub struct Filter {
 /// The states of runs that will still change.
 pub const LIVE: [State; 3] = [State::Queued, State::Running, State::Retrying];
 
+/// The states of runs that ended as nobody wanted.
+const ENDED_BADLY: [State; 3] = [State::Failed, State::TimedOut, State::Cancelled];
+
+/// That a run ended so, in the words of the index over such runs: another wording does not use it.
+pub(super) fn ended_badly() -> SimpleExpr {
+    Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
+}
+
 /// A page of the namespace's runs.
 pub async fn page(
     store: &Store,
@@ -37,7 +48,14 @@ pub async fn page(
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let query = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .apply_if(filter.states.clone(), |query, states| query.filter(Column::State.is_in(states)))
+        .apply_if(filter.states.clone(), |query, states| {
+            let query = if states.iter().all(|state| ENDED_BADLY.contains(state)) {
+                query.filter(ended_badly())
+            } else {
+                query
+            };
+            query.filter(Column::State.is_in(states))
+        })
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
         .apply_if(filter.live, |query, live| {
             query.filter(match live {

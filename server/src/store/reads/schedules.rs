@@ -132,14 +132,16 @@ fn contains(text: &str) -> Condition {
     Condition::any().add(lower(Column::Name).like(like())).add(lower(Column::Note).like(like()))
 }
 
+/// Rows behind the key. That the name is no less, said by itself, is what the index understands.
 fn beyond((name, id): &Key, order: Order) -> Condition {
     let id_column = Expr::col((Entity, Column::Id));
     let same_name = folded().eq(name.as_str());
-    if matches!(order, Order::Desc) {
-        Condition::any().add(folded().lt(name.as_str())).add(same_name.and(id_column.lt(*id)))
+    let (further, later, from) = if matches!(order, Order::Desc) {
+        (folded().lt(name.as_str()), id_column.lt(*id), folded().lte(name.as_str()))
     } else {
-        Condition::any().add(folded().gt(name.as_str())).add(same_name.and(id_column.gt(*id)))
-    }
+        (folded().gt(name.as_str()), id_column.gt(*id), folded().gte(name.as_str()))
+    };
+    Condition::all().add(from).add(Condition::any().add(further).add(same_name.and(later)))
 }
 
 fn folded() -> SimpleExpr {

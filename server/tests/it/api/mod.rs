@@ -5,6 +5,8 @@ mod batching;
 mod buffering;
 mod calendars;
 mod creating;
+mod creating_many;
+mod creating_together;
 mod deploying;
 pub(crate) mod desk;
 mod editing;

@@ -43,6 +43,10 @@ fn mutations() -> Vec<(&'static str, String)> {
     vec![
         ("createSchedule", format!("createSchedule({create}) {{ schedule {{ id }} }}")),
         (
+            "createSchedules",
+            format!("createSchedules(inputs: [{{ name: \"x\", {TIMING} }}]) {{ id }}"),
+        ),
+        (
             "updateSchedule",
             format!(
                 "updateSchedule(input: {{ id: {ID}, expectedVersion: 1 }}) {{ schedule {{ id }} }}"
@@ -182,6 +186,7 @@ async fn an_operator_operates_and_does_not_edit() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
     let editing = [
         "createSchedule",
+        "createSchedules",
         "updateSchedule",
         "rollbackSchedule",
         "deleteSchedule",

@@ -1,0 +1,151 @@
+//! Calls that each make one schedule and come at the same time share a transaction.
+//!
+//! A commit costs more than what it commits. Whoever comes while another one's transaction is
+//! under way waits in a queue; whoever has a turn next takes all that wait. A lone caller waits for
+//! nobody. Each order is checked and answered by itself. When the shared transaction cannot be
+//! carried out for one of them (a name is taken, the database refuses a value), it is rolled back
+//! and all of them are told to go alone, each in a transaction of its own: so nobody is refused
+//! for another one's fault, and an error is always the caller's own.
+//!
+//! Once taken, orders are carried out in a task of their own: a caller who hangs up takes nobody
+//! along.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::{
+    CommandError, Commands, Editor, NewSchedule, Saved, Viewer, Work,
+    making::{Known, Refused, Site},
+};
+
+/// So many transactions at once: one is composed while another one is committed.
+const TURNS: usize = 2;
+/// So many orders in one.
+const MOST: usize = 500;
+
+/// Orders that wait for a turn.
+pub(crate) struct Gathering {
+    orders: Mutex<Vec<Order>>,
+    turns: Arc<Semaphore>,
+}
+
+struct Order {
+    who: Viewer,
+    new: NewSchedule,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// None tells the caller to go alone.
+type Answer = Option<Result<Saved, CommandError>>;
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self { orders: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS)) }
+    }
+}
+
+impl Gathering {
+    fn put(&self, order: Order) {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+    }
+
+    fn take(&self) -> Vec<Order> {
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = orders.len().min(MOST);
+        orders.drain(..count).collect()
+    }
+}
+
+impl Commands {
+    /// Makes a schedule together with those that others make at this moment; None says that it
+    /// must be made alone.
+    pub(super) async fn create_together(&self, right: &Editor, new: NewSchedule) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        self.gathering.put(Order { who: right.who().clone(), new, answer });
+        let turn = async {
+            let turn = self.gathering.turns.clone().acquire_owned().await;
+            let orders = self.gathering.take();
+            if !orders.is_empty() {
+                let commands = self.clone();
+                tokio::spawn(async move {
+                    commands.carry_out(orders).await;
+                    drop(turn);
+                });
+            }
+        };
+        // Whoever has a turn may take this order along before this caller has one.
+        let mut answered = std::pin::pin!(answered);
+        tokio::select! {
+            biased;
+            answer = &mut answered => return answer.ok().flatten(),
+            () = turn => {}
+        }
+        answered.await.ok().flatten()
+    }
+
+    async fn carry_out(&self, orders: Vec<Order>) {
+        let mut news = Vec::with_capacity(orders.len());
+        let mut callers = Vec::with_capacity(orders.len());
+        for Order { who, new, answer } in orders {
+            news.push((who, new));
+            callers.push(answer);
+        }
+        // Why it failed, each caller learns alone.
+        let answers = self.make_together(news).await.unwrap_or_default();
+        if answers.iter().any(|answer| matches!(answer, Some(Ok(_)))) {
+            self.signals.wake_planner();
+        }
+        let mut answers = answers.into_iter();
+        for caller in callers {
+            // Who has hung up is not told.
+            let _ = caller.send(answers.next().flatten());
+        }
+    }
+
+    /// Makes all that can be made, each for the one who asked.
+    async fn make_together(
+        &self,
+        orders: Vec<(Viewer, NewSchedule)>,
+    ) -> Result<Vec<Answer>, CommandError> {
+        let tx = self.store.begin().await?;
+        let mut namespaces = HashMap::new();
+        let mut placed = Vec::with_capacity(orders.len());
+        for (_, new) in &orders {
+            if !namespaces.contains_key(&new.namespace) {
+                let found = self.namespace(&tx, &new.namespace).await?;
+                namespaces.insert(new.namespace.clone(), found);
+            }
+            placed.push(namespaces[&new.namespace]);
+        }
+        let names = placed.iter().copied().zip(orders.iter().map(|(_, new)| new));
+        let taken = self.taken_names(&tx, names).await?;
+        let mut known = Known::default();
+        let (mut answers, mut waiting) = (Vec::with_capacity(orders.len()), Vec::new());
+        for (index, ((who, new), namespace)) in orders.into_iter().zip(placed).enumerate() {
+            let name = (namespace, new.spec.name.clone());
+            if matches!(new.work, Work::Past { .. })
+                || matches!(new.work, Work::Task(_)) && taken.contains(&name)
+            {
+                // It changes rows that are there: not for others to wait for.
+                answers.push(None);
+                continue;
+            }
+            let site = Site { tx: &tx, who: &who, module: None };
+            let composed = self.compose(site, namespace, (index, new), false, &mut known).await;
+            answers.push(Some(composed.map(|(composed, saved)| {
+                waiting.push(composed);
+                saved
+            })));
+        }
+        if waiting.is_empty() {
+            return Ok(answers);
+        }
+        self.write(&tx, waiting).await.map_err(|(_, error): Refused| error)?;
+        self.store.commit(tx).await?;
+        Ok(answers)
+    }
+}
