@@ -148,7 +148,7 @@ schema-check: dev-binary ## Check that server/schema.graphql is the schema that 
 
 SCENARIO ?= storm
 .PHONY: bench
-bench: rust ## Measure on both databases, beside the limits of this machine; SCENARIO=storm|steady BENCH=options
+bench: rust ## Measure on both databases, beside the limits of this machine; SCENARIO=all|storm|... BENCH=--quick|options
 	@scripts/packages cc postgres
 	@cargo build --release --bin carillon-bench $(LOCKED)
 	@scripts/bench $(TARGET)/release/carillon-bench $(SCENARIO) $(BENCH)

@@ -1,25 +1,45 @@
 //! The `carillon-bench` binary: measures the product beside the limits of the machine, in one run.
 //!
-//! It measures and never judges: figures go to people (or, as JSON, to tools) with the goals beside
-//! them. Only what is lost or doubled is an error.
+//! What a figure is to its goal is printed beside it and changes nothing. Only what is lost or
+//! doubled is an error.
 //!
 //! - `storm`: many schedules due at one instant.
 //! - `steady`: schedules that fire every second.
-//! - `engine`, `seed`: what every scenario starts with.
+//! - `idle`: many that do not.
+//! - `create`: schedules that come in through the API.
+//! - `lists`: the console's queries over much.
+//! - `nodes`: several servers on one database, and one that is killed.
+//! - `resume`: a year of missed fires.
+//! - `all`: one after the other.
+//! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
 //! - `limits`: what the databases can do at the best.
 //! - `database`: a fresh one for each round.
-//! - `process`: CPU and memory, from `/proc`.
-//! - `spread`, `report`: from many figures to few lines.
+//! - `process`, `statements`: CPU and memory, from `/proc`; what the database is asked.
+//! - `goals`, `spread`, `table`, `report`: from many figures to few lines.
 
+mod all;
+mod create;
 mod database;
 mod engine;
+mod goals;
+mod graphql;
+mod idle;
 mod limits;
+mod lists;
+mod nodes;
+mod place;
 mod process;
 mod report;
+mod resume;
 mod seed;
+mod server;
 mod spread;
+mod statements;
 mod steady;
 mod storm;
+mod table;
+
+use std::{ffi::OsString, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -44,11 +64,34 @@ enum Scenario {
     /// Some seconds of it, for the parent process.
     #[command(hide = true)]
     SteadyRound(steady::RoundArguments),
+    /// Many schedules stored and none due.
+    Idle(idle::Arguments),
+    /// Schedules that come in through GraphQL, one by one and in bulk.
+    Create(create::Arguments),
+    /// The console's queries over many schedules and runs.
+    Lists(lists::Arguments),
+    /// Three nodes against one, and a node that is killed.
+    Nodes(nodes::Arguments),
+    /// A schedule that is resumed after a year.
+    Resume(resume::Arguments),
+    /// All of these, one after the other.
+    All(all::Arguments),
 }
 
-#[tokio::main]
-async fn main() -> Result<()> {
-    match Cli::parse().scenario {
+fn main() -> Result<ExitCode> {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let mut rest = arguments.peekable();
+    if rest.peek().is_some_and(|word| word == server::PRODUCT) {
+        let words = std::iter::once(OsString::from("carillon")).chain(rest.skip(1));
+        return Ok(carillon::cli::run(words));
+    }
+    let cli = Cli::parse_from(std::iter::once(name).chain(rest));
+    tokio::runtime::Runtime::new()?.block_on(measure(cli.scenario))
+}
+
+async fn measure(scenario: Scenario) -> Result<ExitCode> {
+    match scenario {
         Scenario::Storm(arguments) => {
             let measured = storm::run(&arguments).await?;
             if arguments.json {
@@ -71,6 +114,22 @@ async fn main() -> Result<()> {
         Scenario::SteadyRound(arguments) => {
             println!("{}", serde_json::to_string(&steady::run_round(&arguments).await?)?);
         }
+        Scenario::Idle(arguments) => {
+            idle::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
+        }
+        Scenario::Create(arguments) => {
+            create::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
+        }
+        Scenario::Lists(arguments) => {
+            lists::run(&arguments).await?.print(1, arguments.place.json)?;
+        }
+        Scenario::Nodes(arguments) => {
+            nodes::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
+        }
+        Scenario::Resume(arguments) => {
+            resume::run(&arguments).await?.print(1, arguments.place.json)?;
+        }
+        Scenario::All(arguments) => return all::run(&arguments).await,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

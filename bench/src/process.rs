@@ -45,29 +45,42 @@ impl Cpu {
     }
 }
 
-/// Adds up the CPU time of this process and of its database's.
-#[derive(Debug, Clone, Copy)]
+/// Adds up the CPU time of our processes and of their database's.
+#[derive(Debug, Clone)]
 pub(crate) struct Meter {
+    own: Vec<u32>,
     postmaster: Option<u32>,
 }
 
 impl Meter {
     /// For this process and the server behind `connection`, which must be on this machine.
     pub(crate) async fn of(connection: &DatabaseConnection) -> Result<Self> {
+        Self::of_processes(connection, vec![std::process::id()]).await
+    }
+
+    /// The same for other processes.
+    pub(crate) async fn of_processes(
+        connection: &DatabaseConnection,
+        own: Vec<u32>,
+    ) -> Result<Self> {
         if connection.get_database_backend() != DbBackend::Postgres {
-            return Ok(Self { postmaster: None });
+            return Ok(Self { own, postmaster: None });
         }
         let ask = Statement::from_string(DbBackend::Postgres, "SELECT pg_backend_pid()");
         let row = connection.query_one_raw(ask).await?.context("ask for the backend's process")?;
         let backend: i32 = row.try_get_by_index(0)?;
         let stat = Stat::of(backend.unsigned_abs())
             .context("find the PostgreSQL server among this machine's processes")?;
-        Ok(Self { postmaster: Some(stat.parent) })
+        Ok(Self { own, postmaster: Some(stat.parent) })
     }
 
     /// What was spent until now.
     pub(crate) fn read(&self) -> Result<Cpu> {
-        let own = seconds(Stat::of(std::process::id())?.own_ticks);
+        let mut ticks = 0;
+        for process in &self.own {
+            ticks += Stat::of(*process)?.own_ticks;
+        }
+        let own = seconds(ticks);
         let Some(postmaster) = self.postmaster else { return Ok(Cpu { own, database: 0.0 }) };
         let server = Stat::of(postmaster)?;
         // Backends that have ended are in the postmaster's account of its children.
@@ -120,10 +133,20 @@ pub(crate) fn forget_peak_memory() -> Result<()> {
 
 /// The most memory that this process had, in megabytes.
 pub(crate) fn peak_memory_mb() -> Result<f64> {
-    let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    memory_of("self", "VmHWM:")
+}
+
+/// The memory that a process has, in megabytes.
+pub(crate) fn memory_mb(process: u32) -> Result<f64> {
+    memory_of(&process.to_string(), "VmRSS:")
+}
+
+fn memory_of(process: &str, field: &str) -> Result<f64> {
+    let path = format!("/proc/{process}/status");
+    let status = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kilobytes = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<f64>().ok());
-    Ok(kilobytes.context("find VmHWM in /proc/self/status")? / 1024.0)
+    Ok(kilobytes.with_context(|| format!("find {field} in {path}"))? / 1024.0)
 }
 
 /// The machine's load over the last minute.

@@ -2,9 +2,11 @@
 
 use crate::{
     database::Kind,
+    goals::{self, Goal},
     process,
     spread::Spread,
     storm::{Arguments, Measured},
+    table::Table,
 };
 
 /// Prints all that was measured.
@@ -15,12 +17,11 @@ pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
             let rounds: Vec<&Measured> =
                 all.iter().filter(|one| one.database == kind && one.schedules == *count).collect();
             if !rounds.is_empty() {
-                storm(kind, *count, &rounds);
+                storm(kind, *count, &rounds).print();
             }
         }
         if all.iter().any(|one| one.database == kind) {
-            limits(kind, all);
-            growth(kind, &arguments.schedules, all);
+            growth(kind, &arguments.schedules, all, limits(kind, all)).print();
         }
     }
 }
@@ -41,72 +42,83 @@ fn profile() -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules, commits and milliseconds")]
-fn storm(kind: Kind, count: usize, rounds: &[&Measured]) {
+fn storm(kind: Kind, count: usize, rounds: &[&Measured]) -> Table {
     let n = count as f64;
     let over = |figure: &dyn Fn(&Measured) -> Option<f64>| {
-        shown(Spread::of(rounds.iter().filter_map(|one| figure(one))))
+        rounds.iter().filter_map(|one| figure(one)).collect::<Vec<f64>>()
     };
     let rate = |one: &Measured| n / one.round.seconds;
-    println!("\n{}: storm of {count}", kind.name());
-    let line =
-        |what: &str, figure: String, goal: &str| println!("  {what:<28} {figure:<28} {goal}");
-    let p2 = if kind == Kind::Postgres && count == 10_000 { "P2 10 s; 2 s" } else { "" };
-    line("seconds to the last record", over(&|one| Some(one.round.seconds)), p2);
-    line("exec/s", over(&|one| Some(rate(one))), "");
-    let p3 = if kind == Kind::Postgres { "P3 2500; 6000" } else { "" };
-    line("exec per CPU-s", over(&|one| Some(n / one.round.cpu.total())), p3);
-    if kind == Kind::Postgres {
-        let share = |one: &Measured| one.round.cpu.database / one.round.cpu.total();
-        line("of it in the database", over(&|one| Some(share(one))), "");
-    }
-    match kind {
-        Kind::Postgres => {
-            let p4 = if count == 10_000 { "P4 0.05; 0.12" } else { "" };
-            line("exec/s over RB", over(&|one| Some(rate(one) / one.limits.rb?)), p4);
-            let share = over(&|one| Some(rate(one) / one.limits.r1?));
-            line("exec/s over R1", share, "P5 0.35; 0.7");
-        }
+    let (postgres, large) = (kind == Kind::Postgres, count == 10_000);
+    let only = |condition: bool, goal: Goal| condition.then_some(goal);
+    let mut table = Table::new(format!("{}: storm of {count}", kind.name()))
+        .put(
+            "seconds to the last record",
+            over(&|one| Some(one.round.seconds)),
+            only(postgres && large, goals::P2),
+        )
+        .line("exec/s", over(&|one| Some(rate(one))))
+        .put(
+            "exec per CPU-s",
+            over(&|one| Some(n / one.round.cpu.total())),
+            only(postgres, goals::P3),
+        )
+        .line("CPU seconds", over(&|one| Some(one.round.cpu.total())));
+    table = match kind {
+        Kind::Postgres => table
+            .line(
+                "of it in the database",
+                over(&|one| Some(one.round.cpu.database / one.round.cpu.total())),
+            )
+            .put(
+                "exec/s over RB",
+                over(&|one| Some(rate(one) / one.limits.rb?)),
+                only(large, goals::P4),
+            )
+            .goal("exec/s over R1", over(&|one| Some(rate(one) / one.limits.r1?)), goals::P5),
         Kind::Sqlite => {
-            let share = over(&|one| Some(rate(one) / one.limits.sb?));
-            line("exec/s over SB", share, "P6 0.08; 0.2");
+            table.goal("exec/s over SB", over(&|one| Some(rate(one) / one.limits.sb?)), goals::P6)
         }
-    }
-    let late = "P7 100 ms + 5 commits; 30 ms +";
-    line("first started, ms late", over(&|one| Some(one.round.first_ms as f64)), late);
-    line("first handled, ms late", over(&|one| Some(one.round.first_handled_ms as f64)), late);
-    line("p50 started, ms late", over(&|one| Some(one.round.p50_ms as f64)), "");
-    line("p99 started, ms late", over(&|one| Some(one.round.p99_ms as f64)), "");
-    line("commits", over(&|one| Some(one.round.commits as f64)), "");
-    let p16 = if count == 10_000 { "P16 150 MB; 80 MB" } else { "" };
-    line("peak memory, MB", over(&|one| Some(one.round.memory_mb)), p16);
+    };
+    table
+        .goal("first started, ms late", over(&|one| Some(one.round.first_ms as f64)), goals::P7)
+        .goal(
+            "first handled, ms late",
+            over(&|one| Some(one.round.first_handled_ms as f64)),
+            goals::P7,
+        )
+        .line("p50 started, ms late", over(&|one| Some(one.round.p50_ms as f64)))
+        .line("p99 started, ms late", over(&|one| Some(one.round.p99_ms as f64)))
+        .line("commits per 1,000", over(&|one| Some(one.round.commits as f64 * 1_000.0 / n)))
+        .line("statements per 1,000", over(&|one| Some(one.round.statements as f64 * 1_000.0 / n)))
+        .put("peak memory, MB", over(&|one| Some(one.round.memory_mb)), only(large, goals::P16))
 }
 
-fn limits(kind: Kind, all: &[Measured]) {
-    let over =
-        |figure: fn(&Measured) -> Option<f64>| shown(Spread::of(all.iter().filter_map(figure)));
+fn limits(kind: Kind, all: &[Measured]) -> Table {
+    let over = |figure: fn(&Measured) -> Option<f64>| all.iter().filter_map(figure);
+    let table = Table::new(format!("{}: what it can do at the best", kind.name()));
     match kind {
-        Kind::Postgres => {
-            println!("\nR1  {} commits/s of one row, 16 clients", over(|one| one.limits.r1));
-            println!("RB  {} rows/s, 500 a commit, 4 clients", over(|one| one.limits.rb));
-        }
-        Kind::Sqlite => println!("\nSB  {} rows/s, 500 a commit", over(|one| one.limits.sb)),
+        Kind::Postgres => table
+            .line("R1, commits/s of one row", over(|one| one.limits.r1))
+            .line("RB, rows/s, 500 a commit", over(|one| one.limits.rb)),
+        Kind::Sqlite => table.line("SB, rows/s, 500 a commit", over(|one| one.limits.sb)),
     }
 }
 
-/// Whether a larger storm is carried out at the same rate: the largest over the smallest.
+/// Whether a larger storm is carried out at the same rate as the smallest.
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
-fn growth(kind: Kind, sizes: &[usize], all: &[Measured]) {
-    let (Some(small), Some(large)) = (sizes.iter().min(), sizes.iter().max()) else { return };
+fn growth(kind: Kind, sizes: &[usize], all: &[Measured], mut table: Table) -> Table {
+    let Some(small) = sizes.iter().min() else { return table };
     let rates = |count: usize| {
         all.iter()
             .filter(move |one| one.database == kind && one.schedules == count)
             .map(move |one| count as f64 / one.round.seconds)
     };
-    if small < large {
+    for large in sizes.iter().filter(|size| *size > small) {
         let ratios = rates(*large).zip(rates(*small)).map(|(large, small)| large / small);
-        let growth = shown(Spread::of(ratios));
-        println!("P8  {growth} exec/s at {large} over exec/s at {small}: 0.8; 1.2");
+        let what = format!("exec/s at {large} over {small}");
+        table = table.goal(&what, ratios, goals::P8);
     }
+    table
 }
 
 pub(crate) fn shown(spread: Option<Spread>) -> String {

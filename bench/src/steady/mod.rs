@@ -5,9 +5,11 @@
 //! goes off, and a commit. Every tick of every schedule must be there, started and succeeded.
 //!
 //! - `round`: one while.
+//! - `creator`: schedules that are made meanwhile.
 //! - `probes`: how late a timer goes off, and how long a commit takes.
 //! - `report`: the figures in words.
 
+mod creator;
 mod probes;
 mod report;
 mod round;
@@ -39,6 +41,12 @@ pub(crate) struct Arguments {
     /// How often.
     #[arg(long, default_value_t = 5)]
     pub(crate) rounds: usize,
+    /// So many others are stored and not due; may be given several times.
+    #[arg(long, default_values_t = [0])]
+    pub(crate) stored: Vec<usize>,
+    /// So many schedules are made a minute meanwhile.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) created: u32,
     /// On which database.
     #[arg(long, value_enum, default_value_t = Databases::Both)]
     pub(crate) database: Databases,
@@ -55,6 +63,8 @@ pub(crate) struct Arguments {
 pub(crate) struct Measured {
     pub(crate) database: Kind,
     pub(crate) schedules: usize,
+    /// Others, that were not due.
+    pub(crate) stored: usize,
     #[serde(flatten)]
     pub(crate) round: Round,
     /// The machine's load when it was over: what others did counts in.
@@ -66,39 +76,46 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
     let mut all = Vec::new();
     for number in 1..=arguments.rounds {
         for database in arguments.database.kinds() {
-            for schedules in &arguments.schedules {
-                let round = one(arguments, *database, *schedules).await?;
+            for (schedules, stored) in arguments.sizes() {
+                let round = one(arguments, *database, (schedules, stored)).await?;
                 eprintln!(
                     "round {number}/{}: {} {schedules}: p99 {} ms late",
                     arguments.rounds,
                     database.name(),
                     round.p99_ms
                 );
-                let (database, schedules) = (*database, *schedules);
-                all.push(Measured { database, schedules, round, load: process::load() });
+                let (database, load) = (*database, process::load());
+                all.push(Measured { database, schedules, stored, round, load });
             }
         }
     }
     Ok(all)
 }
 
-async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
+impl Arguments {
+    /// How many fire, and how many others are stored.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.schedules.iter().flat_map(|count| self.stored.iter().map(|stored| (*count, *stored)))
+    }
+}
+
+async fn one(
+    arguments: &Arguments,
+    kind: Kind,
+    (schedules, stored): (usize, usize),
+) -> Result<Round> {
     let postgres = arguments.postgres.as_deref();
     let (fresh, beside) =
         (Fresh::create(kind, postgres, HISTORY).await?, Fresh::create(kind, postgres, 0).await?);
-    let (schedules, seconds) = (schedules.to_string(), arguments.seconds.to_string());
-    let round = process::child(&[
-        "steady-round",
-        "--url",
-        &fresh.url,
-        "--beside",
-        &beside.url,
-        "--schedules",
-        &schedules,
-        "--seconds",
-        &seconds,
-    ])
-    .await?;
+    let flags = [
+        ("--schedules", schedules.to_string()),
+        ("--seconds", arguments.seconds.to_string()),
+        ("--stored", stored.to_string()),
+        ("--created", arguments.created.to_string()),
+    ];
+    let mut words = vec!["steady-round", "--url", &fresh.url, "--beside", &beside.url];
+    words.extend(flags.iter().flat_map(|(flag, value)| [*flag, value.as_str()]));
+    let round = process::child(&words).await?;
     fresh.drop().await?;
     beside.drop().await?;
     Ok(round)

@@ -1,43 +1,81 @@
 use super::{Arguments, Measured};
-use crate::{
-    database::Kind,
-    report::{heading, shown},
-    spread::Spread,
-};
+use crate::{database::Kind, goals, report::heading, table::Table};
+
+/// A lag that has grown by less than this over the whole time has not grown.
+const DRIFT_MS: i64 = 100;
 
 /// Prints all that was measured.
 pub(crate) fn print(arguments: &Arguments, all: &[Measured]) {
     heading(arguments.rounds, all.iter().map(|one| one.load));
     for kind in [Kind::Postgres, Kind::Sqlite] {
-        for count in &arguments.schedules {
-            let rounds: Vec<&Measured> =
-                all.iter().filter(|one| one.database == kind && one.schedules == *count).collect();
+        let of = |count: usize, stored: usize| {
+            let is_it = move |one: &&Measured| {
+                one.database == kind && one.schedules == count && one.stored == stored
+            };
+            all.iter().filter(is_it).collect::<Vec<_>>()
+        };
+        for (count, stored) in arguments.sizes() {
+            let rounds = of(count, stored);
             if !rounds.is_empty() {
-                steady(kind, *count, &rounds);
+                steady(kind, count, &rounds).print();
+            }
+        }
+        for count in &arguments.schedules {
+            let mut sizes = arguments.stored.clone();
+            sizes.sort_unstable();
+            if let [few, .., many] = sizes[..] {
+                crowd(kind, (few, &of(*count, few)), (many, &of(*count, many)));
             }
         }
     }
 }
 
+/// What many that are stored cost those that fire.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds")]
+fn crowd(kind: Kind, (few, some): (usize, &[&Measured]), (many, all): (usize, &[&Measured])) {
+    if some.is_empty() || all.is_empty() {
+        return;
+    }
+    let late = |one: &Measured| one.round.p99_ms as f64;
+    let ratios = all.iter().zip(some).map(|(many, few)| late(many) / late(few).max(1.0));
+    Table::new(format!("{}: {many} stored against {few}", kind.name()))
+        .goal("p99 lateness, one over the other", ratios, goals::P12)
+        .goal(
+            "claim statement p99, ms",
+            all.iter().map(|one| one.round.claim_p99_ms),
+            goals::P12_CLAIM,
+        )
+        .print();
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts of schedules and milliseconds")]
-fn steady(kind: Kind, count: usize, rounds: &[&Measured]) {
-    let over =
-        |figure: fn(&Measured) -> f64| shown(Spread::of(rounds.iter().map(|one| figure(one))));
-    println!("\n{}: {count} schedules every second", kind.name());
-    let line =
-        |what: &str, figure: String, goal: &str| println!("  {what:<28} {figure:<28} {goal}");
-    let goal = |goal| if count == 100 { goal } else { "" };
-    line("p50 started, ms late", over(|one| one.round.p50_ms as f64), goal("P10 25 ms; 10 ms"));
-    line("p99 started, ms late", over(|one| one.round.p99_ms as f64), "");
-    line("latest started, ms late", over(|one| one.round.max_ms as f64), "");
-    line("timer p99, ms late", over(|one| one.round.timer_p99_ms), "");
-    line("commit p99, ms", over(|one| one.round.commit_p99_ms), "");
+fn steady(kind: Kind, count: usize, rounds: &[&Measured]) -> Table {
+    let over = |figure: fn(&Measured) -> f64| rounds.iter().map(move |one| figure(one));
     let share = |one: &Measured| {
         one.round.p99_ms as f64 / (one.round.timer_p99_ms + one.round.commit_p99_ms)
     };
-    line("p99 over timer and commit", over(share), goal("P10 10x; 5x"));
-    line("last quarter over first, ms", over(|one| one.round.drift_ms as f64), "P9 0");
     let fires = |one: &Measured| one.schedules as f64 * f64::from(one.round.seconds);
-    let each = move |one: &Measured| fires(one) / one.round.cpu.total();
-    line("exec per CPU-s", shown(Spread::of(rounds.iter().map(|one| each(one)))), "");
+    let hundred = |goal| (count == 100).then_some(goal);
+    let held = match kind {
+        Kind::Postgres => goals::P9_POSTGRES,
+        Kind::Sqlite => goals::P9_SQLITE,
+    };
+    let stored = rounds.first().map_or(0, |one| one.stored);
+    let beside = if stored > 0 { format!(", {stored} others stored") } else { String::new() };
+    Table::new(format!("{}: {count} schedules every second{beside}", kind.name()))
+        .put("p50 started, ms late", over(|one| one.round.p50_ms as f64), hundred(goals::P10))
+        .line("p99 started, ms late", over(|one| one.round.p99_ms as f64))
+        .line("latest started, ms late", over(|one| one.round.max_ms as f64))
+        .line("timer p99, ms late", over(|one| one.round.timer_p99_ms))
+        .line("commit p99, ms", over(|one| one.round.commit_p99_ms))
+        .put("p99 over timer and commit", over(share), hundred(goals::P10_SHARE))
+        .line("last quarter over first, ms", over(|one| one.round.drift_ms as f64))
+        .put(
+            "held, each tick there, no growing lag",
+            over(|one| if one.round.drift_ms < DRIFT_MS { one.schedules as f64 } else { 0.0 }),
+            (count > 100 && stored == 0).then_some(held),
+        )
+        .line("exec per CPU-s", rounds.iter().map(|one| fires(one) / one.round.cpu.total()))
+        .line("claim statement p99, ms", over(|one| one.round.claim_p99_ms))
+        .line("peak memory, MB", over(|one| one.round.memory_mb))
 }

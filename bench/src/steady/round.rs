@@ -9,12 +9,13 @@ use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use sea_orm::FromQueryResult;
 use serde::{Deserialize, Serialize};
 
-use super::probes::Probes;
+use super::{creator::Creator, probes::Probes};
 use crate::{
     engine,
-    process::{Cpu, Meter},
-    seed::{self, Timing},
+    process::{self, Cpu, Meter},
+    seed::{self, Seeded, Timing},
     spread::percentile,
+    statements::Statements,
 };
 
 /// Some seconds of steady load, in a process of their own.
@@ -32,6 +33,12 @@ pub(crate) struct Arguments {
     /// For so long.
     #[arg(long)]
     seconds: u32,
+    /// So many others are stored and not due.
+    #[arg(long, default_value_t = 0)]
+    stored: usize,
+    /// So many more are made in each minute of it.
+    #[arg(long, default_value_t = 0)]
+    created: u32,
 }
 
 /// What the seconds showed.
@@ -49,6 +56,9 @@ pub(crate) struct Round {
     /// CPU in those seconds, the probes' included.
     pub(crate) cpu: Cpu,
     pub(crate) seconds: u32,
+    /// Of the statement that claims.
+    pub(crate) claim_p99_ms: f64,
+    pub(crate) memory_mb: f64,
 }
 
 /// The first ticks warm up connections, statements and caches, and do not count.
@@ -62,11 +72,15 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let clock = Clock::system();
     let store = Store::open(&Options::new(&arguments.url)).await?;
+    let seeded = idle(&store, &clock, arguments.stored).await?;
     let writing = TimeDelta::milliseconds(i64::try_from(arguments.schedules)? + 1_500);
     let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
     let timing = Timing { expression: "* * * * * *", due };
-    seed::schedules(&store, arguments.schedules, timing, clock.now()).await?;
-    let engine = engine::start(&store, &clock).await?;
+    seed::more(&store, &seeded, ("tick", arguments.schedules), timing, clock.now()).await?;
+    seed::analyze(&store).await?;
+    let statements = Statements::default();
+    let watched = statements.watch(&store);
+    let engine = engine::start(&watched, &clock).await?;
 
     let from = due + WARM;
     let until = from + TimeDelta::seconds(arguments.seconds.into());
@@ -74,9 +88,14 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let probes = Probes::start(&clock, &arguments.beside).await?;
     let meter = Meter::of(store.read()).await?;
     clock.sleep_until(from).await;
+    statements.forget_claims();
+    process::forget_peak_memory()?;
     let before = meter.read()?;
+    let creator = Creator::start(&store, &clock, arguments.created);
     clock.sleep_until(until).await;
     let cpu = meter.read()?.since(before);
+    let (claim_p99_ms, memory_mb) = (statements.claim_p99_ms(), process::peak_memory_mb()?);
+    creator.stop().await?;
     let found = probes.stop().await?;
 
     let expected = arguments.schedules * usize::try_from(arguments.seconds)?;
@@ -97,7 +116,16 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
         commit_p99_ms: found.commit_p99_ms,
         cpu,
         seconds: arguments.seconds,
+        claim_p99_ms,
+        memory_mb,
     })
+}
+
+/// Schedules that are stored and fire in a year at the earliest.
+async fn idle(store: &Store, clock: &Clock, stored: usize) -> Result<Seeded> {
+    let seeded = seed::begin(store, clock.now()).await?;
+    let timing = Timing { expression: "0 3 1 1 *", due: clock.now() + TimeDelta::days(365) };
+    seed::more(store, &seeded, ("idle", stored), timing, clock.now()).await
 }
 
 fn median(late: &[i64]) -> Result<i64> {

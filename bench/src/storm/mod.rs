@@ -12,8 +12,8 @@
 //! - `tally`: how late everything was, and that it is all there.
 
 mod round;
-mod tally;
-mod watch;
+pub(crate) mod tally;
+pub(crate) mod watch;
 
 use std::{path::PathBuf, time::Duration};
 

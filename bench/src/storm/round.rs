@@ -14,6 +14,7 @@ use crate::{
     process::{self, Cpu, Meter},
     seed::{self, Timing},
     spread::percentile,
+    statements::Statements,
 };
 
 /// One storm, in a process of its own: so that its memory is its own, too.
@@ -36,8 +37,9 @@ pub(crate) struct Round {
     pub(crate) cpu: Cpu,
     /// Peak memory of this process in that time.
     pub(crate) memory_mb: f64,
-    /// Commits in that time.
+    /// Commits in that time, and statements inside them.
     pub(crate) commits: u64,
+    pub(crate) statements: u64,
     /// Milliseconds from the due instant to the start as the tables have it.
     pub(crate) first_ms: i64,
     pub(crate) p50_ms: i64,
@@ -59,7 +61,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
     seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
 
-    let engine = engine::start(&store, &clock).await?;
+    let statements = Statements::default();
+    let engine = engine::start(&statements.watch(&store), &clock).await?;
     let mut planner = engine.planner_reports();
     // After its first round it knows what is due next: from now on it waits for the instant.
     planner.wait_for(|(rounds, _)| *rounds > 0).await?;
@@ -71,7 +74,9 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
     process::forget_peak_memory()?;
     clock.sleep_until(due).await;
     let began = watch::moment(&clock, &meter, *store.changes().follow().borrow())?;
+    let asked = statements.count();
     let ended = watch::until_recorded(&store, &clock, &meter, due.into()).await?;
+    let statements = statements.count() - asked;
     let memory_mb = process::peak_memory_mb()?;
 
     tally::check(&store, count).await?;
@@ -85,6 +90,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
         cpu: ended.cpu.since(began.cpu),
         memory_mb,
         commits: ended.commits - began.commits,
+        statements,
         first_ms: of_started(0)?,
         p50_ms: of_started(50)?,
         p99_ms: of_started(99)?,
@@ -94,7 +100,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Round> {
 
 /// A whole second that leaves time to write `count` schedules first.
 fn due_instant(now: DateTime<Utc>, count: usize) -> DateTime<Utc> {
-    let writing = Duration::from_millis(count as u64);
-    let ready = now + TimeDelta::from_std(writing + 2 * CALM).unwrap_or_default();
+    // The slowest database that we have met writes five a millisecond.
+    let writing = Duration::from_millis(count as u64 / 5);
+    let ready = now + TimeDelta::from_std(writing + 3 * CALM).unwrap_or_default();
     ready.trunc_subsecs(0) + TimeDelta::seconds(1)
 }

@@ -4,15 +4,15 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 
 /// How late the fires were, in milliseconds, least first.
 #[derive(Debug)]
-pub(super) struct Lateness {
+pub(crate) struct Lateness {
     /// Until the hand-off that started it.
-    pub(super) started: Vec<i64>,
+    pub(crate) started: Vec<i64>,
     /// Until its handler, which takes no time, had returned.
-    pub(super) handled: Vec<i64>,
+    pub(crate) handled: Vec<i64>,
 }
 
 /// Reads how late each fire was.
-pub(super) async fn lateness(store: &Store) -> Result<Lateness> {
+pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
     #[derive(FromQueryResult)]
     struct Row {
         started: i64,
@@ -33,7 +33,7 @@ pub(super) async fn lateness(store: &Store) -> Result<Lateness> {
 
 /// Checks that each of the `count` schedules fired once, ran once and succeeded: nothing lost,
 /// nothing doubled.
-pub(super) async fn check(store: &Store, count: usize) -> Result<()> {
+pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
     for (what, sql) in [
         ("fires", "SELECT count(*) FROM fire"),
         ("fires started", "SELECT count(DISTINCT schedule_id) FROM fire WHERE verdict = 'started'"),

@@ -53,7 +53,7 @@ pub(super) fn moment(clock: &Clock, meter: &Meter, commits: u64) -> Result<Momen
 /// Whether a schedule waits to be claimed, a fire to be handed over or a run to end. Each becomes
 /// the next in one transaction, so one snapshot misses none; each has an index of its own, and the
 /// days are named, so the question costs little while the storm goes on.
-async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
+pub(crate) async fn is_outstanding(store: &Store, due: Timestamp) -> Result<bool> {
     let [first, last] = [due.0 - HOUR_MS, due.0 + HOUR_MS].map(key_made_at);
     let statement = store.dialect().statement(
         "SELECT EXISTS (SELECT 1 FROM schedule \

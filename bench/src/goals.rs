@@ -1,0 +1,104 @@
+//! The goals of docs/BENCHMARKS.md, by number: what must be reached, and what is aimed at.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A goal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Goal {
+    number: &'static str,
+    must: f64,
+    stretch: f64,
+    is_ceiling: bool,
+}
+
+const fn at_most(number: &'static str, must: f64, stretch: f64) -> Goal {
+    Goal { number, must, stretch, is_ceiling: true }
+}
+
+const fn at_least(number: &'static str, must: f64, stretch: f64) -> Goal {
+    Goal { number, must, stretch, is_ceiling: false }
+}
+
+/// Seconds for a storm of 10,000 on PostgreSQL.
+pub(crate) const P2: Goal = at_most("P2", 10.0, 2.0);
+/// Exec per CPU-second on PostgreSQL.
+pub(crate) const P3: Goal = at_least("P3", 2_500.0, 6_000.0);
+/// A storm's exec/s over RB.
+pub(crate) const P4: Goal = at_least("P4", 0.05, 0.12);
+/// A storm's exec/s over R1.
+pub(crate) const P5: Goal = at_least("P5", 0.35, 0.7);
+/// A storm's exec/s over SB.
+pub(crate) const P6: Goal = at_least("P6", 0.08, 0.2);
+/// Milliseconds of the first fire of a storm. The goal adds five commits to it: this is stricter.
+pub(crate) const P7: Goal = at_most("P7", 100.0, 30.0);
+/// exec/s at 10,000 over exec/s at 1,000.
+pub(crate) const P8: Goal = at_least("P8", 0.8, 1.2);
+/// Schedules held that fire every second, on PostgreSQL ...
+pub(crate) const P9_POSTGRES: Goal = at_least("P9", 1_000.0, 3_000.0);
+/// ... and on SQLite.
+pub(crate) const P9_SQLITE: Goal = at_least("P9", 500.0, 1_500.0);
+/// Milliseconds at the median, of 100 schedules every second.
+pub(crate) const P10: Goal = at_most("P10", 25.0, 10.0);
+/// Their 99th percentile over that of timer and commit.
+pub(crate) const P10_SHARE: Goal = at_most("P10", 10.0, 5.0);
+/// Per cent of a core, idle with a million stored ...
+pub(crate) const P11: Goal = at_most("P11", 1.0, 0.3);
+/// ... over that with 100,000 ...
+pub(crate) const P11_GROWTH: Goal = at_most("P11", 1.3, 1.1);
+/// ... and megabytes.
+pub(crate) const P11_MEMORY: Goal = at_most("P11", 80.0, 40.0);
+/// Lateness with many stored over lateness with 100,000 ...
+pub(crate) const P12: Goal = at_most("P12", 2.0, 1.3);
+/// ... and milliseconds of the statement that claims.
+pub(crate) const P12_CLAIM: Goal = at_most("P12", 20.0, 20.0);
+/// Schedules made through GraphQL by 16 callers, over R1.
+pub(crate) const P13: Goal = at_least("P13", 0.25, 0.5);
+/// Rows written in bulk, over RB.
+pub(crate) const P14: Goal = at_least("P14", 0.15, 0.3);
+/// A storm's exec/s with three nodes over that with one.
+pub(crate) const P15: Goal = at_least("P15", 0.9, 1.1);
+/// Megabytes in a storm of 10,000.
+pub(crate) const P16: Goal = at_most("P16", 150.0, 80.0);
+/// Seconds until another node claims what is due.
+pub(crate) const P17: Goal = at_most("P17", 5.0, 2.0);
+/// Milliseconds to account for a year of missed fires.
+pub(crate) const P18: Goal = at_most("P18", 100.0, 10.0);
+/// Milliseconds for a list of schedules, at the median ...
+pub(crate) const P19: Goal = at_most("P19", 50.0, 10.0);
+/// ... and at the 99th percentile.
+pub(crate) const P19_P99: Goal = at_most("P19", 200.0, 50.0);
+
+impl Goal {
+    /// How a figure stands to it.
+    pub(crate) fn verdict(self, figure: f64) -> &'static str {
+        let reaches = |mark: f64| if self.is_ceiling { figure <= mark } else { figure >= mark };
+        if reaches(self.stretch) {
+            "stretch met"
+        } else if reaches(self.must) {
+            "met"
+        } else {
+            "SHORT"
+        }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} {}; {}", self.number, self.must, self.stretch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ceiling_is_reached_from_below_and_a_floor_from_above() {
+        let of = |goal: Goal| [1.0, 5.0, 20.0].map(|figure| goal.verdict(figure));
+        assert_eq!(of(at_most("P2", 10.0, 2.0)), ["stretch met", "met", "SHORT"]);
+        assert_eq!(of(at_least("P8", 2.0, 10.0)), ["SHORT", "met", "stretch met"]);
+        assert_eq!(P13.to_string(), "P13 0.25; 0.5");
+    }
+}

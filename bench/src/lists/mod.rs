@@ -1,0 +1,125 @@
+//! Lists: how long the console's own queries take when there is much.
+//!
+//! So many schedules and so many runs with their fires, spread over 45 days, are written into a
+//! fresh database. A server in a process of its own answers the documents that the console sends,
+//! one after the other over one connection: the time is from the request's first byte to the
+//! answer's last.
+//!
+//! What the sizes need: 5 million runs take 5 GB of disk on PostgreSQL, 4 GB on SQLite.
+//!
+//! - `questions`: the documents and what is asked with them
+
+mod questions;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use carillon::{
+    clock::Clock,
+    store::{Options, Store},
+};
+use chrono::TimeDelta;
+use sea_orm::ConnectionTrait;
+
+use crate::{
+    database::Kind,
+    goals,
+    graphql::Caller,
+    place::Place,
+    seed::{self, Timing},
+    server::{self, Server},
+    spread::percentile,
+    table::{Findings, Table},
+};
+
+/// How to measure them.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// How many schedules there are.
+    #[arg(long, default_value_t = 100_000)]
+    schedules: usize,
+    /// How many runs.
+    #[arg(long, default_value_t = 5_000_000)]
+    runs: u64,
+    /// How often each is asked.
+    #[arg(long, default_value_t = 200)]
+    times: usize,
+    /// For how many seconds each is asked at the most.
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// Over so many days the runs are spread.
+const DAYS: u32 = 44;
+
+/// Measures all of them on each database.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
+    let mut findings = Findings::default();
+    let clock = Clock::system();
+    for kind in arguments.place.database.kinds() {
+        let began = clock.instant();
+        let fresh = arguments.place.fresh(*kind).await?;
+        let store = Store::open(&Options::new(&fresh.url)).await?;
+        fill(arguments, &store, &clock).await?;
+        eprintln!("{}: written in {:.0} s", kind.name(), began.elapsed().as_secs_f64());
+        let token = server::token(&store, &clock).await?;
+        let server = Server::start(&clock, &fresh.url, "bench").await?;
+        let mut caller = server.caller(&token).await?;
+        let some = questions::some_schedule(&mut caller).await?;
+        for question in questions::all(&some) {
+            let took = ask(arguments, &clock, &mut caller, &question).await;
+            let took = took.with_context(|| question.name.to_owned())?;
+            findings.add(table(*kind, &question, &took));
+        }
+        server.kill().await?;
+        store.close().await?;
+        fresh.drop().await?;
+    }
+    Ok(findings)
+}
+
+async fn fill(arguments: &Arguments, store: &Store, clock: &Clock) -> Result<()> {
+    let now = clock.now();
+    let timing = Timing { expression: "0 3 * * *", due: now + TimeDelta::days(365) };
+    let seeded = seed::schedules(store, arguments.schedules, timing, now).await?;
+    let tx = store.begin().await?;
+    for statement in [
+        "UPDATE schedule SET tags = '[\"team-7\"]' WHERE shard = 7",
+        "UPDATE schedule SET enabled = false, paused_at = created_at WHERE shard = 9",
+    ] {
+        tx.execute_unprepared(statement).await?;
+    }
+    store.commit(tx).await?;
+    seed::runs(store, &seeded, (arguments.runs, DAYS), now).await?;
+    seed::settle(store).await
+}
+
+async fn ask(
+    arguments: &Arguments,
+    clock: &Clock,
+    caller: &mut Caller,
+    question: &questions::Question,
+) -> Result<Vec<f64>> {
+    let most = Duration::from_secs(arguments.seconds);
+    let start = clock.instant();
+    let mut took = Vec::new();
+    // The first finds nothing in memory and no plan made: it is not counted.
+    caller.send(&question.body).await?;
+    while took.len() < arguments.times && start.elapsed() < most {
+        let began = clock.instant();
+        caller.send(&question.body).await?;
+        took.push(began.elapsed().as_secs_f64() * 1_000.0);
+    }
+    took.sort_unstable_by(f64::total_cmp);
+    Ok(took)
+}
+
+fn table(kind: Kind, question: &questions::Question, took: &[f64]) -> Table {
+    let of = |percent| percentile(took, percent);
+    Table::new(format!("{}: {}", kind.name(), question.name))
+        .goal("p50, ms", of(50), goals::P19)
+        .goal("p99, ms", of(99), goals::P19_P99)
+        .line("slowest, ms", of(100))
+}

@@ -1,0 +1,59 @@
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::graphql::Caller;
+
+/// A document of the console with variables.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) name: &'static str,
+    pub(super) body: String,
+}
+
+const SCHEDULES: &str = include_str!("../../../frontend/graphql/schedules.graphql");
+const RUNS: &str = include_str!("../../../frontend/graphql/runs.graphql");
+const FIRES: &str = include_str!("../../../frontend/graphql/fires.graphql");
+const OVERVIEW: &str = include_str!("../../../frontend/graphql/overview.graphql");
+
+/// A page as the console asks for it.
+const PAGE: i32 = 50;
+
+/// The key of a schedule that has runs.
+pub(super) async fn some_schedule(caller: &mut Caller) -> Result<Value> {
+    let found = caller.ask("{ runs(first: 1) { nodes { schedule { id } } } }", &json!({})).await?;
+    let id = &found["runs"]["nodes"][0]["schedule"]["id"];
+    id.as_str().context("there is no run of a schedule")?;
+    Ok(id.clone())
+}
+
+/// All that is asked.
+pub(super) fn all(schedule: &Value) -> Vec<Question> {
+    let question = |name, document: &str, variables: Value| {
+        let body = json!({ "query": document, "variables": variables }).to_string();
+        Question { name, body }
+    };
+    let schedules =
+        |name, filter: Value| question(name, SCHEDULES, json!({ "filter": filter, "first": PAGE }));
+    let runs =
+        |name, filter: Value| question(name, RUNS, json!({ "filter": filter, "first": PAGE }));
+    vec![
+        schedules("schedules, first page", json!({})),
+        schedules("schedules whose name or note contains a text", json!({ "text": "99" })),
+        schedules("schedules by part of a name that few have", json!({ "text": "bench-9999" })),
+        schedules("schedules with a tag", json!({ "tag": "team-7" })),
+        schedules("schedules that are paused", json!({ "state": "PAUSED" })),
+        schedules("schedules of a workflow", json!({ "workflow": "noop" })),
+        question("schedules, last page", SCHEDULES, json!({ "filter": {}, "last": PAGE })),
+        runs("runs, newest", json!({})),
+        runs("runs that failed", json!({ "states": ["FAILED"] })),
+        runs("runs in a state that none has", json!({ "states": ["TIMED_OUT"] })),
+        runs("runs that are alive", json!({ "live": true })),
+        runs("runs of a schedule", json!({ "scheduleId": schedule })),
+        question(
+            "the ledger of a schedule",
+            FIRES,
+            json!({ "scheduleId": schedule, "first": PAGE }),
+        ),
+        question("the overview", OVERVIEW, json!({ "upcoming": 10, "failures": 5 })),
+    ]
+}

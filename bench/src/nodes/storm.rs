@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    store::{Options, Store},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Timelike, Utc};
+use sea_orm::ConnectionTrait;
+
+use super::Arguments;
+use crate::{
+    database::Kind,
+    seed::{self, Timing},
+    server::Server,
+    storm::{tally, watch},
+};
+
+/// What is left to do when all nodes stand: they look once a minute, and are told of nothing.
+const CALM: TimeDelta = TimeDelta::seconds(6);
+/// No storm that we would report takes longer.
+const LIMIT: Duration = Duration::from_secs(180);
+/// The other processes' commits are not seen here: so it is asked, seldom enough to cost little.
+const POLL: Duration = Duration::from_millis(25);
+
+/// Goes through one storm; gives fires a second.
+#[expect(clippy::cast_precision_loss, reason = "a count of schedules")]
+pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> Result<f64> {
+    let count = arguments.schedules;
+    let fresh = arguments.place.fresh(Kind::Postgres).await?;
+    let store = Store::open(&Options::new(&fresh.url)).await?;
+    let writing = TimeDelta::milliseconds(i64::try_from(count)? / 5 + 2_000 * 3) + CALM;
+    let due = (clock.now() + writing).trunc_subsecs(0) + TimeDelta::seconds(1);
+    // Daily from then on: the claim has a next fire to compute.
+    let expression = &format!("{} {} {} * * *", due.second(), due.minute(), due.hour());
+    seed::schedules(&store, count, Timing { expression, due }, clock.now()).await?;
+    let mut servers = Vec::new();
+    for node in 0..nodes {
+        servers.push(Server::start(clock, &fresh.url, &format!("node-{node}")).await?);
+    }
+    ensure!(clock.now() + TimeDelta::seconds(3) < due, "the machine is too busy for {nodes} nodes");
+    clock.sleep_until(due).await;
+    let began = clock.instant();
+    while watch::is_outstanding(&store, due.into()).await? {
+        ensure!(began.elapsed() < LIMIT, "the storm is not over after {LIMIT:?}");
+        clock.sleep(POLL).await;
+    }
+    let ended = last_record(&store).await?;
+    tally::check(&store, count).await?;
+    for server in servers {
+        server.kill().await?;
+    }
+    store.close().await?;
+    fresh.drop().await?;
+    let seconds = (ended - due).as_seconds_f64();
+    Ok(count as f64 / seconds)
+}
+
+/// When the last end was recorded, as the table has it: the moment before its commit.
+async fn last_record(store: &Store) -> Result<DateTime<Utc>> {
+    let statement = store.dialect().statement("SELECT max(finished_at) FROM run", []);
+    let row = store.read().query_one_raw(statement).await?.context("a maximum is a row")?;
+    let ms: i64 = row.try_get_by_index(0)?;
+    DateTime::from_timestamp_millis(ms).context("the last end is no instant")
+}

@@ -1,0 +1,75 @@
+//! Many rows from one, made inside the database: a million schedules take it seconds.
+
+use anyhow::Result;
+use carillon::store::Store;
+use sea_orm::{ConnectionTrait, EntityTrait, IdenStatic, Iterable};
+use uuid::Uuid;
+
+/// So many rows are written at once: enough to be fast, few enough for the write-ahead log.
+const BATCH: u64 = 200_000;
+
+/// Numbers, of which each is a copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// The first.
+    pub(super) from: u64,
+    /// The one after the last.
+    pub(super) to: u64,
+}
+
+/// Copies the row of `E` with that key once for each number; `changes` are columns that differ and
+/// their expressions, in which `n` is the number.
+pub(super) async fn write<E: EntityTrait>(
+    store: &Store,
+    template: Uuid,
+    Numbers { from, to }: Numbers,
+    changes: &[(&str, String)],
+) -> Result<()> {
+    let table = E::default();
+    let table = table.as_str();
+    let names: Vec<&str> = E::Column::iter().map(|column| column.as_str()).collect();
+    let wanted = names.iter().map(|name| {
+        let change = changes.iter().find(|(column, _)| column == name);
+        change.map_or_else(|| format!("t.{name}"), |(_, expression)| expression.clone())
+    });
+    let wanted = wanted.collect::<Vec<_>>().join(", ");
+    let names = names.join(", ");
+    let mut first = from;
+    while first < to {
+        let last = to.min(first + BATCH) - 1;
+        let sql = if store.dialect().is_postgres() {
+            format!(
+                "INSERT INTO {table} ({names}) SELECT {wanted} \
+                 FROM {table} t, generate_series({first}::bigint, {last}::bigint) AS g(n) \
+                 WHERE t.id = '{template}'"
+            )
+        } else {
+            format!(
+                "WITH RECURSIVE g(n) AS \
+                   (SELECT {first} UNION ALL SELECT n + 1 FROM g WHERE n < {last}) \
+                 INSERT INTO {table} ({names}) SELECT {wanted} FROM {table} t, g \
+                 WHERE t.id = x'{}'",
+                template.simple()
+            )
+        };
+        let tx = store.begin().await?;
+        tx.execute_unprepared(&sql).await?;
+        store.commit(tx).await?;
+        first = last + 1;
+    }
+    Ok(())
+}
+
+/// The expression of the key that was made at `ms` and has the number `n`: the same whenever it is
+/// asked for, in the order of time, and spread as random keys are.
+pub(super) fn key(store: &Store, ms: &str, n: &str) -> String {
+    let scattered = format!("({n}) * 2654435761 % 1152921504606846976");
+    if store.dialect().is_postgres() {
+        format!(
+            "(lpad(to_hex(({ms})::bigint), 12, '0') || '70008' || \
+             lpad(to_hex({scattered}), 15, '0'))::uuid"
+        )
+    } else {
+        format!("unhex(printf('%012x', {ms}) || '70008' || printf('%015x', {scattered}))")
+    }
+}

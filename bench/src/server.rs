@@ -1,0 +1,101 @@
+//! The product as a server, in a process of its own: the same code as its binary, which this
+//! program has inside.
+
+use std::{process::Stdio, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use carillon::{
+    clock::Clock,
+    engine::{
+        commands::{Viewer, ViewerKind},
+        people::{NewToken, create_token},
+    },
+    store::Store,
+};
+use entity::user::Role;
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+use uuid::Uuid;
+
+use crate::graphql::Caller;
+
+/// What starts the product inside this program.
+pub(crate) const PRODUCT: &str = "product";
+
+/// How long a start may take, migrations and all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server. It is killed when this value goes.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pid: u32,
+    address: String,
+    /// Nothing in it: no configuration file is found there.
+    _folder: TempDir,
+}
+
+impl Server {
+    /// Starts one on a free port, with its default settings.
+    pub(crate) async fn start(clock: &Clock, url: &str, name: &str) -> Result<Self> {
+        let program = std::env::current_exe().context("find this program")?;
+        let folder = tempfile::tempdir().context("make a folder for a server")?;
+        let mut child = Command::new(program)
+            .args([PRODUCT, "serve", "--listen", "127.0.0.1:0", "--log-filter", "error"])
+            .args(["--node-name", name, "--database-url", url])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .context("start a server")?;
+        let pid = child.id().context("a server that has just started has ended")?;
+        let output = child.stdout.take().context("read what the server prints")?;
+        let mut lines = BufReader::new(output).lines();
+        let ready = async {
+            while let Some(line) = lines.next_line().await? {
+                if let Some(address) = line.strip_prefix("Carillon is ready at http://") {
+                    return Ok(address.to_owned());
+                }
+            }
+            anyhow::bail!("the server {name} ended before it was ready")
+        };
+        let address =
+            clock.timeout(PATIENCE, ready).await.context("the server does not start")??;
+        Ok(Self { child, pid, address, _folder: folder })
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// A connection that asks it with `token`.
+    pub(crate) async fn caller(&self, token: &str) -> Result<Caller> {
+        Caller::connect(&self.address, token).await
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) async fn kill(mut self) -> Result<()> {
+        self.child.kill().await.context("kill a server")
+    }
+}
+
+/// A token that may do everything.
+pub(crate) async fn token(store: &Store, clock: &Clock) -> Result<String> {
+    let viewer = Viewer {
+        id: Uuid::nil(),
+        name: "bench".to_owned(),
+        kind: ViewerKind::User,
+        role: Role::Admin,
+        source: "bench".to_owned(),
+    };
+    let token = NewToken { name: "bench".to_owned(), role: Role::Admin, expires_at: None };
+    let token = create_token(&viewer.admin()?, store, clock, token).await?;
+    ensure!(!token.expose_secret().is_empty(), "the token is empty");
+    Ok(token.expose_secret().to_owned())
+}

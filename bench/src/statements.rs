@@ -1,0 +1,53 @@
+//! What the engine asks of its database, counted where it is sent.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use carillon::store::Store;
+
+use crate::spread::percentile;
+
+/// How the statement that claims due schedules begins.
+const CLAIM: &str = "SELECT id, namespace_id, version, expressions, zone";
+
+/// Counts statements, without those that begin and end a transaction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Statements {
+    count: Arc<AtomicU64>,
+    claims: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Statements {
+    /// The same store, of whose statements nothing is missed from now on.
+    pub(crate) fn watch(&self, store: &Store) -> Store {
+        let seen = self.clone();
+        store.clone().with_stopwatch(move |sql, took| {
+            seen.count.fetch_add(1, Relaxed);
+            if sql.starts_with(CLAIM) {
+                seen.claims.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+            }
+        })
+    }
+
+    /// So many until now.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Forgets the claims until now.
+    pub(crate) fn forget_claims(&self) {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Milliseconds that the statement that claims took, the 99th percentile; none was none.
+    pub(crate) fn claim_p99_ms(&self) -> f64 {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        claims.sort_unstable();
+        percentile(&claims, 99).unwrap_or_default().as_secs_f64() * 1_000.0
+    }
+}

@@ -1,0 +1,101 @@
+//! Schedules that are made at an even pace while others fire.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Result;
+use carillon::{
+    clock::Clock,
+    engine::{
+        Signals,
+        commands::{Call, Commands, Misfire, NewSchedule, Spec, Timing, Viewer, ViewerKind, Work},
+    },
+    store::Store,
+    target::{Executor, Policy},
+};
+use entity::{
+    schedule::{DstGap, DstOverlap, Overlap},
+    user::Role,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// A task that makes schedules until it is stopped.
+#[derive(Debug)]
+pub(super) struct Creator {
+    stop: CancellationToken,
+    task: JoinHandle<Result<()>>,
+}
+
+impl Creator {
+    /// Makes `a_minute` of them, through the commands that the API calls.
+    pub(super) fn start(store: &Store, clock: &Clock, a_minute: u32) -> Self {
+        let stop = CancellationToken::new();
+        let (store, clock, stopped) = (store.clone(), clock.clone(), stop.clone());
+        let task = tokio::spawn(async move {
+            if a_minute == 0 {
+                return Ok(());
+            }
+            let executor = Arc::new(Executor::new(Policy::default(), clock.clone())?);
+            let cache = Arc::new(timetable::Cache::new(1_000));
+            let signals = Signals::default();
+            let commands = Commands::new(store, clock.clone(), cache, executor, signals);
+            let editor = viewer().editor()?;
+            let mut due = clock.now();
+            for number in 0_u64.. {
+                due += Duration::from_secs(60) / a_minute;
+                clock.sleep_until(due).await;
+                if stopped.is_cancelled() {
+                    break;
+                }
+                commands.create_schedule(&editor, new(number), &Call::once()).await?;
+            }
+            Ok(())
+        });
+        Self { stop, task }
+    }
+
+    pub(super) async fn stop(self) -> Result<()> {
+        self.stop.cancel();
+        self.task.await?
+    }
+}
+
+fn viewer() -> Viewer {
+    Viewer {
+        id: Uuid::nil(),
+        name: "bench".to_owned(),
+        kind: ViewerKind::User,
+        role: Role::Admin,
+        source: "bench".to_owned(),
+    }
+}
+
+fn new(number: u64) -> NewSchedule {
+    let spec = Spec {
+        name: format!("made-{number}"),
+        note: String::new(),
+        tags: vec![],
+        timing: Timing {
+            expressions: vec!["0 3 1 1 *".to_owned()],
+            zone: "UTC".to_owned(),
+            gap: DstGap::Shift,
+            overlap: DstOverlap::First,
+            start_at: None,
+            end_at: None,
+            jitter_seconds: 0,
+        },
+        calendars: vec![],
+        max_fires: None,
+        misfire: Misfire::default(),
+        overlap: Overlap::Skip,
+        buffer_limit: None,
+        group: None,
+        priority: 0,
+        start_deadline_seconds: None,
+        context: serde_json::json!({}),
+        retention_days: None,
+    };
+    let work = Work::Workflow("noop".to_owned());
+    NewSchedule { namespace: "default".to_owned(), spec, work, paused: false }
+}
