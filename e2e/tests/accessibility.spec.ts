@@ -94,6 +94,10 @@ for (const theme of themes) {
         await expect(page.getByRole("link", { name: /fails/ }).first()).toBeVisible();
         await hasNoViolations(page, `overview, ${look}`);
 
+        await page.goto("/cluster");
+        await expect(page.getByTestId("node-row")).toBeVisible();
+        await hasNoViolations(page, `cluster, ${look}`);
+
         await page.goto("/no-such-page");
         await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
         await hasNoViolations(page, `not found, ${look}`);

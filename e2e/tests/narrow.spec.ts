@@ -49,6 +49,9 @@ for (const width of [390, 320]) {
       await page.goto("/schedules/new");
       await expect(page.getByTestId("preview").locator("tbody tr").first()).toBeVisible();
       await fits("form");
+      await page.goto("/cluster");
+      await expect(page.getByTestId("node-row")).toBeVisible();
+      await fits("cluster");
       await page.goto("/");
       await expect(page.getByTestId("run-row").first()).toBeVisible();
       await fits("overview");

@@ -87,6 +87,7 @@ fn Pages() -> impl IntoView {
         Some(Route::EditSchedule(id)) => view! { <pages::EditSchedule id=id/> }.into_any(),
         Some(Route::Runs) => view! { <pages::Runs/> }.into_any(),
         Some(Route::Run(id)) => view! { <pages::Run id=id/> }.into_any(),
+        Some(Route::Cluster) => view! { <pages::Cluster/> }.into_any(),
         None => view! { <pages::NotFound/> }.into_any(),
     })
 }

@@ -12,6 +12,7 @@ pub(crate) enum Route {
     EditSchedule(String),
     Runs,
     Run(String),
+    Cluster,
 }
 
 impl Route {
@@ -24,6 +25,7 @@ impl Route {
             Self::EditSchedule(id) => format!("/schedules/{id}/edit"),
             Self::Runs => "/runs".to_owned(),
             Self::Run(id) => format!("/runs/{id}"),
+            Self::Cluster => "/cluster".to_owned(),
         }
     }
 
@@ -38,6 +40,7 @@ impl Route {
             ["schedules", id, "edit"] => Some(Self::EditSchedule((*id).to_owned())),
             ["runs"] => Some(Self::Runs),
             ["runs", id] => Some(Self::Run((*id).to_owned())),
+            ["cluster"] => Some(Self::Cluster),
             _ => None,
         }
     }
@@ -49,7 +52,7 @@ impl Route {
                 *list == Self::Schedules
             }
             Self::Run(_) => *list == Self::Runs,
-            Self::Overview | Self::Schedules | Self::Runs => false,
+            Self::Overview | Self::Schedules | Self::Runs | Self::Cluster => false,
         }
     }
 
@@ -79,6 +82,7 @@ mod tests {
             Route::EditSchedule(id()),
             Route::Runs,
             Route::Run(id()),
+            Route::Cluster,
         ] {
             assert_eq!(Route::parse(&route.path()), Some(route));
         }

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     model::{
-        CatchUp, Fire, House, Named, Page, Preview, RunDetail, RunRow, RunState, ScheduleDetail,
-        ScheduleRow, ScheduleState, Viewer,
+        CatchUp, Fire, Fleet, House, Named, Page, Preview, RunDetail, RunRow, RunState,
+        ScheduleDetail, ScheduleRow, ScheduleState, Viewer,
     },
     time::Moment,
 };
@@ -66,6 +66,10 @@ pub(crate) fn me() -> Ask<Viewer> {
 
 pub(crate) fn overview() -> Ask<House> {
     Ask::new::<operations::Overview>(operations::overview::Variables { upcoming: 40, failures: 8 })
+}
+
+pub(crate) fn cluster() -> Ask<Fleet> {
+    Ask::new::<operations::Cluster>(operations::cluster::Variables)
 }
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {

@@ -4,9 +4,9 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, Fire, FireKind, GapPolicy, House, HttpAnswer, LogEvent, LogStream, Named,
-    NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role, RunDetail,
-    RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
+    Backoff, CatchUp, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent, LogStream,
+    Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role,
+    RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
     ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
@@ -58,6 +58,7 @@ macro_rules! operations {
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
     Overview = "graphql/overview.graphql", "" => House;
+    Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
     Fires = "graphql/fires.graphql", "/fires" => Page<Fire>;

@@ -14,12 +14,13 @@ use crate::{
 /// How long `g` waits for its second key.
 const PREFIX_MS: i64 = 1_500;
 
-const KEYS: [(&str, &str); 7] = [
+const KEYS: [(&str, &str); 8] = [
     ("/", "Search schedules"),
     ("n", "New schedule"),
     ("g o", "Go to the overview"),
     ("g s", "Go to the schedules"),
     ("g r", "Go to the runs"),
+    ("g c", "Go to the cluster"),
     ("Esc", "Close a dialog"),
     ("?", "Show these shortcuts"),
 ];
@@ -42,6 +43,7 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
             (true, "o") => go(Route::Overview),
             (true, "s") => go(Route::Schedules),
             (true, "r") => go(Route::Runs),
+            (true, "c") => go(Route::Cluster),
             (_, "g") => prefix.set_value(now),
             (_, "n") if untrack(|| session.edits()) => go(Route::NewSchedule),
             (_, "/") if !focus_search() => go(Route::Schedules),

@@ -33,6 +33,7 @@ pub(crate) fn TopBar() -> impl IntoView {
                 {link(Route::Overview, "Overview")}
                 {link(Route::Schedules, "Schedules")}
                 {link(Route::Runs, "Runs")}
+                {link(Route::Cluster, "Cluster")}
             </nav>
             <div class="top-tools">
                 <Connection/>

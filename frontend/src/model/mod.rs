@@ -6,11 +6,12 @@
 //! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
-//! - `run`, `schedule`, `task`, `fire`, `overview`: one noun a file
+//! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
 //! - `timing`: previews, warnings, problems
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
+mod cluster;
 mod fire;
 mod full;
 mod overview;
@@ -21,6 +22,7 @@ mod states;
 mod task;
 mod timing;
 
+pub(crate) use cluster::{Fleet, Member};
 pub(crate) use fire::Fire;
 pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
 pub(crate) use page::{Page, Row};

@@ -3,6 +3,7 @@
 //! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
 //! gets from queries; events only merge into that or make it load again.
 
+mod cluster;
 mod deeds;
 mod not_found;
 mod overview;
@@ -13,6 +14,7 @@ mod schedule_form;
 mod schedules;
 mod sign_in;
 
+pub(crate) use cluster::Cluster;
 pub(crate) use not_found::NotFound;
 pub(crate) use overview::Overview;
 pub(crate) use run::Run;

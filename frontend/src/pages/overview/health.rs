@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// One line on top: healthy, or what is wrong.
-pub(super) fn line(health: &Health) -> AnyView {
+pub(in crate::pages) fn line(health: &Health) -> AnyView {
     let mark = Mark::Healthy(health.healthy);
     let words = if health.issues.is_empty() {
         view! { <span class="muted">"Every expected fire is accounted for."</span> }.into_any()

@@ -10,7 +10,7 @@
 //! - `nodes`: the server processes
 
 mod failures;
-mod health;
+pub(super) mod health;
 mod nodes;
 mod numbers;
 mod upcoming;
@@ -87,7 +87,7 @@ pub(crate) fn Overview() -> impl IntoView {
                 <div class="overview-side">
                     {panel("Next fires", (), house.draw(|house| upcoming::upcoming(&house.overview.upcoming)))}
                     {panel("Health", (), house.draw(|house| health::checks(&house.health)))}
-                    {panel("Nodes", (), house.draw(|house| nodes::nodes(&house.overview.nodes)))}
+                    {panel("Nodes", view! { <a href=Route::Cluster.path()>"Cluster"</a> }, house.draw(|house| nodes::nodes(&house.overview.nodes)))}
                 </div>
             </div>
         </AsyncView>

@@ -1,0 +1,134 @@
+//! Those that are here.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{Mark, badge, heading, table},
+    model::Member,
+    state::use_now,
+    time::{distance, duration},
+};
+
+/// From here on a clock's distance is told in colour: beyond five seconds a node claims nothing.
+const FAR_MS: i64 = 1_000;
+/// All of them.
+const SHARDS: i64 = 256;
+
+/// A row for each.
+pub(super) fn members(nodes: &[Member]) -> AnyView {
+    let headings = vec![
+        heading("Node", ""),
+        heading("State", ""),
+        heading("Roles", "wide"),
+        heading("Runs", "number"),
+        heading("Claims", "wide"),
+        heading("Does for all", "wide"),
+        heading("Seen", "number"),
+        heading("Clock", "number wide"),
+        heading("Version", "wide"),
+    ];
+    let rows: Vec<_> = nodes.iter().filter(|node| node.is_here()).map(row).collect();
+    table("Nodes that are here", "table", headings, rows.into_any())
+}
+
+fn row(node: &Member) -> AnyView {
+    let mark = Mark::Node(node.state);
+    let since =
+        format!("life {} of this name, since {}", node.incarnation, node.started_at.to_rfc3339());
+    let version = format!("zone data {}", node.zone_data);
+    view! {
+        <tr data-testid="node-row" data-state=mark.state()>
+            <th scope="row" class="name-cell">
+                <span title=since>{node.name.clone()}</span>
+                {words(&node.tags)}
+            </th>
+            <td>{badge(mark)}</td>
+            <td class="wide">{node.roles.join(", ")}</td>
+            <td class="number">{meter(node.runs, node.capacity, "places taken")}</td>
+            <td class="wide">{shards(node)}</td>
+            <td class="wide">{leases(node)}</td>
+            <td class="number">{seen(node)}</td>
+            <td class="number wide">{clock(node.clock_offset_ms)}</td>
+            <td class="wide"><span title=version>{node.version.clone()}</span></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn words(tags: &[String]) -> AnyView {
+    if tags.is_empty() {
+        return ().into_any();
+    }
+    let tag = |tag: &String| view! { <span class="tag">{tag.clone()}</span> }.into_any();
+    view! { <span class="tags">{tags.iter().map(tag).collect::<Vec<_>>()}</span> }.into_any()
+}
+
+/// So many of so many, with a bar.
+fn meter(part: i64, whole: i64, what: &'static str) -> AnyView {
+    let name = format!("{part} of {whole} {what}");
+    view! {
+        <span class="meter" title=name>
+            <span>{format!("{part}/{whole}")}</span>
+            <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+                <rect class="meter-ground" x="0" y="0" width="100" height="4"/>
+                <rect class="meter-part" x="0" y="0" width=share(part, whole) height="4"/>
+            </svg>
+        </span>
+    }
+    .into_any()
+}
+
+fn share(part: i64, whole: i64) -> i64 {
+    if whole <= 0 { 0 } else { (part * 100 / whole).clamp(0, 100) }
+}
+
+/// Of which share of the schedules it claims what is due.
+fn shards(node: &Member) -> AnyView {
+    if node.first_shards == 0 && node.second_shards == 0 {
+        return view! { <span class="muted">"–"</span> }.into_any();
+    }
+    let title = format!(
+        "first owner of {} of {SHARDS} shards, second owner of {}",
+        node.first_shards, node.second_shards
+    );
+    let percent = share(node.first_shards, SHARDS);
+    view! { <span title=title>{format!("{percent} % of schedules")}</span> }.into_any()
+}
+
+fn leases(node: &Member) -> AnyView {
+    if node.leases.is_empty() {
+        return view! { <span class="muted">"–"</span> }.into_any();
+    }
+    let names: Vec<&str> = node.leases.iter().map(|lease| &*lease.name).collect();
+    let epochs: Vec<String> =
+        node.leases.iter().map(|lease| format!("{}: epoch {}", lease.name, lease.epoch)).collect();
+    view! { <span title=epochs.join("\n")>{names.join(", ")}</span> }.into_any()
+}
+
+/// On this browser's clock between two answers, so that it counts on.
+fn seen(node: &Member) -> AnyView {
+    let (now, beat) = (use_now(), node.heartbeat_at);
+    let seen = move || distance(beat.since(now.get()).min(0));
+    view! { <span class="muted">{move || seen()}</span> }.into_any()
+}
+
+fn clock(offset: i64) -> AnyView {
+    let words = match offset {
+        0 => "exact".to_owned(),
+        ahead if ahead > 0 => format!("{} ahead", duration(ahead)),
+        behind => format!("{} behind", duration(-behind)),
+    };
+    let state = (offset.abs() >= FAR_MS).then(|| Mark::Healthy(false).state());
+    view! { <span class="clock-offset" data-state=state title="against the database's clock">{words}</span> }
+        .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_share_lies_between_nothing_and_all() {
+        assert_eq!([share(0, 0), share(1, 3), share(9, 3)], [0, 33, 100]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The cluster: which processes share the work, what each of them does, and what is wrong among them.
+//!
+//! No event tells of a heartbeat, so the page asks every few seconds.
+//!
+//! - `members`: those that are here, with their work
+//! - `gone`: those that left or died within a day
+
+mod gone;
+mod members;
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use super::overview::health;
+use crate::{
+    api::{self, use_load},
+    components::{AsyncView, panel},
+    model::Fleet,
+    state::{use_every, use_title},
+};
+
+const OFTEN: Duration = Duration::from_secs(3);
+
+/// The cluster's page.
+#[component]
+pub(crate) fn Cluster() -> impl IntoView {
+    use_title(|| "Cluster".to_owned());
+    let fleet = use_load(|| Some(api::cluster()));
+    let loading = fleet.loading;
+    use_every(OFTEN, move || loading.refresh());
+    view! {
+        <header class="page-head">
+            <h1>"Cluster"</h1>
+            {fleet.draw(|fleet| summary(fleet))}
+        </header>
+        <AsyncView loading=loading what="the nodes">
+            {fleet.draw(|fleet| health::line(&fleet.health))}
+            {panel("Nodes", (), fleet.draw(|fleet| members::members(&fleet.nodes)))}
+            {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
+            {fleet.draw(|fleet| alone(fleet))}
+        </AsyncView>
+    }
+}
+
+/// How many there are, and how full they are together.
+fn summary(fleet: &Fleet) -> AnyView {
+    let here = || fleet.nodes.iter().filter(|node| node.is_here());
+    let (runs, capacity) =
+        here().fold((0, 0), |(runs, capacity), node| (runs + node.runs, capacity + node.capacity));
+    let nodes = match here().count() {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    };
+    view! { <p class="muted">{format!("{nodes}, {runs} of {capacity} places taken")}</p> }
+        .into_any()
+}
+
+/// What to do for another node, where there is but one.
+fn alone(fleet: &Fleet) -> AnyView {
+    if fleet.nodes.iter().filter(|node| node.is_here()).count() != 1 {
+        return ().into_any();
+    }
+    let words = if fleet.health.database == "sqlite" {
+        "SQLite is for one node. On PostgreSQL several share the work, and one takes over from another."
+    } else {
+        "Start another server with the same database.url: it shares the work, and takes over when this one dies."
+    };
+    view! { <p class="muted cluster-hint">{words}</p> }.into_any()
+}
