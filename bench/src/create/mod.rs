@@ -112,7 +112,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
 #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
 fn table(kind: Kind, way: Way, rounds: &[Round]) -> Table {
     let over = |figure: &dyn Fn(&Round) -> Option<f64>| {
-        rounds.iter().filter_map(|one| figure(one)).collect::<Vec<f64>>()
+        rounds.iter().filter_map(&figure).collect::<Vec<f64>>()
     };
     let rows = way.manner.rows_each() as f64;
     let mut table = Table::new(format!("{}: schedules made, {}", kind.name(), way.name))

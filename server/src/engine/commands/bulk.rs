@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{BadInput, Call, CommandError, Commands, Editor, NewSchedule, Saved, making::Site};
+use super::{
+    BadInput, Call, CommandError, Commands, Editor, NewSchedule, Saved,
+    making::{Refused, Site},
+};
 
 /// So many in one order: it is one transaction, and on SQLite nothing else is written meanwhile.
 const MOST: usize = 1_000;
@@ -71,7 +74,8 @@ fn missing(index: usize, name: &str, error: CommandError) -> CommandError {
     BadInput::new(field, name, "does not exist", "name a namespace that is there").into()
 }
 
-fn at_place((index, error): (usize, CommandError)) -> CommandError {
+fn at_place((index, error): Refused) -> CommandError {
+    let error = *error;
     let CommandError::BadInput(bad) = error else { return error };
     bad.inside(&format!("inputs[{index}]")).into()
 }
@@ -83,7 +87,7 @@ mod tests {
     #[test]
     fn an_error_names_the_place_and_the_field() {
         let bad = BadInput::new("timing.zone", "Mars", "does not exist", "name a zone");
-        let error = at_place((7, bad.into()));
+        let error = at_place((7, Box::new(bad.into())));
         assert_eq!(
             error.to_string(),
             "inputs[7].timing.zone \"Mars\": does not exist; name a zone"

@@ -52,7 +52,7 @@ pub(super) struct Known {
 }
 
 /// Which schedule of an order cannot be made, and why.
-pub(super) type Refused = (usize, CommandError);
+pub(super) type Refused = (usize, Box<CommandError>);
 
 impl Commands {
     /// Makes one schedule.
@@ -66,7 +66,7 @@ impl Commands {
     ) -> Result<Saved, CommandError> {
         let site = Site { tx, who, module };
         let made = self.create_all(site, vec![(namespace, new)]).await;
-        let mut made = made.map_err(|(_, error)| error)?;
+        let mut made = made.map_err(|(_, error)| *error)?;
         made.pop().ok_or_else(|| CommandError::conflict("nothing was made", "try again"))
     }
 
@@ -77,7 +77,7 @@ impl Commands {
         all: Vec<(Uuid, NewSchedule)>,
     ) -> Result<Vec<Saved>, Refused> {
         let names = all.iter().map(|(namespace, new)| (*namespace, new));
-        let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, error))?;
+        let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
         let (mut known, mut waiting) = (Known::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
         for (index, (namespace, new)) in all.into_iter().enumerate() {
@@ -88,7 +88,7 @@ impl Commands {
                 self.write(site.tx, std::mem::take(&mut waiting)).await?;
             }
             let composed = self.compose(site, namespace, (index, new), is_taken, &mut known).await;
-            let (composed, one) = composed.map_err(|error| (index, error))?;
+            let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
             waiting.push(composed);
             saved.push(one);
         }
@@ -255,7 +255,7 @@ impl Commands {
             entries.push(one.entry);
         }
         let dialect = self.store.dialect();
-        let failed = |error| (places[0].0, CommandError::from(error));
+        let failed = |error| (places[0].0, Box::new(CommandError::from(error)));
         if !works.is_empty() {
             let written = rows::insert_if_names_free(tx, dialect, (works, definitions)).await;
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
@@ -274,5 +274,5 @@ fn all_are_there(
     taken: fn(&str) -> BadInput,
 ) -> Result<(), Refused> {
     let missing = places.iter().filter(|(_, id, _)| !written.contains(id)).min();
-    missing.map_or(Ok(()), |(index, _, name)| Err((*index, taken(name).into())))
+    missing.map_or(Ok(()), |(index, _, name)| Err((*index, Box::new(taken(name).into()))))
 }

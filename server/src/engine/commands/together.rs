@@ -144,7 +144,7 @@ impl Commands {
         if waiting.is_empty() {
             return Ok(answers);
         }
-        self.write(&tx, waiting).await.map_err(|(_, error): Refused| error)?;
+        self.write(&tx, waiting).await.map_err(|(_, error): Refused| *error)?;
         self.store.commit(tx).await?;
         Ok(answers)
     }

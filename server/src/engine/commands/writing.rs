@@ -159,7 +159,6 @@ impl Commands {
         Ok(Resolved { id: row.workflow_id, name, version, change: None })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a row of the history has as many parts")]
     pub(super) fn version_row(
         &self,
         who: &Viewer,
