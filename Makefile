@@ -74,7 +74,7 @@ test-rust: rust ## Run the tests of everything but the console, with a PostgreSQ
 sim: rust ## Live through many simulated worlds; SIM_SEEDS=from..to, or SIM_SEED=n for one
 	@scripts/packages cc
 	@SIM_SEED=$(SIM_SEED) SIM_SEEDS=$(or $(SIM_SEEDS),0..20000) \
-		cargo test $(RUST) --profile sim --test sim -- --nocapture every_seed
+		cargo test $(RUST) --test sim -- --nocapture every_seed
 
 .PHONY: test-console
 test-console: rust ## Run the console's unit tests

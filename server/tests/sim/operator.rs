@@ -142,7 +142,17 @@ async fn of_a_schedule(
         Order::Backfill(past) => {
             backfills::order(commands, expected.store(), before, past, now).await?
         }
-        other => unreachable!("{other:?} is not about a schedule"),
+        Order::Create(_)
+        | Order::Cancel(_)
+        | Order::Retry(_)
+        | Order::Rerun(_)
+        | Order::PauseBackfill(_)
+        | Order::ResumeBackfill(_)
+        | Order::CancelBackfill(_)
+        | Order::Redraw(..)
+        | Order::Limit(_)
+        | Order::Keep(_)
+        | Order::Deploy(..) => unreachable!("it is about no schedule"),
     })
 }
 
@@ -159,10 +169,12 @@ async fn of_a_run(
         return "no run is there".to_owned();
     }
     let run = runs[number % runs.len()].id;
-    let went = match order {
-        Order::Cancel(_) => commands.cancel(&operator, run, None, &call).await,
-        Order::Retry(_) => commands.retry(&operator, run, &call).await,
-        _ => commands.rerun_from_failed(&operator, run, &call).await,
+    let went = if matches!(order, Order::Cancel(_)) {
+        commands.cancel(&operator, run, None, &call).await
+    } else if matches!(order, Order::Retry(_)) {
+        commands.retry(&operator, run, &call).await
+    } else {
+        commands.rerun_from_failed(&operator, run, &call).await
     };
     told(&format!("{} run {run}", word(order)), went.map(drop))
 }
@@ -179,10 +191,12 @@ async fn of_a_backfill(
         return "no backfill is open".to_owned();
     }
     let id = open[number % open.len()].id;
-    let went = match order {
-        Order::PauseBackfill(_) => commands.pause_backfill(&operator, id, &call).await,
-        Order::ResumeBackfill(_) => commands.resume_backfill(&operator, id, &call).await,
-        _ => commands.cancel_backfill(&operator, id, None, &call).await,
+    let went = if matches!(order, Order::PauseBackfill(_)) {
+        commands.pause_backfill(&operator, id, &call).await
+    } else if matches!(order, Order::ResumeBackfill(_)) {
+        commands.resume_backfill(&operator, id, &call).await
+    } else {
+        commands.cancel_backfill(&operator, id, None, &call).await
     };
     told(&format!("{} backfill {id}", word(order)), went.map(drop))
 }
@@ -194,31 +208,28 @@ async fn of_what_is_shared(
 ) -> String {
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let read = expected.store().read();
-    let went = match order {
-        Order::Redraw(which, window) => {
-            let name = CALENDARS[*which].0;
-            let found = calendar::Entity::find().filter(calendar::Column::Name.eq(name));
-            let row = found.one(read).await.unwrap().unwrap();
-            let spec = calendar_spec(name, *window);
-            let (id, expected_version) = (row.id, row.version);
-            let apply = Box::new(move |was: &mut CalendarSpec| *was = spec);
-            let edit = CalendarEdit { id, expected_version, apply, reason: None };
-            let went = commands.update_calendar(&editor, edit, &call).await;
-            let store = expected.store().clone();
-            expected.eras.note(&store).await;
-            went.map(drop)
-        }
-        Order::Limit(most) => {
-            let group = concurrency_group::Entity::find().one(read).await.unwrap().unwrap();
-            let edit = GroupEdit { name: None, max_runs: Some(*most) };
-            commands.update_group(&editor, group.id, &edit, &call).await.map(drop)
-        }
-        Order::Keep(days) => {
-            let admin = ada().admin().unwrap();
-            expected.keeps(*days);
-            commands.set_retention(&admin, NAMESPACE, *days, None, &call).await.map(drop)
-        }
-        other => unreachable!("{other:?} is about nothing that is shared"),
+    let went = if let Order::Redraw(which, window) = order {
+        let name = CALENDARS[*which].0;
+        let found = calendar::Entity::find().filter(calendar::Column::Name.eq(name));
+        let row = found.one(read).await.unwrap().unwrap();
+        let spec = calendar_spec(name, *window);
+        let (id, expected_version) = (row.id, row.version);
+        let apply = Box::new(move |was: &mut CalendarSpec| *was = spec);
+        let edit = CalendarEdit { id, expected_version, apply, reason: None };
+        let went = commands.update_calendar(&editor, edit, &call).await;
+        let store = expected.store().clone();
+        expected.eras.note(&store).await;
+        went.map(drop)
+    } else if let Order::Limit(most) = order {
+        let group = concurrency_group::Entity::find().one(read).await.unwrap().unwrap();
+        let edit = GroupEdit { name: None, max_runs: Some(*most) };
+        commands.update_group(&editor, group.id, &edit, &call).await.map(drop)
+    } else if let Order::Keep(days) = order {
+        let admin = ada().admin().unwrap();
+        expected.keeps(*days);
+        commands.set_retention(&admin, NAMESPACE, *days, None, &call).await.map(drop)
+    } else {
+        unreachable!("it is about nothing that is shared")
     };
     told(&word(order), went)
 }

@@ -180,11 +180,10 @@ impl Scenario {
         let is_flow = |plan: &Plan| plan.flow.is_some();
         let ordered = |event: &Event| {
             let Event::Order { order, .. } = event else { return false };
-            match order {
-                Order::Create(plan) | Order::Edit(plan, _) => is_flow(plan),
-                Order::Deploy(plans, _) => plans.iter().any(|(_, plan)| is_flow(plan)),
-                _ => false,
+            if let Order::Create(plan) | Order::Edit(plan, _) = order {
+                return is_flow(plan);
             }
+            matches!(order, Order::Deploy(plans, _) if plans.iter().any(|(_, plan)| is_flow(plan)))
         };
         self.plans.iter().any(is_flow) || self.events.iter().any(ordered)
     }
