@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use carillon::engine::{
-    Retention,
-    commands::{
-        ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit,
-        NewCalendar, NewSchedule, NewWorkflow, Rollback, Spec, Viewer, ViewerKind,
-    },
+use carillon::engine::commands::{
+    ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit, NewCalendar,
+    NewSchedule, NewWorkflow, Rollback, Spec, Viewer, ViewerKind,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, concurrency_group, fire, run, schedule, user::Role};
@@ -42,7 +39,7 @@ pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     let (store, clock) = (node.store.clone(), node.clock.clock());
     let executor = workshop::executor();
     Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
-        .with_retention(node.settings.retention.unwrap_or_else(Retention::default))
+        .with_retention(node.settings.retention.unwrap_or_default())
 }
 
 /// Carries out `order` through `node`; says in words what became of it. An error is what is not as
