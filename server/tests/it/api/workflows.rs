@@ -340,7 +340,7 @@ async fn start(desk: &Desk) -> Engine {
     let settings = Settings { node_name: "desk".to_owned(), ..Settings::default() };
     Engine::start(
         settings,
-        desk.database.store.clone(),
+        desk.database.store.clone().with_lease_clock(clock.clone()),
         clock.clone(),
         Arc::new(Executor::new(policy, clock.clone()).unwrap()),
         Arc::new(timetable::Cache::new(100)),
