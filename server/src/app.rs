@@ -109,6 +109,7 @@ impl App {
 
         let stop = CancellationToken::new();
         let cluster = engine.cluster();
+        let commands = commands.with_cluster(cluster.clone());
         let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
         let (asked, telemetry_of) = (store.clone(), telemetry.clone());
         let web = Web::new(asked, clock.clone(), config.clone(), telemetry_of, schema, cluster);

@@ -72,7 +72,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         drop(slot);
         core.slot_freed();
 
-        let now = core.clock.now();
+        let now = core.agreed_now();
         let why = core.let_go(&hold);
         let standing =
             Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };

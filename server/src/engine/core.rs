@@ -147,6 +147,7 @@ impl Core {
             Some(true) => {
                 tracing::info!("the clock is right again: this node schedules");
                 self.signals.wake_planner();
+                self.signals.wake_dispatcher();
                 self.signals.wake_backfill();
             }
             Some(false) => {
@@ -160,10 +161,13 @@ impl Core {
         turned.is_some()
     }
 
-    /// Places for runs that this node starts as it hands them over: those that are free, unless
-    /// others have clearly more room.
-    pub(super) fn slots_at_hand(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
-        if self.cluster.lets_others_go_first() { Vec::new() } else { self.free_slots(wanted) }
+    /// The time as the nodes agree on it: that of the clock here, or what it would show if it were
+    /// right.
+    pub(super) fn agreed_now(&self) -> DateTime<Utc> {
+        match self.cluster.standing(&self.clock) {
+            Standing::ClockOff(offset) => self.clock.now() - offset,
+            Standing::Ready | Standing::Draining | Standing::Usurped => self.clock.now(),
+        }
     }
 
     /// Up to `wanted` places for runs, as many as are free.

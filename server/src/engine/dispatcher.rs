@@ -32,6 +32,8 @@ use crate::{
 pub(super) struct Dispatcher {
     pub(super) core: Arc<Core>,
     next: Option<DateTime<Utc>>,
+    /// Whether runs were left to others for a moment.
+    has_left: bool,
 }
 
 /// What a round took.
@@ -43,7 +45,7 @@ pub struct DispatcherReport {
 
 impl Dispatcher {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, next: None }
+        Self { core, next: None, has_left: false }
     }
 
     /// Who takes.
@@ -51,25 +53,33 @@ impl Dispatcher {
         Taker { node, tags: &self.core.settings.tags.0 }
     }
 
-    /// What could start by then is taken: while others have clearly more room, they go first.
-    fn since(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let ahead = TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default();
-        if self.core.cluster.lets_others_go_first() { now - ahead } else { now }
+    /// Others go first for a moment, if they have clearly more room and may take it.
+    fn is_left_to_others(&self, run: &Waiting, now: DateTime<Utc>) -> bool {
+        let asked = run.runs_on.as_ref().map_or(&[][..], |tags| &tags.0);
+        now < run.available_at.utc() + self.moment()
+            && self.core.cluster.lets_others_go_first(asked)
+    }
+
+    /// For so long.
+    fn moment(&self) -> TimeDelta {
+        TimeDelta::from_std(self.core.settings.second_owner_after).unwrap_or_default()
     }
 
     /// Takes one batch; says how many waited.
     async fn take(
-        &self,
+        &mut self,
         now: DateTime<Utc>,
         slots: &mut Vec<OwnedSemaphorePermit>,
     ) -> Result<usize, EngineError> {
-        let core = &self.core;
+        let core = &self.core.clone();
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
         let waiting = core
             .store
-            .lock_waiting_runs(&tx, self.taker(node), self.since(now).into(), slots.len() as u64)
+            .lock_waiting_runs(&tx, self.taker(node), now.into(), slots.len() as u64)
             .await?;
+        let (left, waiting): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|run| self.is_left_to_others(run, now));
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
@@ -98,6 +108,7 @@ impl Dispatcher {
             });
             taken.push((run, known));
         }
+        self.has_left |= !left.is_empty();
         core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
         core.store.skip_locked_runs(&tx, &late, now.into()).await?;
         core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
@@ -156,6 +167,11 @@ impl Service for Dispatcher {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
+        if !self.core.may_schedule().await? {
+            // By a wrong clock runs would be late or early. Once it is right, this is woken.
+            self.next = None;
+            return Ok(report);
+        }
         let batch = usize::try_from(self.core.settings.batch).unwrap_or(usize::MAX);
         // Before the look at the tables: a place that is freed from now on wakes us again.
         self.core.backlog.store(true, Ordering::Relaxed);
@@ -181,10 +197,9 @@ impl Service for Dispatcher {
         // dead, has a new life: that wakes us.
         let next = backlog.next.map(|at| at.utc());
         self.next = next.filter(|next| report.taken > 0 || *next > now);
-        let since = self.since(now);
-        if since < now && next.is_some_and(|next| next <= now) {
-            // It was left to others for a moment: if they do not take it, this node does.
-            self.next = Some(now + (now - since));
+        if std::mem::take(&mut self.has_left) {
+            // If the others do not take it, this node does.
+            self.next = Some(now + self.moment());
         }
         Ok(report)
     }

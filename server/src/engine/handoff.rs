@@ -158,7 +158,7 @@ async fn try_hand_over(
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
     // Not before the tables have answered: short runs of the batch before have ended by then.
-    let mut slots = core.slots_at_hand(intents.len());
+    let mut slots = core.free_slots(intents.len());
     let now = core.clock.now();
 
     let mut runs = Vec::with_capacity(intents.len());
@@ -189,7 +189,8 @@ async fn try_hand_over(
         let has_room = started < slots.len()
             && schedule.group_id.is_none()
             && schedule.node_is_alive
-            && core.cluster.takes(&known.definition.runs_on);
+            && core.cluster.takes(&known.definition.runs_on)
+            && !core.cluster.lets_others_go_first(&known.definition.runs_on);
         let start = has_room.then(|| {
             let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
             Start { task, hard_limit }

@@ -46,7 +46,7 @@ pub async fn examine(
     let now = Timestamp::from(clock.now());
     let mut checks = judge(&figures(store, scope, now).await?, limits);
     let fleet = cluster.fleet(store).await?;
-    let waiting = placement::waiting(store, now).await?;
+    let waiting = placement::waiting(store, scope, now).await?;
     let own = (cluster.name(), cluster.standing(clock));
     checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
     Ok(checks)
@@ -56,7 +56,7 @@ impl From<Issue> for Check {
     fn from(issue: Issue) -> Self {
         Self {
             name: issue.name,
-            healthy: issue.problem.is_none(),
+            healthy: issue.problem.is_none() || issue.passes,
             value: issue.value,
             limit: None,
             issue: issue.problem,

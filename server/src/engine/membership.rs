@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings,
-    cluster::{self, Cluster, Reading},
+    cluster::{self, Cluster, Reading, Standing},
     core::{Core, StopReason, new_id},
     service::Service,
 };
@@ -117,8 +117,13 @@ impl Pulse {
     /// its name.
     async fn rejoin(&self, node: Uuid) -> Result<bool, EngineError> {
         let core = &self.core;
+        if core.cluster.standing(&core.clock) == Standing::Draining {
+            // It was to take on nothing, and what it held is others' by now.
+            return Ok(false);
+        }
         let name = &core.settings.node_name;
-        let is_usurped = core.store.has_namesake(node, name).await?;
+        let expiry = core.settings.heartbeat_expiry;
+        let is_usurped = core.store.has_namesake(node, name, expiry).await?;
         let is_news = core.cluster.set_usurped(is_usurped);
         if is_usurped {
             if is_news {

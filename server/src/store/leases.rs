@@ -99,7 +99,8 @@ impl Store {
         let sql = format!(
             "INSERT INTO lease (name, holder, epoch, until_at) \
              SELECT $1, $2, 1, {now} + $3 \
-              WHERE EXISTS (SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive') \
+              WHERE EXISTS (SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
+                AND node.draining_at IS NULL) \
              ON CONFLICT (name) DO UPDATE SET \
                epoch = CASE WHEN lease.holder = excluded.holder THEN lease.epoch \
                             ELSE lease.epoch + 1 END, \
@@ -112,7 +113,19 @@ impl Store {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let values = [name.into(), holder.into(), term.into()];
         let tx = self.begin().await?;
-        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
+        if self.dialect().is_postgres() {
+            // The holder writes at this moment, or was frozen while it did: nobody waits for it.
+            tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
+        }
+        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await;
+        let row = match row.map_err(StoreError::from) {
+            Ok(row) => row,
+            Err(error) if error.is_lock_refused() => {
+                tx.rollback().await?;
+                return Ok(Term::Elsewhere);
+            }
+            Err(error) => return Err(error),
+        };
         self.commit_unseen(tx).await?;
         Ok(row.map_or(Term::Elsewhere, |row| Term::Held(row.epoch)))
     }

@@ -109,10 +109,16 @@ impl Store {
         Ok(row.map_or(Heartbeat::Lost, |row| Heartbeat::Alive(row.heartbeat_at)))
     }
 
-    /// Whether another process lives under that name.
-    pub async fn has_namesake(&self, own: Uuid, name: &str) -> Result<bool, StoreError> {
+    /// Whether another process lives under that name: one that was heard of within `expiry`.
+    pub async fn has_namesake(
+        &self,
+        own: Uuid,
+        name: &str,
+        expiry: Duration,
+    ) -> Result<bool, StoreError> {
         let living = self.living_nodes().await?;
-        Ok(living.iter().any(|other| other.node.name == name && other.node.id != own))
+        let mut others = living.iter().filter(|other| other.node.id != own);
+        Ok(others.any(|other| other.node.name == name && other.silence <= expiry))
     }
 
     /// The lives that nobody has ended, by name; also those that have been silent for long.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use entity::{Timestamp, run};
+use entity::{Strings, Timestamp, run};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
@@ -48,6 +48,10 @@ pub struct Waiting {
     pub idempotency_key: String,
     /// The group whose limit it counts in.
     pub group_id: Option<Uuid>,
+    /// The tags that the node must have that takes it.
+    pub runs_on: Option<Strings>,
+    /// Since when it could start.
+    pub available_at: Timestamp,
 }
 
 /// What waits after a dispatcher has looked.
@@ -110,7 +114,8 @@ impl Store {
              SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
                run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, run.due_at, \
                run.started_at, run.attempt, run.max_attempts, run.epoch, run.context, \
-               run.idempotency_key, run.group_id, s.start_deadline_ms, s.jitter_ms \
+               run.idempotency_key, run.group_id, run.runs_on, run.available_at, \
+               s.start_deadline_ms, s.jitter_ms \
              FROM run JOIN namespace n ON n.id = run.namespace_id \
              LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1{of_all} \

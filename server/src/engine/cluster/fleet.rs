@@ -34,8 +34,11 @@ fn takes_on(member: &Living) -> bool {
 }
 
 fn schedules(member: &Living) -> bool {
-    let offset = TimeDelta::milliseconds(member.node.clock_offset_ms);
-    has(member, Role::Scheduler) && takes_on(member) && is_right(offset)
+    has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
+}
+
+fn has_right_clock(member: &Living) -> bool {
+    is_right(TimeDelta::milliseconds(member.node.clock_offset_ms))
 }
 
 impl Fleet {
@@ -52,7 +55,8 @@ impl Fleet {
 
     /// The nodes that take runs.
     pub fn workers(&self) -> impl Iterator<Item = &Living> {
-        self.members.iter().filter(|member| has(member, Role::Worker) && takes_on(member))
+        let works = |member: &&Living| has(member, Role::Worker) && has_right_clock(member);
+        self.members.iter().filter(works).filter(|member| takes_on(member))
     }
 
     /// Whether a living node may take runs that ask for these tags.
@@ -72,17 +76,19 @@ impl Fleet {
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
-    /// Whether `own` was clearly fuller than the emptiest other node that takes runs, all of them
-    /// as they said at their last heartbeat. A burst that is over by the next beat is not seen,
-    /// and need not be.
-    pub fn is_fuller(&self, own: Uuid) -> bool {
+    /// The tags of each other node that takes runs and has clearly more room than `own`, all of them
+    /// as they said at their last heartbeat, if that is not longer ago than `suspect`. A burst that
+    /// is over by the next beat is not seen, and need not be.
+    pub fn emptier_than(&self, own: Uuid, suspect: Duration) -> Vec<Strings> {
         let share =
             |member: &Living| f64::from(member.node.held) / f64::from(member.node.capacity.max(1));
         let Some(mine) = self.members.iter().find(|member| member.node.id == own) else {
-            return false;
+            return Vec::new();
         };
-        let others = self.workers().filter(|member| member.node.id != own).map(share);
-        others.min_by(f64::total_cmp).is_some_and(|least| share(mine) - least > CLEARLY)
+        let heard = self.workers().filter(|member| member.silence <= suspect);
+        let others = heard.filter(|member| member.node.id != own);
+        let emptier = others.filter(|member| share(mine) - share(member) > CLEARLY);
+        emptier.map(|member| member.node.tags.clone()).collect()
     }
 }
 
@@ -137,18 +143,22 @@ pub(super) mod tests {
             changed("e", |other| other.node.roles = Strings(vec!["worker".to_owned()])),
         ]);
         assert_eq!(fleet.ring(Duration::from_secs(15)), ["a"]);
-        assert_eq!((fleet.schedulers(), fleet.workers().count()), (2, 4));
+        assert_eq!((fleet.schedulers(), fleet.workers().count()), (2, 3));
     }
 
     #[test]
     fn a_node_is_fuller_when_another_has_clearly_more_room() {
         let holds = |name, held| changed(name, |other| other.node.held = held);
         let own = member("a").node.id;
-        assert!(!fleet([holds("a", 100)]).is_fuller(own));
-        assert!(!fleet([holds("a", 60), holds("b", 40)]).is_fuller(own));
-        assert!(fleet([holds("a", 60), holds("b", 90), holds("c", 10)]).is_fuller(own));
+        let suspect = Duration::from_secs(15);
+        let is_fuller = |fleet: Fleet| !fleet.emptier_than(own, suspect).is_empty();
+        assert!(!is_fuller(fleet([holds("a", 100)])));
+        assert!(!is_fuller(fleet([holds("a", 60), holds("b", 40)])));
+        assert!(is_fuller(fleet([holds("a", 60), holds("b", 90), holds("c", 10)])));
         let idle = changed("b", |other| other.node.roles = Strings(vec!["api".to_owned()]));
-        assert!(!fleet([holds("a", 100), idle]).is_fuller(own));
+        assert!(!is_fuller(fleet([holds("a", 100), idle])));
+        let silent = changed("b", |other| other.silence = Duration::from_secs(16));
+        assert!(!is_fuller(fleet([holds("a", 100), silent])));
     }
 
     #[test]

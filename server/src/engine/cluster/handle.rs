@@ -7,6 +7,7 @@ use std::{
 };
 
 use chrono::TimeDelta;
+use entity::Strings;
 use uuid::Uuid;
 
 use super::{
@@ -34,13 +35,14 @@ struct Inner {
     reading: Mutex<Option<Reading>>,
     is_draining: AtomicBool,
     is_usurped: AtomicBool,
-    is_fuller: AtomicBool,
 }
 
 /// What the last look at the others showed.
 #[derive(Debug, Default)]
 struct Seen {
     fleet: Arc<Fleet>,
+    /// The tags of each node that has clearly more room than this one.
+    emptier: Vec<Strings>,
     /// What this node may claim by that.
     share: Option<Arc<Share>>,
 }
@@ -114,13 +116,13 @@ impl Cluster {
     pub(in crate::engine) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
         let fleet = Fleet::of(living, settings.heartbeat_expiry);
-        self.inner.is_fuller.store(fleet.is_fuller(own), Ordering::Relaxed);
+        let emptier = fleet.emptier_than(own, self.suspect_after());
         let ring = fleet.ring(self.suspect_after());
         let own_name = &settings.node_name;
         let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
         let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
         let is_other = seen.share != now;
-        *seen = Seen { fleet: Arc::new(fleet), share: now };
+        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now };
         is_other
     }
 
@@ -140,9 +142,16 @@ impl Cluster {
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
     }
 
-    /// Whether others have clearly more room, so that they go first.
-    pub(in crate::engine) fn lets_others_go_first(&self) -> bool {
-        self.inner.is_fuller.load(Ordering::Relaxed)
+    /// Whether a node that has all these tags has clearly more room, so that it goes first.
+    pub(in crate::engine) fn lets_others_go_first(&self, asked: &[String]) -> bool {
+        let seen = self.inner.seen.read().unwrap_or_else(PoisonError::into_inner);
+        seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
+    }
+
+    /// Whether others were alive at the last heartbeat: what they write wakes nobody here for
+    /// certain.
+    pub(in crate::engine) fn has_others(&self) -> bool {
+        self.seen().members.len() > 1
     }
 
     /// From now on the node takes on nothing more.

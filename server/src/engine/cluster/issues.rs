@@ -16,11 +16,18 @@ pub struct Issue {
     pub value: String,
     /// The sentence for an operator, if it is not well.
     pub problem: Option<String>,
+    /// Whether that is so in good order for a while, as between two versions: worth saying, and no
+    /// reason to be called unhealthy.
+    pub passes: bool,
 }
 
 impl Issue {
     fn new(name: &'static str, value: impl ToString, problem: Option<String>) -> Self {
-        Self { name, value: value.to_string(), problem }
+        Self { name, value: value.to_string(), problem, passes: false }
+    }
+
+    fn passing(self) -> Self {
+        Self { passes: true, ..self }
     }
 }
 
@@ -37,8 +44,8 @@ pub fn issues(fleet: &Fleet, waiting: &[Waiting], own: (&str, Standing)) -> Vec<
         Issue::new("workers", workers, nobody(workers, NOBODY_WORKS)),
         clocks(fleet),
         same("zone_data", fleet, |member| &member.node.zone_data, ZONE_DATA),
-        same("schemas", fleet, |member| &member.node.schema, SCHEMAS),
-        same("versions", fleet, |member| &member.node.version, VERSIONS),
+        same("schemas", fleet, |member| &member.node.schema, SCHEMAS).passing(),
+        same("versions", fleet, |member| &member.node.version, VERSIONS).passing(),
         placement(fleet, waiting),
         this_node(own),
     ]
@@ -50,7 +57,7 @@ pub(in crate::engine) const NOBODY_WORKS: &str =
     "no node takes runs, so all of them wait: start one with the role 'worker' (--roles)";
 const ZONE_DATA: &str = "zone data, so they may disagree about when a schedule fires: bring the \
     tzdata of all to one version and restart them";
-const SCHEMAS: &str = "last known migrations: restart those of the older version";
+const SCHEMAS: &str = "last known migrations: upgrade those of the older version";
 const VERSIONS: &str = "versions of Carillon: bring them all to one";
 
 fn clocks(fleet: &Fleet) -> Issue {
@@ -78,7 +85,8 @@ pub(in crate::engine) fn describe(offset: TimeDelta) -> String {
 
 fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &String, what: &str) -> Issue {
     let mut by_value: BTreeMap<&String, Vec<&str>> = BTreeMap::new();
-    for member in &fleet.members {
+    // Who leaves takes the difference along.
+    for member in fleet.members.iter().filter(|member| member.node.draining_at.is_none()) {
         by_value.entry(of(member)).or_default().push(&member.node.name);
     }
     let value = by_value.keys().map(|value| value.as_str()).collect::<Vec<_>>().join(", ");

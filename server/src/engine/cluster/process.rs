@@ -3,6 +3,8 @@
 
 use std::{fs, path::Path};
 
+use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
+
 /// What tells this process from all others; empty where the system does not say.
 pub(in crate::engine) fn own_process() -> String {
     let identity = || {
@@ -24,18 +26,29 @@ pub(super) fn goes_on(process: &str) -> Option<bool> {
         return None;
     }
     let id: u32 = id.parse().ok()?;
-    Some(began(id).is_some_and(|now| now == began_at))
+    match record(id) {
+        Some(now) => Some(now == Some(began_at.to_owned())),
+        // Another user's record may be hidden; that there is no such process is known for certain.
+        None => {
+            (kill(Pid::from_raw(id.try_into().ok()?), None) == Err(Errno::ESRCH)).then_some(false)
+        }
+    }
 }
 
-/// When a process began, in ticks since the boot; nothing, if it is not there or only its record is.
+/// When a process began, in ticks since the boot.
 fn began(id: u32) -> Option<String> {
+    record(id).flatten()
+}
+
+/// When the process of a record began, if it goes on; nothing without a record to read.
+fn record(id: u32) -> Option<Option<String>> {
     let stat = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat")).ok()?;
     // The name in parentheses may have anything in it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     // From the state on, which is the third: the twenty-second is the start.
     let began = fields.nth(18)?;
-    (state != "Z" && state != "X").then(|| began.to_owned())
+    Some((state != "Z" && state != "X").then(|| began.to_owned()))
 }
 
 #[cfg(all(test, target_os = "linux"))]

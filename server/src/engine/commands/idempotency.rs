@@ -55,6 +55,7 @@ impl Commands {
         who: &Viewer,
         call: &Call,
     ) -> Result<Option<A>, CommandError> {
+        self.has_right_clock()?;
         let Some(key) = &call.key else { return Ok(None) };
         let actor = who.id.to_string();
         let at = Timestamp::from(self.clock.now());

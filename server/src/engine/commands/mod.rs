@@ -86,7 +86,11 @@ pub use standalone::{NewWorkflow, Revision};
 use together::Gathering;
 pub use workflows::Work;
 
-use super::{Retention, Signals, calendars::Calendars};
+use super::{
+    Retention, Signals,
+    calendars::Calendars,
+    cluster::{Cluster, Standing, describe},
+};
 use crate::{clock::Clock, store::Store, target::Executor};
 
 /// Carries out commands. Cheap to clone.
@@ -99,6 +103,8 @@ pub struct Commands {
     pub(crate) signals: Signals,
     pub(crate) calendars: Arc<Calendars>,
     pub(crate) retention: Retention,
+    /// Whether the clock here may be believed.
+    cluster: Cluster,
     /// Orders that come at the same time.
     gathering: Arc<Gathering>,
 }
@@ -114,11 +120,29 @@ impl Commands {
     ) -> Self {
         let retention = Retention::default();
         let (calendars, gathering) = (Arc::default(), Arc::default());
-        Self { store, clock, cache, executor, signals, calendars, retention, gathering }
+        let cluster = Cluster::default();
+        Self { store, clock, cache, executor, signals, calendars, retention, cluster, gathering }
     }
 
     /// The same commands on a server that keeps history otherwise.
     pub fn with_retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
+    }
+
+    /// The same commands on a node that knows how its clock stands.
+    pub fn with_cluster(self, cluster: Cluster) -> Self {
+        Self { cluster, ..self }
+    }
+
+    /// Refuses what would move cursors by a clock that is wrong.
+    fn has_right_clock(&self) -> Result<(), CommandError> {
+        match self.cluster.standing(&self.clock) {
+            Standing::ClockOff(offset) => {
+                let problem = format!("the clock of this node is {}", describe(offset));
+                let help = "ask another node, or try again when its clock is right";
+                Err(CommandError::conflict(problem, help))
+            }
+            Standing::Ready | Standing::Draining | Standing::Usurped => Ok(()),
+        }
     }
 }

@@ -162,7 +162,11 @@ impl Service for Planner {
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
-        let horizon = after(self.core.settings.look_ahead);
+        // What another node writes may wake nobody here.
+        let settings = &self.core.settings;
+        let ahead =
+            if self.core.cluster.has_others() { settings.poll } else { settings.look_ahead };
+        let horizon = after(ahead.min(settings.look_ahead));
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
         let next = self.next.map_or(horizon, Timestamp::utc);
         // What another node settles does not wake this one.

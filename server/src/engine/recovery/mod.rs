@@ -280,7 +280,10 @@ impl Service for Recovery {
         let Some(tenure) = lead(&self.core, LEASE, term).await? else { return Ok(report) };
         while self.take_over_orphans(&tenure, now, &mut report).await? {}
         self.end_overruns(&tenure, now, &mut report).await?;
-        while self.hand_over_lost(&tenure, now, &mut report).await? {}
+        // What is counted as tried must be tried: each batch has a whole term.
+        while let Some(tenure) = lead(&self.core, LEASE, term).await?
+            && self.hand_over_lost(&tenure, now, &mut report).await?
+        {}
         let metrics = &self.core.metrics;
         metrics.recovered(What::OrphanedRun, report.orphans);
         metrics.recovered(What::HardTimeout, report.overruns);

@@ -206,9 +206,13 @@ impl Round<'_> {
     }
 
     async fn make_days(&mut self, family: Family, longest: i32) -> Result<(), EngineError> {
+        if !self.goes_on().await? {
+            return Ok(());
+        }
+        let fence = self.manner.tenure.as_ref().map(|(tenure, _)| tenure.fence.clone());
         let layout = self.store.partitions(self.store.read(), family).await?;
         for new in days::to_make(&layout, self.now.into(), longest) {
-            if !self.store.add_stretch(family, new.stretch, new.seal).await? {
+            if !self.store.add_stretch(family, new.stretch, new.seal, fence.as_ref()).await? {
                 self.report.postponed += 1;
                 return Ok(());
             }

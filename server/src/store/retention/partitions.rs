@@ -182,8 +182,12 @@ impl Store {
         family: Family,
         stretch: Stretch,
         seal: bool,
+        fence: Option<&Fence>,
     ) -> Result<bool, StoreError> {
         let tx = self.begin().await?;
+        if !self.goes_on(&tx, fence).await? {
+            return Ok(false);
+        }
         let mut sql = String::new();
         for table in family.tables() {
             let (name, column) = (stretch.name(table), family.column(table));
@@ -237,7 +241,7 @@ impl Store {
         let Some(found) = self.look_through(family, stretch, rule).await? else {
             return Ok(Dropped::Needed);
         };
-        let done = match self.widen_past(family, stretch).await {
+        let done = match self.widen_past(family, stretch, fence).await {
             Ok(true) => self.exchange(family, stretch, rule, &found, fence).await,
             Ok(false) => Ok(Dropped::Postponed),
             Err(error) => Err(error),
@@ -327,13 +331,33 @@ impl Store {
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
     }
 
+    /// Whether the lease of whoever does this for all is still held; by hand there is none.
+    async fn goes_on(
+        &self,
+        tx: &DatabaseTransaction,
+        fence: Option<&Fence>,
+    ) -> Result<bool, StoreError> {
+        match fence {
+            Some(fence) => self.holds_lease(tx, fence).await,
+            None => Ok(true),
+        }
+    }
+
     /// Proves that all rows of the past lie before the stretch's end, so that attaching it with
     /// that bound reads none of them.
     /// False if the stretch is the oldest no more.
-    async fn widen_past(&self, family: Family, stretch: Stretch) -> Result<bool, StoreError> {
+    async fn widen_past(
+        &self,
+        family: Family,
+        stretch: Stretch,
+        fence: Option<&Fence>,
+    ) -> Result<bool, StoreError> {
         for table in family.tables() {
             let (column, to) = (family.column(table), family.bound(stretch.to));
             let tx = self.begin().await?;
+            if !self.goes_on(&tx, fence).await? {
+                return Ok(false);
+            }
             tx.execute_unprepared(LOCK).await?;
             tx.execute_unprepared(PATIENCE).await?;
             if self.partitions(&tx, family).await?.stretches.first() != Some(&stretch) {
@@ -361,9 +385,7 @@ impl Store {
         fence: Option<&Fence>,
     ) -> Result<Dropped, StoreError> {
         let tx = self.begin().await?;
-        if let Some(fence) = fence
-            && !self.holds_lease(&tx, fence).await?
-        {
+        if !self.goes_on(&tx, fence).await? {
             return Ok(Dropped::Postponed);
         }
         tx.execute_unprepared(LOCK).await?;

@@ -33,6 +33,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("concurrencyGroups", "concurrencyGroups { id }".into()),
         ("timezones", "timezones".into()),
         ("health", "health { healthy }".into()),
+        ("nodes", "nodes { name }".into()),
         ("overview", "overview { schedules }".into()),
         ("retentionPreview", "retentionPreview { partitions }".into()),
     ]

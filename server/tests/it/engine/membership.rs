@@ -18,7 +18,7 @@ on_both!(
     a_node_that_was_declared_dead_starts_nothing_before_its_new_life,
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
-    a_node_whose_name_another_process_bears_stands_back_until_that_has_left,
+    a_node_whose_name_another_process_bears_stands_back_until_that_is_gone,
 );
 
 async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
@@ -119,7 +119,7 @@ async fn a_node_that_shuts_down_leaves(database: TestDatabase) {
     assert!(node.ended_at.is_some());
 }
 
-async fn a_node_whose_name_another_process_bears_stands_back_until_that_has_left(
+async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     database: TestDatabase,
 ) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
@@ -133,7 +133,8 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_has_left
     tokio::time::timeout(Duration::from_secs(20), usurped).await.unwrap().unwrap();
     assert_eq!(first.cluster().standing(&world.clock), Standing::Usurped);
 
-    second.shutdown(Duration::from_secs(5)).await.unwrap();
+    // Killed: nobody is left to declare it dead.
+    second.abandon();
     let told = async {
         loop {
             clock.advance(world.settings.heartbeat_interval);

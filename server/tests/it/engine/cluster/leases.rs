@@ -69,3 +69,20 @@ async fn a_node_that_drains_gives_up_its_leases_at_once(database: TestDatabase) 
     assert!(!may_write(store, &old).await);
     assert_eq!(take(store, other).await.map(|fence| fence.epoch), Some(old.epoch + 1));
 }
+
+/// Nor does a holder that was frozen in the middle of a transaction, whose connection is still open.
+#[tokio::test]
+async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
+    let database = TestDatabase::postgres().await;
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let store = &world.database.store;
+    let (frozen, other) = (join(store, "frozen").await, join(store, "other").await);
+    let old = take(store, frozen).await.unwrap();
+    let open = store.begin_if_held(&old).await.unwrap().unwrap();
+    clock.pass(TERM * 3);
+    let taken = tokio::time::timeout(Duration::from_secs(10), take(store, other));
+    assert_eq!(taken.await.expect("an answer"), None);
+    // PostgreSQL ends such a transaction after a while.
+    open.rollback().await.unwrap();
+    assert!(take(store, other).await.is_some());
+}

@@ -117,7 +117,8 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
     let id = full.status().await.node_id;
     let cluster = full.cluster();
     let mut beats = full.pulse_reports();
-    let knows = beats.wait_for(|_| cluster.seen().is_fuller(id));
+    let knows =
+        beats.wait_for(|_| !cluster.seen().emptier_than(id, cluster.suspect_after()).is_empty());
     tokio::time::timeout(Duration::from_secs(20), knows).await.unwrap().unwrap();
     let schedule = world.due_now(noop(), |_| {}).await;
     let run = world.settled_run(schedule.id).await;
