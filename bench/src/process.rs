@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::process::Command;
 
@@ -54,13 +54,13 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// For this process and the server behind `connection`, which must be on this machine.
-    pub(crate) async fn of(connection: &DatabaseConnection) -> Result<Self> {
+    pub(crate) async fn of(connection: &impl ConnectionTrait) -> Result<Self> {
         Self::of_processes(connection, vec![std::process::id()]).await
     }
 
     /// The same for other processes.
     pub(crate) async fn of_processes(
-        connection: &DatabaseConnection,
+        connection: &impl ConnectionTrait,
         own: Vec<u32>,
     ) -> Result<Self> {
         if connection.get_database_backend() != DbBackend::Postgres {

@@ -4,7 +4,7 @@
 //! under the first one's name. The end is the other way round: new work is refused, running work
 //! gets its grace, and only then go the database and the telemetry.
 
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use secrecy::ExposeSecret;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -23,6 +23,10 @@ use crate::{
 
 /// How many compiled timings are kept.
 const TIMINGS: usize = 50_000;
+
+/// Between these lies how long a transaction may be silent.
+const LEAST_IDLE: Duration = Duration::from_secs(5);
+const MOST_IDLE: Duration = Duration::from_secs(30);
 
 /// Why the server could not start or go on. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -176,6 +180,9 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
+        // A node that counts as dead is to keep no locks; but a short expiry must not end a
+        // transaction that is only slow.
+        idle_transaction: config.engine.heartbeat_expiry.0.clamp(LEAST_IDLE, MOST_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
 }

@@ -15,7 +15,7 @@ use entity::{
     Timestamp,
     fire::{Reason, Verdict},
 };
-use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use sea_orm::ConnectionTrait;
 use timetable::{
     Timetable, TimingError,
     misfire::{self, Entry, Fate},
@@ -28,7 +28,7 @@ use super::{
     planner::{definition, kind, plan_policy},
 };
 use crate::store::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     claims::{Advance, DueSchedule, NewFire},
 };
 

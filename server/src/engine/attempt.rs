@@ -1,6 +1,6 @@
 //! One attempt at one task, from its start to the settlement that it asks for.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
@@ -8,6 +8,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     core::Core,
@@ -18,7 +19,10 @@ use super::{
 };
 use crate::{
     random,
-    store::holds::{Hold, Settlement},
+    store::{
+        StoreError,
+        holds::{Hold, Settlement},
+    },
     target::{Invocation, Names, Outcome, Target, TemplateUse},
 };
 
@@ -122,7 +126,7 @@ pub(super) async fn perform(
     let filled_in = match known.templates(index) {
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
-            match fill_in(core, &task.target, assignment, previous_fire).await {
+            match fill_in(core, &stop, &task.target, assignment, previous_fire).await {
                 Ok(target) => Some(target),
                 Err(message) => return Outcome::Failed { message, output: Value::Null },
             }
@@ -143,6 +147,7 @@ pub(super) async fn perform(
 
 async fn fill_in(
     core: &Core,
+    stop: &CancellationToken,
     target: &Target,
     assignment: Assignment<'_>,
     previous_fire: bool,
@@ -150,8 +155,8 @@ async fn fill_in(
     let at = assignment.stands_for;
     let previous_fire = match assignment.invocation.schedule_id.filter(|_| previous_fire) {
         Some(schedule) => {
-            let found = core.store.fire_before(schedule, at.into()).await;
-            found.map_err(|error| {
+            let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
+            found.unwrap_or(Ok(None)).map_err(|error| {
                 tracing::error!("failed to look up the fire before: {error}");
                 "could not look up previous_fire in the database".to_owned()
             })?
@@ -165,6 +170,22 @@ async fn fill_in(
         tasks: assignment.tasks,
     };
     target.filled_in(&names).map_err(|error| error.to_string())
+}
+
+/// Asks until the database answers: that it is away is no fault of the run.
+async fn fire_before(
+    core: &Core,
+    schedule: Uuid,
+    at: DateTime<Utc>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match core.store.fire_before(schedule, at.into()).await {
+            Err(error) if error.is_transient() => core.clock.sleep(pause).await,
+            answer => return answer,
+        }
+        pause = (pause * 2).min(Duration::from_secs(2));
+    }
 }
 
 /// The trace that a run is: its key is the trace's id, its attempt the parent span.

@@ -22,6 +22,7 @@ use super::{
     definition::Definitions,
     flow,
     logs::LogMessage,
+    signals::Kind,
 };
 use crate::{
     clock::Clock,
@@ -146,9 +147,9 @@ impl Core {
         match turned {
             Some(true) => {
                 tracing::info!("the clock is right again: this node schedules");
-                self.signals.wake_planner();
-                self.signals.wake_dispatcher();
-                self.signals.wake_backfill();
+                self.signals.wake_here(Kind::Planner);
+                self.signals.wake_here(Kind::Dispatcher);
+                self.signals.wake_here(Kind::Backfill);
             }
             Some(false) => {
                 let offset = describe(offset);
@@ -268,17 +269,17 @@ impl Core {
     /// Runs have settled, and the tables say so: what waited for them has its turn.
     pub(super) fn run_settled(&self) {
         if self.buffering.load(Ordering::Relaxed) {
-            self.signals.wake_planner();
+            self.signals.wake_here(Kind::Planner);
         }
         if self.group_backlog.load(Ordering::Relaxed) {
-            self.signals.wake_dispatcher();
+            self.signals.wake_here(Kind::Dispatcher);
         }
     }
 
     /// A place became free.
     pub(super) fn slot_freed(&self) {
         if self.backlog.load(Ordering::Relaxed) {
-            self.signals.wake_dispatcher();
+            self.signals.wake_here(Kind::Dispatcher);
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{fire, run};
-use sea_orm::{ActiveEnum, DatabaseTransaction};
+use sea_orm::ActiveEnum;
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     store::{
+        DatabaseTransaction,
         holds::Hold,
         runs::{Take, Taker, Waiting},
     },

@@ -99,8 +99,11 @@ impl AddAssign for HandedOver {
     }
 }
 
-/// A hand-off that fails is tried this often; then the intents are left to recovery.
-const TRIES: u32 = 4;
+/// A hand-off that fails is tried this often, for about a minute: longer than a fail-over takes.
+/// Then the intents are left to recovery.
+const TRIES: u32 = 64;
+/// Between two tries lies so much time at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
 /// does not hold up the others.
@@ -132,7 +135,7 @@ async fn hand_over_batch(
             Err(error) if round < TRIES && error.is_transient() => {
                 tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
                 core.clock.sleep(pause).await;
-                pause *= 4;
+                pause = (pause * 4).min(LONGEST_PAUSE);
                 round += 1;
             }
             answer => return answer,

@@ -76,8 +76,11 @@ pub(super) async fn copy(
     }
 }
 
-/// How often a batch is tried before its lines are given up: the run matters more.
+/// How often a batch that the database does not take is tried before its lines are given up: the
+/// run matters more. While the database is away, the run cannot go on either.
 const TRIES: u32 = 6;
+/// Between two tries lies so much time at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Writes until `stop`, and then what is still on its way.
 pub(super) async fn write(
@@ -107,14 +110,19 @@ pub(super) async fn write(
                 LogMessage::Flush(done) => waiting.push(done),
             }
         }
-        for round in 1..=TRIES {
+        let mut pause = Duration::from_millis(100);
+        let mut round = 1;
+        loop {
             match store.append_lines(&lines).await {
                 Ok(()) => break,
-                Err(error) if round == TRIES => {
+                Err(error) if round >= TRIES && !error.is_transient() => {
                     tracing::error!(lines = lines.len(), "failed to write log lines: {error}");
+                    break;
                 }
-                Err(_) => clock.sleep(Duration::from_millis(50 << round)).await,
+                Err(_) => clock.sleep(pause).await,
             }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            round += 1;
         }
         for done in waiting {
             let _ = done.send(());

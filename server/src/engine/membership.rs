@@ -11,6 +11,7 @@ use super::{
     cluster::{self, Cluster, Reading, Standing},
     core::{Core, StopReason, new_id},
     service::Service,
+    signals::Kind,
 };
 use crate::{
     clock::Clock,
@@ -140,8 +141,8 @@ impl Pulse {
         let mut current = core.node.write().await;
         *current = join(&core.store, &core.clock, &core.settings, &core.cluster).await?;
         // Under the old life nothing could be taken.
-        core.signals.wake_dispatcher();
-        core.signals.wake_planner();
+        core.signals.wake_here(Kind::Dispatcher);
+        core.signals.wake_here(Kind::Planner);
         Ok(true)
     }
 }
@@ -164,7 +165,7 @@ impl Service for Pulse {
         report.lost = core.stop_held(StopReason::Lost, is_lost);
         report.has_another_share = core.cluster.see(node, core.store.living_nodes().await?);
         if report.has_another_share {
-            core.signals.wake_planner();
+            core.signals.wake_here(Kind::Planner);
         }
         Ok(report)
     }

@@ -14,7 +14,7 @@
 //! the fires that wait for runs in their way and hands on the next when these have settled;
 //! `recovery` finds what a dead process left;
 //! `retention` removes history that is old enough;
-//! `membership` says who is alive; `cluster` shares the work among nodes and keeps a node from it
+//! `membership` says who is alive; `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and keeps a node from it
 //! that must not schedule; `lookout` says where in the ledger something is alive;
 //! `accounting` closes the ledger's gap after a pause or an edit;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
@@ -42,6 +42,7 @@ mod membership;
 pub mod people;
 mod planner;
 mod recovery;
+mod relay;
 pub mod retention;
 mod running;
 mod service;

@@ -19,6 +19,7 @@ use super::{
     membership::{self, Canceller, Pulse},
     planner::Planner,
     recovery::Recovery,
+    relay,
     retention::{Keeper, RetentionReport},
     service::{Service, drive},
     settler,
@@ -39,12 +40,15 @@ pub struct Engine {
     stop: CancellationToken,
     /// Ends the heartbeat, after the last attempt.
     stop_pulse: CancellationToken,
+    /// Ends the calls to the other nodes, after the last one.
+    stop_relay: CancellationToken,
     /// Ends the settler and the log's writer, after everything else.
     stop_writers: CancellationToken,
     /// Ends the settler although it has not settled all.
     give_up: CancellationToken,
     services: TaskTracker,
     pulse: TaskTracker,
+    relay: TaskTracker,
     writers: TaskTracker,
     planner: watch::Receiver<(u64, PlannerReport)>,
     dispatcher: watch::Receiver<(u64, DispatcherReport)>,
@@ -83,6 +87,9 @@ const QUEUE: usize = 4096;
 /// How long released attempts may take to end, and again what they did to be written.
 const LAST_GRACE: Duration = Duration::from_secs(30);
 
+/// How long the last call to the other nodes may take.
+const LAST_CALL: Duration = Duration::from_secs(2);
+
 impl Engine {
     /// Joins the nodes and starts all services.
     pub async fn start(
@@ -108,7 +115,8 @@ impl Engine {
         let steps = flow::write(core.clone(), to_step, stop_writers.clone());
         writers.spawn(give_up.clone().run_until_cancelled_owned(steps));
         let (store, clock) = (core.store.clone(), core.clock.clone());
-        writers.spawn(logs::write(store, clock, to_write, stop_writers.clone()));
+        let logs = logs::write(store, clock, to_write, stop_writers.clone());
+        writers.spawn(give_up.clone().run_until_cancelled_owned(logs));
 
         let start = Starter { core: &core, stop: &stop, tracker: &services };
         let roles = core.settings.roles;
@@ -125,16 +133,20 @@ impl Engine {
         let retention = retention
             .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
+        let (relay, stop_relay) = (TaskTracker::new(), CancellationToken::new());
+        relay.spawn(relay::run(core.clone(), stop_relay.clone()));
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
         let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Pulse);
         Ok(Self {
             core,
             stop,
             stop_pulse,
+            stop_relay,
             stop_writers,
             give_up,
             services,
             pulse,
+            relay,
             writers,
             planner,
             dispatcher,
@@ -198,6 +210,7 @@ impl Engine {
             if let Err(error) = core.store.drain(core.node_id().await).await {
                 tracing::warn!("failed to tell the other nodes that this one shuts down: {error}");
             }
+            core.signals.wake_pulse();
         };
         tokio::join!(self.services.wait(), drained);
         core.close();
@@ -219,14 +232,21 @@ impl Engine {
         self.stop_pulse.cancel();
         self.pulse.close();
         self.pulse.wait().await;
-        core.store.leave(core.node_id().await).await?;
-        Ok(())
+        let left = core.store.leave(core.node_id().await).await;
+        core.signals.wake_pulse();
+        self.stop_relay.cancel();
+        self.relay.close();
+        if core.clock.timeout(LAST_CALL, self.relay.wait()).await.is_err() {
+            tracing::warn!("the other nodes could not be told that this one has left");
+        }
+        Ok(left?)
     }
 
     /// Ends at once, as a crash would: nothing is settled, nothing is released. For tests.
     pub fn abandon(self) {
         self.stop.cancel();
         self.stop_pulse.cancel();
+        self.stop_relay.cancel();
         self.give_up.cancel();
         self.core.stop_held(StopReason::Lost, |_| true);
     }

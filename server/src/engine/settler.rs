@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::core::Core;
+use super::{core::Core, signals::Kind};
 use crate::store::{StoreError, holds::Settlement};
 
 /// So many attempts go into one transaction.
@@ -66,7 +66,8 @@ pub(super) async fn settle_waiting(
 async fn finish(core: &Core, batch: &mut Vec<Settlement>) {
     write(core, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
-        core.signals.wake_dispatcher();
+        // It knows from now on when to look again; so do the others, at their next poll.
+        core.signals.wake_here(Kind::Dispatcher);
     }
     // Whatever was decided: one that was to be tried again is cancelled if somebody asked for it.
     core.run_settled();

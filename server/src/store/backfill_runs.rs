@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use entity::{Strings, Timestamp, fire};
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction};
+use sea_orm::{ActiveEnum, ConnectionTrait};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids};
 
 /// A run to be queued for an instant.
 #[derive(Clone, Debug)]

@@ -11,12 +11,12 @@ use entity::{
     backfill_fire, fire, run,
 };
 use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult,
-    QueryFilter, QuerySelect,
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect,
 };
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk};
 
 /// A backfill that has something left to do.
 #[derive(Clone, Copy, Debug, FromQueryResult)]

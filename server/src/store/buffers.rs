@@ -12,13 +12,13 @@ use entity::{
     schedule::Overlap,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult, QueryFilter,
-    QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
     claims::returned_ids,
     days::Days,

@@ -50,25 +50,39 @@ impl FromStr for Cursor {
 }
 
 /// Says that something was written, not what: the reader reads again from its cursor.
-#[derive(Clone, Debug)]
-pub struct Changes(watch::Sender<u64>);
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self(watch::Sender::new(0))
-    }
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Here or by another node.
+    any: watch::Sender<u64>,
+    /// Here.
+    own: watch::Sender<u64>,
 }
 
 impl Changes {
-    /// Wakes all who follow.
+    /// This process has written: wakes all who follow, and whoever tells the other nodes.
     pub fn wake(&self) {
-        self.0.send_modify(|count| *count = count.wrapping_add(1));
+        bump(&self.any);
+        bump(&self.own);
+    }
+
+    /// Another node says that it has written: wakes all who follow.
+    pub fn heard(&self) {
+        bump(&self.any);
     }
 
     /// Register first, then read: a write in between is then not missed.
     pub fn follow(&self) -> watch::Receiver<u64> {
-        self.0.subscribe()
+        self.any.subscribe()
     }
+
+    /// What this process writes from now on.
+    pub fn written(&self) -> watch::Receiver<u64> {
+        self.own.subscribe()
+    }
+}
+
+fn bump(count: &watch::Sender<u64>) {
+    count.send_modify(|count| *count = count.wrapping_add(1));
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use entity::{
     fire::{Kind, Reason, Verdict},
     schedule::{CatchUp, DstGap, DstOverlap, Overlap},
 };
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     bulk::{Bulk, MOST_ROWS},
     live::Since,
 };

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
 
 /// A fire, and the schedule whose other runs are in its way.
 #[derive(Clone, Debug)]

@@ -21,6 +21,14 @@ pub enum StoreError {
         /// As given.
         url: String,
     },
+    /// The address names servers in a way that nobody can read.
+    #[error("database.url: '{url}' {problem}")]
+    BadUrl {
+        /// As given, its password masked.
+        url: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// Nobody answers there, or not as it should.
     #[error("reach the database at {url}: {source}; check database.url and that it is running")]
     Unreachable {
@@ -138,8 +146,8 @@ impl StoreError {
         error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "55P03")
     }
 
-    /// Whether the same call may succeed when it is made again: a lost connection, a lock that
-    /// was not granted in time, a serialisation failure.
+    /// Whether the same call may succeed when it is made again: a lost connection, a server that
+    /// has become a standby, a lock that was not granted in time, a serialisation failure.
     pub fn is_transient(&self) -> bool {
         let Self::Database(error) = self else { return false };
         if matches!(error, DbErr::ConnectionAcquire(_)) {
@@ -149,11 +157,10 @@ impl StoreError {
             return false;
         };
         let RuntimeErr::SqlxError(error) = runtime else { return false };
-        let text = error.to_string();
-        error.as_database_error().is_none()
-            || ["deadlock", "serialize", "locked", "terminating", "shutting down"]
-                .iter()
-                .any(|word| text.contains(word))
+        match error.as_database_error() {
+            None => true,
+            Some(error) => error.code().is_some_and(|code| passes(&code)),
+        }
     }
 
     /// Whether the database refuses what it was given, so that the same call can never succeed: a
@@ -164,6 +171,7 @@ impl StoreError {
             Self::Database(error) => error,
             Self::UnknownUrl { .. }
             | Self::NoFile { .. }
+            | Self::BadUrl { .. }
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. } => return false,
@@ -174,6 +182,21 @@ impl StoreError {
             return false;
         };
         error.as_database_error().and_then(|error| error.code()).is_some_and(|code| refuses(&code))
+    }
+}
+
+/// Whether what a code stands for passes: PostgreSQL's lost connections, rollbacks for the sake of
+/// others, lacking resources, locks that were not granted, interventions of an operator, standbys
+/// and transactions that were silent for too long; SQLite's BUSY and LOCKED.
+fn passes(code: &str) -> bool {
+    const CLASSES: [&str; 4] = ["08", "40", "53", "57"];
+    const CODES: [&str; 3] = ["25006", "25P03", "55P03"];
+    const KINDS: [u32; 2] = [5, 6];
+    match code.parse::<u32>() {
+        Ok(number) if code.len() < 5 => KINDS.contains(&(number & 0xff)),
+        Ok(_) | Err(_) => {
+            CODES.contains(&code) || CLASSES.iter().any(|class| code.starts_with(class))
+        }
     }
 }
 
@@ -191,7 +214,18 @@ fn refuses(code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::refuses;
+    use super::{passes, refuses};
+
+    #[test]
+    fn what_passes_is_told_from_what_stays() {
+        // Deadlock, shutdown, standby, lock not granted, silent transaction; busy, locked.
+        for code in ["40P01", "57P01", "25006", "55P03", "25P03", "5", "517", "6"] {
+            assert!(passes(code), "{code}");
+        }
+        for code in ["23505", "42P01", "22021", "1", "19"] {
+            assert!(!passes(code), "{code}");
+        }
+    }
 
     #[test]
     fn what_can_never_be_stored_is_told_from_what_may_be_stored_later() {

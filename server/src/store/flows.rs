@@ -5,13 +5,12 @@ use std::{collections::HashSet, time::Duration};
 
 use entity::{Timestamp, run, task_run};
 use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult,
-    QueryFilter, QueryOrder,
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
 };
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
     days::Days,
     holds::{Hold, RETURNED, written_holds},

@@ -7,13 +7,13 @@ use entity::{
     concurrency_group::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult,
-    PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter,
+    QueryOrder, QuerySelect,
     sea_query::{Expr, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
-use super::{Dialect, Store, StoreError, bulk::Bulk};
+use super::{DatabaseTransaction, Dialect, Store, StoreError, bulk::Bulk};
 
 /// What a group has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]

@@ -9,11 +9,14 @@ use entity::{
     Strings, Timestamp,
     fire::{Reason, Verdict},
 };
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days, runs::millis};
+use super::{
+    DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days,
+    runs::millis,
+};
 
 /// An intent that is to be handed over.
 #[derive(Clone, Debug, FromQueryResult)]

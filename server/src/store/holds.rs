@@ -4,10 +4,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use entity::{Timestamp, run, task_run};
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult, Statement};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult, Statement};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, days::Days};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, days::Days};
 
 /// A node's hold on an attempt. What it names must still be so for a write to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError};
+use super::{DatabaseTransaction, Store, StoreError};
 
 /// The answer to who may do a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

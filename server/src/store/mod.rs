@@ -12,6 +12,9 @@
 //! their days (`days`); one that looks for what is alive or due reads an index of each day that
 //! holds only such rows, and costs little for a day without.
 //!
+//! The way to the database is `primary`: it follows a fail-over, and nothing waits for a server that
+//! is gone.
+//!
 //! Writing goes through [`Store::begin`]. SQLite has one writer: its transactions are
 //! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
 //! spinning on the file's lock, while readers have connections that never wait for them.
@@ -22,6 +25,7 @@ pub mod backfills;
 pub mod buffers;
 pub(crate) mod bulk;
 pub mod calendars;
+pub mod calls;
 mod changes;
 pub mod claims;
 pub mod clearing;
@@ -45,6 +49,7 @@ pub mod nodes;
 mod open;
 mod page;
 mod pauses;
+mod primary;
 pub mod reads;
 pub mod recoveries;
 pub mod retention;
@@ -58,10 +63,7 @@ pub mod workflows;
 
 use std::time::Duration;
 
-use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, SqliteTransactionMode,
-    TransactionOptions, TransactionTrait,
-};
+use sea_orm::{ConnectionTrait, SqliteTransactionMode, TransactionOptions};
 
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
@@ -70,6 +72,7 @@ pub use error::{Constraint, StoreError};
 pub use faults::{Edge, Faults};
 pub use open::{Migrations, Options, Schema};
 pub use page::{Page, Window};
+pub use primary::{DatabaseTransaction, Link};
 pub use sizes::Sizes;
 
 use crate::clock::Clock;
@@ -80,8 +83,8 @@ const HANDOFF: i64 = 0x6361_7269_6861_6e64;
 /// A handle on the database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    read: DatabaseConnection,
-    write: DatabaseConnection,
+    read: Link,
+    write: Link,
     dialect: Dialect,
     changes: Changes,
     /// Only in a simulation.
@@ -90,7 +93,7 @@ pub struct Store {
 
 impl Store {
     /// The connections for reading.
-    pub fn read(&self) -> &DatabaseConnection {
+    pub fn read(&self) -> &Link {
         &self.read
     }
 
@@ -111,7 +114,7 @@ impl Store {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
         };
-        Ok(self.write.begin_with_options(options).await?)
+        Ok(self.write.begin(options).await?)
     }
 
     /// Commits, and wakes the followers of the change feed.
@@ -190,12 +193,8 @@ impl Store {
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,
     ) -> Self {
         let observer = std::sync::Arc::new(observer);
-        for connection in [&mut self.read, &mut self.write] {
-            let observer = observer.clone();
-            connection.set_metric_callback(move |info| {
-                observer(&info.statement.sql, info.elapsed);
-            });
-        }
+        self.read = self.read.observed(observer.clone());
+        self.write = self.write.observed(observer);
         self
     }
 

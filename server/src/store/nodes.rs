@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use entity::{Strings, Timestamp, node};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
+use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError};
+use super::{DatabaseTransaction, Store, StoreError};
 
 /// What a node says of itself when it joins.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,14 @@
 //! Opening the database: connect, check or migrate the schema, then build the pools.
 
-use std::{path::Path, time::Duration};
+use std::{fmt, path::Path, time::Duration};
 
 use migration::{Migrator, MigratorTrait, SchemaManager};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr};
 
-use super::{Changes, Dialect, Store, StoreError};
+use super::{
+    Changes, Dialect, Store, StoreError,
+    primary::{self, Address, Link, Problem, masked},
+};
 
 /// What to do about pending migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +20,9 @@ pub enum Migrations {
 }
 
 /// How to open a database.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
-    /// `sqlite:PATH` or `postgres://...`.
+    /// `sqlite:PATH` or `postgres://...`, with several hosts if there are standbys.
     pub url: String,
     /// See [`Migrations`].
     pub migrations: Migrations,
@@ -28,6 +31,14 @@ pub struct Options {
     pub connections: u32,
     /// How long to wait for a connection.
     pub acquire_timeout: Duration,
+    /// PostgreSQL ends a transaction in which it hears nothing for so long.
+    pub idle_transaction: Duration,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &masked(&self.url)).finish_non_exhaustive()
+    }
 }
 
 impl Options {
@@ -38,6 +49,7 @@ impl Options {
             migrations: Migrations::Apply,
             connections: 10,
             acquire_timeout: Duration::from_secs(10),
+            idle_transaction: Duration::from_secs(30),
         }
     }
 }
@@ -60,12 +72,8 @@ impl Store {
     /// Where the schema of a database stands. Makes the database if it is a file, changes nothing
     /// else.
     pub async fn schema(options: &Options) -> Result<Schema, StoreError> {
-        let backend = backend(&options.url)?;
-        if backend == DbBackend::Sqlite {
-            make_folder(&options.url)?;
-        }
-        let unreachable = |source| StoreError::Unreachable { url: masked(&options.url), source };
-        let single = connect(options, backend, Use::Reading, 1).await.map_err(unreachable)?;
+        let place = Place::of(&options.url)?;
+        let single = place.open_one(options).await?;
         let schema = schema(&single, &options.url).await;
         single.close().await?;
         schema
@@ -73,39 +81,61 @@ impl Store {
 
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
-        let backend = backend(&options.url)?;
-        if backend == DbBackend::Sqlite {
-            make_folder(&options.url)?;
-        }
-        let unreachable = |source| StoreError::Unreachable { url: masked(&options.url), source };
-
+        let place = Place::of(&options.url)?;
         // A SQLite connection that was opened before another one made an index does not see it
         // until its next statement: so migrate on a connection of its own, closed before the
         // pools open.
-        let single = connect(options, backend, Use::Reading, 1).await.map_err(unreachable)?;
+        let single = place.open_one(options).await?;
         let checked = migrate(&single, options).await;
         single.close().await?;
         checked?;
 
-        let (read, write) = if backend == DbBackend::Sqlite {
-            let write = connect(options, backend, Use::Writing, 1).await.map_err(unreachable)?;
-            let readers = options.connections.max(1);
-            let read = connect(options, backend, Use::Reading, readers).await;
-            (read.map_err(unreachable)?, write)
-        } else {
-            let writers = (options.connections / 2).max(2);
-            let readers = options.connections.saturating_sub(writers).max(1);
-            let write = connect(options, backend, Use::Writing, writers).await;
-            let read = connect(options, backend, Use::Reading, readers).await;
-            (read.map_err(unreachable)?, write.map_err(unreachable)?)
+        let (read, write) = place
+            .open(options)
+            .await
+            .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
+        let dialect = Dialect::new(read.get_database_backend());
+        Ok(Self { read, write, dialect, changes: Changes::default(), faults: None })
+    }
+}
+
+/// What a URL leads to.
+enum Place {
+    File,
+    Servers(Address),
+}
+
+impl Place {
+    fn of(url: &str) -> Result<Self, StoreError> {
+        if backend(url)? == DbBackend::Sqlite {
+            make_folder(url)?;
+            return Ok(Self::File);
+        }
+        let bad = |problem: Problem| StoreError::BadUrl {
+            url: masked(url),
+            problem: problem.to_string(),
         };
-        Ok(Self {
-            read,
-            write,
-            dialect: Dialect::new(backend),
-            changes: Changes::default(),
-            faults: None,
-        })
+        Ok(Self::Servers(Address::parse(url).map_err(bad)?))
+    }
+
+    async fn open_one(&self, options: &Options) -> Result<DatabaseConnection, StoreError> {
+        let opened = match self {
+            Self::File => connect(options, 1).await,
+            Self::Servers(address) => primary::open_one(address, options).await,
+        };
+        opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
+    }
+
+    /// The links to read and to write through.
+    async fn open(self, options: &Options) -> Result<(Link, Link), DbErr> {
+        match self {
+            Self::File => {
+                let write = Link::fixed(connect(options, 1).await?);
+                let read = Link::fixed(connect(options, options.connections.max(1)).await?);
+                Ok((read, write))
+            }
+            Self::Servers(address) => primary::open(address, options).await,
+        }
     }
 }
 
@@ -124,46 +154,15 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
-/// Connections to PostgreSQL that stay open: as many as the engine works with at once.
-const KEPT_OPEN: u32 = 4;
-
-/// What connections are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
-    Reading,
-    Writing,
-}
-
-/// Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to be
-/// compiled first, which then takes up to a second.
-const ALWAYS: [(&str, &str); 1] = [("jit", "off")];
-
-/// What we write we find by keys, some hundred at a time. Left to itself PostgreSQL reads a table of
-/// some ten thousand rows as a whole for them.
-const BY_KEYS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("random_page_cost", "1.1")];
-
-async fn connect(
-    options: &Options,
-    backend: DbBackend,
-    purpose: Use,
-    connections: u32,
-) -> Result<DatabaseConnection, DbErr> {
+/// Opens a SQLite file.
+async fn connect(options: &Options, connections: u32) -> Result<DatabaseConnection, DbErr> {
     let mut connect = ConnectOptions::new(&options.url);
     connect
         .max_connections(connections)
         .acquire_timeout(options.acquire_timeout)
-        .connect_timeout(options.acquire_timeout)
         .sqlx_logging(false)
-        .test_before_acquire(false);
-    if backend == DbBackend::Postgres {
-        // The first fires of a storm are not to wait for a connection.
-        connect.min_connections(connections.min(KEPT_OPEN));
-        connect.map_sqlx_postgres_opts(move |postgres| match purpose {
-            Use::Reading => postgres.options(ALWAYS),
-            Use::Writing => postgres.options(ALWAYS).options(BY_KEYS),
-        });
-    } else {
-        connect.map_sqlx_sqlite_opts(|sqlite| {
+        .test_before_acquire(false)
+        .map_sqlx_sqlite_opts(|sqlite| {
             // FULL: a commit that was answered is on the disk. The guarantee rests on it.
             sqlite
                 .create_if_missing(true)
@@ -175,7 +174,6 @@ async fn connect(
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
         });
-    }
     Database::connect(connect).await
 }
 
@@ -228,38 +226,9 @@ fn make_folder(url: &str) -> Result<(), StoreError> {
     })
 }
 
-/// The address without its password.
-fn masked(url: &str) -> String {
-    let (place, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut masked = place.to_owned();
-    if let Some((scheme, rest)) = place.split_once("://")
-        && let Some((user, host)) = rest.rsplit_once('@')
-        && let Some((name, _)) = user.split_once(':')
-    {
-        masked = format!("{scheme}://{name}:***@{host}");
-    }
-    for (index, part) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
-        masked.push(if index == 0 { '?' } else { '&' });
-        let name = part.split_once('=').map_or(part, |(name, _)| name);
-        masked.push_str(if name == "password" { "password=***" } else { part });
-    }
-    masked
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_is_shown_without_its_password() {
-        assert_eq!(masked("postgres://ada:s3cret@db/x"), "postgres://ada:***@db/x");
-        assert_eq!(masked("postgres://ada@db/x"), "postgres://ada@db/x");
-        assert_eq!(masked("sqlite:data/carillon.db"), "sqlite:data/carillon.db");
-        assert_eq!(
-            masked("postgres://db/x?user=ada&password=s3cr@t&sslmode=require"),
-            "postgres://db/x?user=ada&password=***&sslmode=require"
-        );
-    }
 
     #[test]
     fn a_database_without_a_file_is_refused() {

@@ -1,11 +1,11 @@
 //! Pauses: how they begin by themselves, and how they end.
 
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     claims::{DUE_COLUMNS, DueSchedule},
 };
 

@@ -2,11 +2,11 @@
 //! that died, attempts that outlived every limit.
 
 use entity::Timestamp;
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
     days::Days,
     handoffs::{Decided, INTENT_COLUMNS, Intent},
@@ -77,6 +77,18 @@ impl Store {
         let values = [before.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
         Ok(Intent::find_by_statement(statement).all(tx).await?)
+    }
+
+    /// Intents that `node` has claimed and that have no run yet, the oldest first.
+    pub async fn intents_of(&self, node: Uuid, limit: u64) -> Result<Vec<Intent>, StoreError> {
+        let sql = format!(
+            "SELECT {INTENT_COLUMNS} FROM fire \
+             WHERE fire.verdict = 'pending' AND fire.run_id IS NULL AND fire.claimed_by = $1 \
+             ORDER BY fire.claimed_at LIMIT $2"
+        );
+        let values = [node.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Intent::find_by_statement(statement).all(self.read()).await?)
     }
 
     /// Counts an attempt of recovery on intents that this transaction holds, and takes them over.

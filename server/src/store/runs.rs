@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use entity::{Strings, Timestamp, run};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
+use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk, days::Days, groups::room};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, days::Days, groups::room};
 
 /// What a node must know of a run that waits for it.
 #[derive(Clone, Debug, FromQueryResult)]

@@ -10,6 +10,7 @@ mod api;
 mod cli;
 mod crash;
 mod engine;
+mod failover;
 mod readme;
 mod rooms;
 mod store;

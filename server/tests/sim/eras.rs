@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use carillon::store::Store;
+use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, NaiveTime, Utc};
 use chrono_tz::Tz;
 use entity::calendar::{self, Mode};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
+use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 

@@ -4,10 +4,10 @@
 //! On SQLite a row is copied when it is deleted. On PostgreSQL whole days go, and no trigger sees
 //! that: there each row has a shadow from the beginning, and what has gone is found by it.
 
-use carillon::store::Store;
+use carillon::store::{DatabaseTransaction, Store};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{expectation::Expectations, witness::LIVE};

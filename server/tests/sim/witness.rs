@@ -1,9 +1,9 @@
 //! What must hold after each step: the database itself keeps a journal of what became of what, by
 //! triggers, and the journal is read after each step.
 
-use carillon::store::Store;
+use carillon::store::{DatabaseTransaction, Store};
 use entity::{fire::Verdict, run, task_run};
-use sea_orm::{ActiveEnum, ConnectionTrait, DatabaseTransaction, EntityTrait, FromQueryResult};
+use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::workshop::Execution;

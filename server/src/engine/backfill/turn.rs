@@ -9,7 +9,7 @@ use entity::{
     backfill::{self, State},
     backfill_fire, run, schedule,
 };
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
@@ -24,6 +24,7 @@ use crate::{
         core::Core,
     },
     store::{
+        DatabaseTransaction,
         backfill_runs::BackfillRuns,
         backfills::{EndedFire, FireAtWork, OpenBackfill},
         schedules, workflows,

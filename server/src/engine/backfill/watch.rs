@@ -44,6 +44,11 @@ impl Watch {
         !watched.is_empty() && runs.any(|run| watched.contains(&run))
     }
 
+    /// Whether any run is watched.
+    pub(in crate::engine) fn has_any_run(&self) -> bool {
+        !self.locked().is_empty()
+    }
+
     fn locked(&self) -> MutexGuard<'_, HashSet<Uuid>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }

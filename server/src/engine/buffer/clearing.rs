@@ -2,7 +2,6 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use entity::Timestamp;
-use sea_orm::DatabaseTransaction;
 use timetable::overlap::{Others, Plan};
 use uuid::Uuid;
 
@@ -11,7 +10,7 @@ use crate::{
         EngineError,
         core::{Core, StopReason},
     },
-    store::clearing::Way,
+    store::{DatabaseTransaction, clearing::Way},
 };
 
 /// What a fire asks of whatever is in its way.
@@ -107,9 +106,9 @@ impl Cleared {
         !(self.cancelled.is_empty() && self.terminated.is_empty())
     }
 
-    /// Stops the attempts of this node that are affected; other nodes find out at their beat.
+    /// Stops the attempts of this node that are affected, and wakes the other nodes for theirs.
     pub(in crate::engine) fn announce(&self, core: &Core) {
-        if !self.cancelled.is_empty() {
+        if self.has_any() {
             core.signals.wake_canceller();
         }
         if !self.terminated.is_empty() {

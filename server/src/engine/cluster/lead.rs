@@ -4,13 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use sea_orm::DatabaseTransaction;
-
 use crate::{
     clock::Clock,
     engine::{EngineError, core::Core},
     store::{
-        Store,
+        DatabaseTransaction, Store,
         leases::{Fence, Term},
     },
 };

@@ -1,14 +1,14 @@
 //! The audit log's entries, written in the transaction of the change that they are about.
 
 use entity::{Timestamp, audit_event};
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Commands, Viewer};
 use crate::{
     engine::core::new_id,
-    store::{StoreError, audit},
+    store::{DatabaseTransaction, StoreError, audit},
 };
 
 /// What was done to what, and why. Secrets are masked before they come here.

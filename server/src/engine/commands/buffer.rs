@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 
 use entity::schedule::{ActiveModel, Model};
-use sea_orm::DatabaseTransaction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{BadInput, Call, CommandError, Commands, Operator, audit::Entry};
-use crate::store::{buffers, schedules};
+use crate::store::{DatabaseTransaction, buffers, schedules};
 
 /// What became of a schedule's buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

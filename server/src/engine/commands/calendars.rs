@@ -8,7 +8,7 @@ use entity::{
     Timestamp,
     calendar::{ActiveModel, Mode, Model},
 };
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use timetable::CalendarEntries;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     engine::core::new_id,
-    store::{Constraint, StoreError, calendars},
+    store::{Constraint, DatabaseTransaction, StoreError, calendars},
 };
 
 /// What a calendar is.

@@ -4,7 +4,7 @@ use entity::{
     Timestamp,
     concurrency_group::{ActiveModel, Model},
 };
-use sea_orm::{ConnectionTrait, DatabaseTransaction, Set};
+use sea_orm::{ConnectionTrait, Set};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check};
 use crate::{
     engine::core::new_id,
-    store::{Constraint, StoreError, groups},
+    store::{Constraint, DatabaseTransaction, StoreError, groups},
 };
 
 /// The most groups of one namespace.

@@ -5,12 +5,11 @@
 //! then reads its answer; a call that failed has left no key behind.
 
 use entity::Timestamp;
-use sea_orm::DatabaseTransaction;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 use super::{BadInput, CommandError, Commands, Viewer};
-use crate::store::idempotency;
+use crate::store::{DatabaseTransaction, idempotency};
 
 /// A call as its key remembers it.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::SubsecRound;
 use entity::{audit_event, schedule, schedule_version};
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     engine::{Definition, core::new_id},
-    store::{audit, schedules, workflows as rows},
+    store::{DatabaseTransaction, audit, schedules, workflows as rows},
 };
 
 /// What is the same for all schedules that one order makes.

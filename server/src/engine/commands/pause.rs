@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use entity::schedule::{ActiveModel, CatchUp, Model};
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::accounting,
-    store::{claims::NewFire, schedules},
+    store::{DatabaseTransaction, claims::NewFire, schedules},
 };
 
 /// What resuming a schedule would do at an instant.

@@ -1,13 +1,12 @@
 //! How long a namespace keeps its history.
 
-use sea_orm::DatabaseTransaction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Admin, BadInput, Call, CommandError, Commands, audit::Entry, check};
 use crate::{
     engine::retention::{self, Preview},
-    store::namespaces,
+    store::{DatabaseTransaction, namespaces},
 };
 
 /// How long a namespace keeps its history.

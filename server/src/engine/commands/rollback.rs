@@ -2,7 +2,6 @@
 //! stands in its timetable is not rolled back: the old definition begins anew from now.
 
 use entity::{schedule, workflow};
-use sea_orm::DatabaseTransaction;
 use uuid::Uuid;
 
 use super::{
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     engine::Definition,
-    store::{schedules, workflows},
+    store::{DatabaseTransaction, schedules, workflows},
 };
 
 /// A definition that is wanted back.

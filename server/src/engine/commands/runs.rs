@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use entity::{run, schedule};
-use sea_orm::{ActiveEnum, DatabaseTransaction, IntoActiveModel};
+use sea_orm::{ActiveEnum, IntoActiveModel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check};
 use crate::{
     engine::{Definition, core::new_id, handoff::unmark_recovery, kept_tasks},
-    store::{schedules, workflows},
+    store::{DatabaseTransaction, schedules, workflows},
 };
 
 /// A run that was ordered or stopped.

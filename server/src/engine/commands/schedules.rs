@@ -4,13 +4,13 @@
 //! module deploys goes the same way, so it is checked alike.
 
 use entity::schedule::Model;
-use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
 use super::{Call, CommandError, Commands, Editor, spec::Spec, workflows::Work};
-use crate::store::{namespaces, schedules};
+use crate::store::{DatabaseTransaction, namespaces, schedules};
 
 /// A schedule to be made.
 #[derive(Clone, Debug)]

@@ -4,7 +4,10 @@ use entity::workflow;
 use uuid::Uuid;
 
 use super::{Call, CommandError, Commands, Editor, check, workflows::At};
-use crate::{engine::Definition, store::workflows};
+use crate::{
+    engine::Definition,
+    store::{DatabaseTransaction, workflows},
+};
 
 /// A workflow to be made.
 #[derive(Clone, Debug)]
@@ -121,7 +124,7 @@ impl Commands {
     /// The living workflow, locked. Code owns what it declares.
     async fn own_workflow(
         &self,
-        tx: &sea_orm::DatabaseTransaction,
+        tx: &DatabaseTransaction,
         id: Uuid,
     ) -> Result<workflow::Model, CommandError> {
         let row = workflows::lock(tx, id).await?;

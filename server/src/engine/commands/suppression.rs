@@ -3,14 +3,14 @@
 
 use chrono::{DateTime, Utc};
 use entity::{Keys, schedule::Model};
-use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use sea_orm::ConnectionTrait;
 use timetable::Timetable;
 use uuid::Uuid;
 
 use super::{BadInput, CommandError, Commands, spec::Spec};
 use crate::{
     engine::calendars::{self, Current},
-    store::calendars as rows,
+    store::{DatabaseTransaction, calendars as rows},
 };
 
 impl Commands {

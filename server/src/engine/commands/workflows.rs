@@ -4,14 +4,14 @@
 //! keeps what it started with.
 
 use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets};
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
-    store::{Constraint, StoreError, audit, workflows},
+    store::{Constraint, DatabaseTransaction, StoreError, audit, workflows},
 };
 
 /// What a schedule is to run.

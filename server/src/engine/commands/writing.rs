@@ -2,7 +2,7 @@
 //! audit log together. By hand or by a module, it goes this way.
 
 use entity::{Timestamp, schedule::Model, schedule_version};
-use sea_orm::{DatabaseTransaction, Set};
+use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::accounting::{self, Ending},
-    store::{Constraint, StoreError, schedules},
+    store::{Constraint, DatabaseTransaction, StoreError, schedules},
 };
 
 impl Commands {

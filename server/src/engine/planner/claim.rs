@@ -8,7 +8,7 @@ use entity::{
     Timestamp,
     fire::{Kind, Reason, Verdict},
 };
-use sea_orm::{ActiveEnum, DatabaseTransaction};
+use sea_orm::ActiveEnum;
 use timetable::{
     FireKind, Timetable,
     misfire::{self, Entry, Fate},
@@ -27,7 +27,7 @@ use crate::{
         handoff::past_deadline,
     },
     store::{
-        Store,
+        DatabaseTransaction, Store,
         buffers::Buffered,
         claims::{Advance, DueSchedule, Live, NewFire},
         handoffs::Intent,

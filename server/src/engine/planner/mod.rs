@@ -53,6 +53,8 @@ pub(super) struct Planner {
     stuck: Option<Duration>,
     /// What waits in buffers.
     outlook: Outlook,
+    /// Whether the last round failed: what it has committed is not known.
+    in_doubt: bool,
 }
 
 /// What a round did.
@@ -76,29 +78,37 @@ pub struct PlannerReport {
 
 impl Planner {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, next: None, stuck: None, outlook: Outlook::default() }
+        Self { core, next: None, stuck: None, outlook: Outlook::default(), in_doubt: false }
     }
 
-    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
-        if intents.is_empty() {
-            return Ok(HandedOver::default());
+    /// Hands over what this node has claimed although it was told otherwise: a commit whose answer
+    /// was lost with the connection. Recovery would find it, but takes its time while we live.
+    async fn settle_doubt(&mut self, report: &mut PlannerReport) {
+        self.in_doubt = false;
+        let core = self.core.clone();
+        let handed_over = async {
+            let batch = core.settings.batch;
+            let intents = core.store.intents_of(core.node_id().await, batch).await?;
+            Ok::<_, EngineError>((self.hand_over(&intents).await?, intents.len() as u64 == batch))
+        };
+        match handed_over.await {
+            Ok((handed_over, more)) => {
+                report.add(handed_over);
+                self.in_doubt = more;
+            }
+            // If that passes, the round that follows fails, too, and this comes again.
+            Err(error) => {
+                self.in_doubt = false;
+                tracing::error!("failed to hand over after a failed round: {error}");
+            }
         }
-        handoff::hand_over(&self.core, intents, None).await
     }
-}
 
-impl PlannerReport {
-    fn add(&mut self, handed_over: HandedOver) {
-        self.started += handed_over.started;
-        self.queued += handed_over.queued;
-    }
-}
-
-impl Service for Planner {
-    type Report = PlannerReport;
-    const NAME: &'static str = "planner";
-
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
+    async fn round(
+        &mut self,
+        now: DateTime<Utc>,
+        mut report: PlannerReport,
+    ) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
         if !core.may_schedule().await? {
             // Once it may again, it is woken.
@@ -111,7 +121,7 @@ impl Service for Planner {
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
         let resumed = super::accounting::resume_due(&core, now).await?;
-        let mut report = PlannerReport { resumed, ..PlannerReport::default() };
+        report.resumed = resumed;
         // What is claimed is handed over while the next batch is being claimed.
         let mut limit = batch.min(FIRST_BATCH);
         let mut intents = Vec::new();
@@ -158,6 +168,35 @@ impl Service for Planner {
         let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
         self.stuck = is_stuck.then_some(longer);
         Ok(report)
+    }
+
+    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
+        if intents.is_empty() {
+            return Ok(HandedOver::default());
+        }
+        handoff::hand_over(&self.core, intents, None).await
+    }
+}
+
+impl PlannerReport {
+    fn add(&mut self, handed_over: HandedOver) {
+        self.started += handed_over.started;
+        self.queued += handed_over.queued;
+    }
+}
+
+impl Service for Planner {
+    type Report = PlannerReport;
+    const NAME: &'static str = "planner";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
+        let mut report = PlannerReport::default();
+        if self.in_doubt {
+            self.settle_doubt(&mut report).await;
+        }
+        let answer = self.round(now, report).await;
+        self.in_doubt |= answer.is_err();
+        answer
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {

@@ -23,7 +23,6 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::Verdict;
-use sea_orm::DatabaseTransaction;
 
 use self::fate::{Fate, hold, judge, orphaned, settlement, stuck};
 use super::{
@@ -38,7 +37,7 @@ use crate::{
     config::Role,
     random,
     store::{
-        StoreError,
+        DatabaseTransaction, StoreError,
         handoffs::Decided,
         holds::{Hold, Settlement},
     },

@@ -12,12 +12,12 @@
 use std::fmt::Write;
 
 use chrono::DateTime;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::Rule;
 use crate::store::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     days::{DAY_MS, first_key, made_at},
     leases::Fence,
 };

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{Rule, rule::before};
-use crate::store::{Store, StoreError, bulk::Bulk, runs::millis};
+use crate::store::{DatabaseTransaction, Store, StoreError, bulk::Bulk, runs::millis};
 
 /// What else goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 //! writer, so that it is held for the deletion alone.
 
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::Rule;
 use crate::store::{
-    Store, StoreError,
+    DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
     days::{Days, first_key},
 };

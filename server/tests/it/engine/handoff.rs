@@ -1,11 +1,21 @@
 //! Between claim and hand-off the world may change: nothing runs on stale knowledge.
 
-use std::time::Duration;
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
+use carillon::store::{Edge, Faults, StoreError};
 use entity::{
     fire::{Reason, Verdict},
-    schedule,
+    run, schedule,
 };
+use futures::FutureExt;
+use sea_orm::{DbErr, RuntimeErr};
 
 use super::{
     forge,
@@ -16,6 +26,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_schedule_that_changed_between_claim_and_handoff_does_not_run,
     two_planners_on_one_database_fire_each_instant_once,
+    a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round,
 );
 
 /// Intents that nobody owns yet are what a claim leaves for later: the planner hands them over.
@@ -71,4 +82,32 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
             assert_eq!(world.attempts(run.id).await.len(), 1);
         }
     }
+}
+
+/// Recovery leaves to a living node what it has claimed: for minutes.
+async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database: TestDatabase) {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let mut world = World::new(database).await;
+    // Nothing else commits.
+    world.settings.recovery_interval = HOUR;
+    world.settings.heartbeat_interval = HOUR;
+    world.settings.poll = HOUR;
+    let sound = world.database.store.clone();
+    let is_armed = Arc::new(AtomicBool::new(false));
+    let armed = is_armed.clone();
+    let edge = move |edge| {
+        let fails = edge == Edge::Committed && armed.swap(false, Ordering::SeqCst);
+        let lost = DbErr::Conn(RuntimeErr::Internal("the answer was lost".to_owned()));
+        ready(if fails { Err(StoreError::Database(lost)) } else { Ok(()) }).boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let engine = world.engine().await;
+    engine.planner_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
+    world.database.store = sound;
+    is_armed.store(true, Ordering::SeqCst);
+    let schedule = world.due_now(noop(), |_| {}).await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!((run.state, run.is_recovery), (run::State::Succeeded, false));
+    assert!(!is_armed.load(Ordering::SeqCst));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

@@ -34,6 +34,7 @@ mod pause;
 mod plant;
 mod pruning;
 mod recovery;
+mod relay;
 mod retention;
 mod retry;
 mod settling;

@@ -8,11 +8,11 @@ use std::{
 
 use carillon::{
     engine::Definition,
-    store::{live::Since, runs::Taker},
+    store::{DatabaseTransaction, live::Since, runs::Taker},
 };
 use chrono::TimeDelta;
 use entity::{run, schedule::Overlap};
-use sea_orm::{ConnectionTrait, DatabaseTransaction};
+use sea_orm::ConnectionTrait;
 use timetable::retry::{Backoff, Policy};
 use uuid::Uuid;
 

@@ -48,6 +48,18 @@ impl World {
         Self::on_clock(database, Clock::system()).await
     }
 
+    /// The same namespace as `other`'s, through other connections to its database: for another
+    /// node.
+    pub(crate) fn new_beside(database: TestDatabase, other: &Self) -> Self {
+        Self {
+            database,
+            clock: other.clock.clone(),
+            signals: Signals::default(),
+            settings: other.settings.clone(),
+            namespace: other.namespace,
+        }
+    }
+
     /// On a clock that the test moves; leases and heartbeats follow it too.
     pub(crate) async fn at(database: TestDatabase, now: DateTime<Utc>) -> (Self, ManualClock) {
         let manual = ManualClock::new(now);
@@ -124,6 +136,12 @@ impl World {
             .unwrap()
     }
 
+    /// The schedule's runs, if the database answers.
+    pub(crate) async fn try_runs(&self, schedule: Uuid) -> Option<Vec<run::Model>> {
+        let of_schedule = run::Entity::find().filter(run::Column::ScheduleId.eq(schedule));
+        of_schedule.all(self.database.store.read()).await.ok()
+    }
+
     /// The attempts of a run, in order.
     pub(crate) async fn attempts(&self, run: Uuid) -> Vec<task_run::Model> {
         task_run::Entity::find()
@@ -136,7 +154,20 @@ impl World {
 
     /// Waits until `look` finds what it looks for in the tables. It looks again whenever something
     /// was written.
-    pub(crate) async fn until<T, F>(&self, what: &str, mut look: impl FnMut() -> F) -> T
+    pub(crate) async fn until<T, F>(&self, what: &str, look: impl FnMut() -> F) -> T
+    where
+        F: Future<Output = Option<T>>,
+    {
+        self.until_within(Duration::from_secs(20), what, look).await
+    }
+
+    /// The same with more patience.
+    pub(crate) async fn until_within<T, F>(
+        &self,
+        patience: Duration,
+        what: &str,
+        mut look: impl FnMut() -> F,
+    ) -> T
     where
         F: Future<Output = Option<T>>,
     {
@@ -149,7 +180,7 @@ impl World {
                 changes.changed().await.unwrap();
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), search)
+        tokio::time::timeout(patience, search)
             .await
             .unwrap_or_else(|_| panic!("waited in vain until {what}"))
     }

@@ -16,6 +16,7 @@ pub(crate) struct TestDatabase {
 }
 
 enum Place {
+    Elsewhere,
     Folder { _removed_when_dropped: TempDir },
     Server { admin: String, name: String },
 }
@@ -42,12 +43,20 @@ impl TestDatabase {
         let store = open(&url).await;
         Self { url, store, place: Place::Server { admin, name } }
     }
+
+    /// One that somebody else made and will remove; migrated if it is not yet.
+    pub(crate) async fn at(url: String) -> Self {
+        let store = open(&url).await;
+        Self { url, store, place: Place::Elsewhere }
+    }
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        let Place::Server { admin, name } = &self.place else { return };
-        let (admin, name) = (admin.clone(), name.clone());
+        let (admin, name) = match &self.place {
+            Place::Server { admin, name } => (admin.clone(), name.clone()),
+            Place::Elsewhere | Place::Folder { .. } => return,
+        };
         // Dropping happens inside a runtime that must not block on itself.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -7,6 +7,7 @@
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
 //! - `postgres`: the server behind it
+//! - `replicas`: a primary and its synchronous standby, to be killed and promoted
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, asked over HTTP
 //! - `socket`: a subscription to it
@@ -14,11 +15,13 @@
 mod command;
 mod database;
 mod postgres;
+mod replicas;
 mod server;
 mod socket;
 
 pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
+pub(crate) use replicas::Replicas;
 pub(crate) use server::{Server, cookie};
 pub(crate) use socket::Socket;
 

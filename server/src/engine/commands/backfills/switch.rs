@@ -1,5 +1,5 @@
 use entity::backfill::{ActiveModel, Model, State};
-use sea_orm::{ActiveEnum, DatabaseTransaction, Set};
+use sea_orm::{ActiveEnum, Set};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ use crate::{
         backfill::stopped,
         commands::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check},
     },
-    store::schedules,
+    store::{DatabaseTransaction, schedules},
 };
 
 impl Commands {

@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use sea_orm::DatabaseTransaction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use timetable::Warning;
@@ -15,7 +14,7 @@ use crate::{
             audit::Entry, check, naming, workflows::At,
         },
     },
-    store::{calendars, groups, schedules, workflows},
+    store::{DatabaseTransaction, calendars, groups, schedules, workflows},
 };
 
 /// What a deployment did, or would do.

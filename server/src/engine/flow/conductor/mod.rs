@@ -34,6 +34,7 @@ use crate::{
         core::{Core, StopReason},
         definition::Known,
         logs::Numbers,
+        signals::Kind,
     },
     store::{
         flows::{Ended, Step, Turn},
@@ -153,7 +154,7 @@ impl Conductor {
                     self.stop_tasks.cancel();
                     None
                 }
-                Next::Park { .. } => return self.core.signals.wake_dispatcher(),
+                Next::Park { .. } => return self.core.signals.wake_here(Kind::Dispatcher),
                 Next::Settle { state, .. } => return self.tell(state),
             };
             for (index, attempt) in &plan.begin {

@@ -1,0 +1,109 @@
+use std::time::{Duration, Instant};
+
+use crate::engine::signals::{Kind, Kinds};
+
+/// Between two calls to wake the same service lies so much time: what happens meanwhile is told at
+/// its end, in one.
+const GAP: Duration = Duration::from_millis(200);
+
+/// When to tell the other nodes what.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    waiting: Kinds,
+    last: [Option<Instant>; Kind::ALL.len()],
+}
+
+impl Pace {
+    /// These are to be told.
+    pub(super) fn add(&mut self, kinds: Kinds) {
+        self.waiting = self.waiting.with(kinds);
+    }
+
+    /// Whether there is nothing to tell.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// What is to be told at `now`; it is taken as told.
+    pub(super) fn take(&mut self, now: Instant) -> Kinds {
+        let mut due = Kinds::default();
+        for kind in self.waiting.iter().filter(|kind| self.left(*kind, now).is_zero()) {
+            due = due.with(Kinds::of(kind));
+        }
+        for kind in due.iter() {
+            self.last[kind as usize] = Some(now);
+        }
+        self.waiting = self.waiting.without(due);
+        due
+    }
+
+    /// What is still to be told, for the last time.
+    pub(super) fn take_all(&mut self) -> Kinds {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// How long until something is to be told; none if there is nothing.
+    pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
+        self.waiting.iter().map(|kind| self.left(kind, now)).min()
+    }
+
+    fn left(&self, kind: Kind, now: Instant) -> Duration {
+        let last = self.last[kind as usize];
+        last.map_or(Duration::ZERO, |last| GAP.saturating_sub(now.saturating_duration_since(last)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn told(pace: &mut Pace, clock: &ManualClock) -> Vec<Kind> {
+        pace.take(clock.clock().instant()).iter().collect()
+    }
+
+    #[test]
+    fn the_first_call_goes_at_once_and_the_next_ones_in_one() {
+        let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
+        let mut pace = Pace::default();
+        pace.add(Kinds::of(Kind::Dispatcher));
+        assert_eq!(told(&mut pace, &clock), [Kind::Dispatcher]);
+        for _ in 0..100 {
+            clock.pass(MILLISECOND);
+            pace.add(Kinds::of(Kind::Dispatcher));
+            assert_eq!(told(&mut pace, &clock), []);
+        }
+        let wait = pace.wait(clock.clock().instant()).unwrap();
+        assert_eq!(wait, Duration::from_millis(100));
+        clock.pass(wait);
+        assert_eq!(told(&mut pace, &clock), [Kind::Dispatcher]);
+        assert_eq!(pace.wait(clock.clock().instant()), None);
+    }
+
+    #[test]
+    fn a_busy_kind_holds_up_no_other() {
+        let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
+        let mut pace = Pace::default();
+        pace.add(Kinds::of(Kind::Followers));
+        assert_eq!(told(&mut pace, &clock), [Kind::Followers]);
+        clock.pass(MILLISECOND);
+        pace.add(Kinds::of(Kind::Followers).with(Kinds::of(Kind::Canceller)));
+        assert_eq!(told(&mut pace, &clock), [Kind::Canceller]);
+        assert!(!pace.is_idle());
+    }
+
+    #[test]
+    fn a_node_that_does_much_calls_five_times_a_second() {
+        let clock = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
+        let mut pace = Pace::default();
+        let mut calls = 0;
+        for _ in 0..1_000 {
+            clock.pass(MILLISECOND);
+            pace.add(Kinds::of(Kind::Planner).with(Kinds::of(Kind::Followers)));
+            calls += usize::from(!told(&mut pace, &clock).is_empty());
+        }
+        assert_eq!(calls, 5);
+    }
+}

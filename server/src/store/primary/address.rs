@@ -1,0 +1,317 @@
+//! URLs of PostgreSQL as its own clients read them, with several hosts:
+//! `postgres://user:password@a:5432,b:5433/name?target_session_attrs=read-write`.
+
+use std::{fmt, str::FromStr};
+
+use sea_orm::sqlx::postgres::PgConnectOptions;
+use url::{Url, form_urlencoded};
+
+/// What may stand behind the question mark, beside hosts and ports; the driver reads it.
+const PARAMETERS: [&str; 15] = [
+    "application_name",
+    "dbname",
+    "options",
+    "password",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "statement-cache-capacity",
+    "user",
+];
+
+/// The servers that a URL names.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Address {
+    pub(super) hosts: Vec<Host>,
+}
+
+/// One of them.
+#[derive(Clone)]
+pub(super) struct Host {
+    /// As an operator would write it.
+    pub(super) name: String,
+    pub(super) options: PgConnectOptions,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// What is wrong with a URL, and what to do: reads after the URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(in crate::store) struct Problem(String);
+
+impl Address {
+    /// Reads a URL that begins with `postgres://` or `postgresql://`.
+    pub(in crate::store) fn parse(text: &str) -> Result<Self, Problem> {
+        let bad = |problem: String| Err(Problem(problem));
+        if text.contains('#') {
+            return bad("has a '#'; in a user or password write %23".to_owned());
+        }
+        let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = match place.find('/') {
+            Some(at) => place.split_at(at),
+            None => (place, ""),
+        };
+        if path.contains('@') || (!authority.contains('@') && query_has_host(query)) {
+            return bad(
+                "has '/' or '?' before its '@'; in a user or password write %2F and %3F".to_owned()
+            );
+        }
+        let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        if !user.is_empty() && hosts.is_empty() {
+            return bad("names no host behind its '@'; give postgres://USER@HOST/NAME".to_owned());
+        }
+        let mut places = listed(hosts)?;
+
+        // The driver knows one host: the hosts are taken out and given to it one by one.
+        let server = match (authority, user) {
+            ("", _) => String::new(),
+            (_, "") => "localhost".to_owned(),
+            (_, user) => format!("{user}@localhost"),
+        };
+        let one = format!("{scheme}://{server}{path}?{query}");
+        let mut url =
+            Url::parse(&one).map_err(|error| Problem(format!("cannot be read: {error}")))?;
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let mut ports = Vec::new();
+        let mut kept = Vec::new();
+        for (key, value) in pairs {
+            match key.as_str() {
+                "host" | "hostaddr" => {
+                    let named = |name: &str| (name.to_owned(), None);
+                    places = value.split(',').map(named).collect();
+                }
+                "port" => ports = value.split(',').map(str::to_owned).collect(),
+                "target_session_attrs" => check_session(&value)?,
+                known if PARAMETERS.contains(&known) || known.starts_with("options[") => {
+                    kept.push((key, value));
+                }
+                unknown => {
+                    return bad(format!(
+                        "has the parameter '{unknown}', which Carillon does not know; there are \
+                         host, hostaddr, port, target_session_attrs, options[NAME], {}",
+                        PARAMETERS.join(", ")
+                    ));
+                }
+            }
+        }
+        give_ports(&mut places, &ports)?;
+        url.query_pairs_mut().clear().extend_pairs(kept);
+        let hosts = if places.is_empty() {
+            // The driver's own choice: a socket of this machine, or what the environment says.
+            vec![host(&url, None)?]
+        } else {
+            places.iter().map(|place| host(&url, Some(place))).collect::<Result<_, _>>()?
+        };
+        Ok(Self { hosts })
+    }
+}
+
+/// The hosts before the path, with their ports.
+fn listed(hosts: &str) -> Result<Vec<(String, Option<String>)>, Problem> {
+    if hosts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let split = |host: &str| {
+        let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, "")) => (address, None),
+            Some((address, port)) => (address, Some(port.strip_prefix(':').unwrap_or(port))),
+            None => match host.rsplit_once(':') {
+                Some((name, port)) => (name, Some(port)),
+                None => (host, None),
+            },
+        };
+        if name.is_empty() {
+            let problem = "names an empty host; give HOST:PORT,HOST:PORT";
+            return Err(Problem(problem.to_owned()));
+        }
+        Ok((decoded(name), port.map(str::to_owned)))
+    };
+    hosts.split(',').map(split).collect()
+}
+
+/// A percent sign and two digits stand for a byte.
+fn decoded(name: &str) -> String {
+    // In a form '+' stands for a space, and a host has neither.
+    let pairs = form_urlencoded::parse(name.as_bytes());
+    pairs.map(|(name, _)| name.into_owned()).collect()
+}
+
+fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Result<(), Problem> {
+    if ports.len() > 1 && ports.len() != places.len() {
+        return Err(Problem(format!(
+            "names {} hosts and {} ports; give one port, or as many as hosts",
+            places.len(),
+            ports.len()
+        )));
+    }
+    for (index, (_, port)) in places.iter_mut().enumerate() {
+        if let Some(given) = ports.get(index).or(ports.first()) {
+            *port = Some(given.clone());
+        }
+    }
+    for (name, port) in places.iter() {
+        if name.is_empty() {
+            return Err(Problem("names an empty host; give HOST,HOST".to_owned()));
+        }
+        if let Some(port) = port
+            && !port.parse::<u16>().is_ok_and(|port| port > 0)
+        {
+            return Err(Problem(format!("has the port '{port}' for {name}; give 1 to 65535")));
+        }
+    }
+    Ok(())
+}
+
+fn check_session(wanted: &str) -> Result<(), Problem> {
+    match wanted {
+        "read-write" | "primary" => Ok(()),
+        other => Err(Problem(format!(
+            "asks for target_session_attrs={other}, but Carillon writes to its database; give \
+             read-write, or leave it out"
+        ))),
+    }
+}
+
+fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Problem> {
+    let mut url = url.clone();
+    if let Some((name, port)) = place {
+        let mut pairs = url.query_pairs_mut();
+        pairs.append_pair("host", name);
+        if let Some(port) = port {
+            pairs.append_pair("port", port);
+        }
+    }
+    let options = PgConnectOptions::from_str(url.as_str())
+        .map_err(|error| Problem(format!("cannot be used: {error}")))?;
+    let name = match options.get_socket() {
+        Some(folder) => folder.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    };
+    Ok(Host { name, options })
+}
+
+/// Whether what looks like parameters ends a user's name or password.
+fn query_has_host(query: &str) -> bool {
+    query.rsplit_once('@').is_some_and(|(before, _)| !before.contains('='))
+}
+
+/// The address without its password, even if it is one that nobody can read.
+pub(in crate::store) fn masked(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let before_query = rest.find('?').unwrap_or(rest.len());
+    let at = match rest[..before_query].rfind('@') {
+        Some(at) => Some(at),
+        // A password with a question mark that was not encoded.
+        None if query_has_host(&rest[before_query..]) => rest.rfind('@'),
+        None => None,
+    };
+    let mut masked = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+    let rest = match at {
+        None => rest,
+        Some(at) => {
+            match rest[..at].split_once(':') {
+                Some((name, _)) => masked.push_str(&format!("{name}:***")),
+                None => masked.push_str(&rest[..at]),
+            }
+            &rest[at..]
+        }
+    };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    masked.push_str(place);
+    for (index, part) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
+        masked.push(if index == 0 { '?' } else { '&' });
+        let name = form_urlencoded::parse(part.as_bytes()).next();
+        match name {
+            Some((name, _)) if name.to_lowercase().contains("pass") => {
+                masked.push_str(&format!("{name}=***"));
+            }
+            Some(_) | None => masked.push_str(part),
+        }
+    }
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(url: &str) -> Vec<String> {
+        Address::parse(url).unwrap().hosts.into_iter().map(|host| host.name).collect()
+    }
+
+    fn problem(url: &str) -> String {
+        Address::parse(url).unwrap_err().0
+    }
+
+    #[test]
+    fn an_address_names_one_host_or_several() {
+        assert_eq!(names("postgres://u:p@a:5432,b:5433/x"), ["a:5432", "b:5433"]);
+        assert_eq!(names("postgresql://a:1/x?target_session_attrs=read-write"), ["a:1"]);
+        assert_eq!(names("postgres://[::1]:5432,10.0.0.2:5433/x"), ["::1:5432", "10.0.0.2:5433"]);
+        assert_eq!(names("postgres:///x?host=a,b&port=5432,5433"), ["a:5432", "b:5433"]);
+        assert_eq!(names("postgres://u@a,b/x?port=7"), ["a:7", "b:7"]);
+        assert_eq!(names("postgres://u@localhost/x?host=/run/postgresql"), ["/run/postgresql"]);
+        assert_eq!(names("postgres://u@%2Frun%2Fpostgresql/x"), ["/run/postgresql"]);
+    }
+
+    #[test]
+    fn each_host_has_the_user_and_the_database() {
+        for host in Address::parse("postgres://ada:p%40ss@a,b/x").unwrap().hosts {
+            assert_eq!(host.options.get_username(), "ada");
+            assert_eq!(host.options.get_database(), Some("x"));
+        }
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_is_told_why() {
+        assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
+        assert!(problem("postgres://a:5432,b:x/x").starts_with("has the port 'x' for b"));
+        assert!(problem("postgres://a:0/x").starts_with("has the port '0' for a"));
+        assert!(problem("postgres://a,b,c/x?port=1,2").starts_with("names 3 hosts and 2 ports"));
+        assert!(problem("postgres://a/x?target_session_attrs=any").contains("read-write"));
+        assert!(problem("postgres://a/x?sslmod=require").contains("'sslmod'"));
+        assert!(problem("postgres://a/x?sslmode=maybe").starts_with("cannot be used"));
+        assert!(problem("postgres://u:p@/x").starts_with("names no host"));
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_told_how_and_not_shown() {
+        for url in ["postgres://u:s3cr/t@a/x", "postgres://u:s3cr?t@a/x", "postgres://u:s3cr#t@a/x"]
+        {
+            let problem = problem(url);
+            assert!(problem.contains('%') && !problem.contains("s3cr"), "{problem}");
+            assert!(!masked(url).contains("s3cr"), "{}", masked(url));
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let shown = [
+            ("postgres://ada:s3cret@db/x", "postgres://ada:***@db/x"),
+            ("postgres://ada@db/x", "postgres://ada@db/x"),
+            ("sqlite:data/carillon.db", "sqlite:data/carillon.db"),
+            ("postgres://ada:s3cret@a:1,b:2/x", "postgres://ada:***@a:1,b:2/x"),
+            ("postgres://ada:s@cr@t@a,b/x?port=1,2", "postgres://ada:***@a,b/x?port=1,2"),
+            (
+                "postgres://db/x?user=ada&password=s3cr@t&sslmode=require",
+                "postgres://db/x?user=ada&password=***&sslmode=require",
+            ),
+            ("postgres://db/x?pass%77ord=s3cret", "postgres://db/x?password=***"),
+        ];
+        for (url, expected) in shown {
+            assert_eq!(masked(url), expected);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Which of several servers may be written.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use sea_orm::sqlx::{self, ConnectOptions, Connection, Row, postgres::PgConnection};
+
+use super::address::{Address, Host};
+use crate::clock::Clock;
+
+/// A server has so long to take a connection and to say what it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A life of a server that may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    /// Which of the address's hosts.
+    pub(super) host: usize,
+    /// The history that it continues: each promotion begins one with a higher number. 0 where it
+    /// was not asked.
+    pub(super) timeline: u32,
+    /// When it started.
+    pub(super) started_at: i64,
+}
+
+/// What a host answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It may be written.
+    Primary(Server),
+    /// It follows another one.
+    Standby,
+    /// It takes no more connections: what it is remains unknown.
+    Full,
+    /// Why it gave none, and whether it may give one soon.
+    Nothing { why: String, soon: bool },
+}
+
+impl Answer {
+    /// Whether to ask again. A server that is starting is waited for, or promoted; a wrong password
+    /// does not become right.
+    pub(super) fn may_change(&self) -> bool {
+        match self {
+            Self::Primary(_) | Self::Standby | Self::Full => true,
+            Self::Nothing { soon, .. } => *soon,
+        }
+    }
+}
+
+/// Asks all hosts at once.
+pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
+    let with_timeline = address.hosts.len() > 1;
+    let asked = address.hosts.iter().enumerate().map(|(index, host)| async move {
+        let clock = Clock::system();
+        match clock.timeout(PATIENCE, ask(index, host, with_timeline)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => unanswered(&error),
+            Err(_) => Answer::Nothing { why: format!("no answer in {PATIENCE:?}"), soon: true },
+        }
+    });
+    join_all(asked).await
+}
+
+async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<Answer, sqlx::Error> {
+    let options = host.options.clone().disable_statement_logging();
+    let mut connection: PgConnection = options.connect().await?;
+    let question = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', \
+                    (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint";
+    let row = sqlx::query(question).fetch_one(&mut connection).await?;
+    let answer = if row.try_get(0)? {
+        Answer::Standby
+    } else if row.try_get(1)? {
+        let why = "it refuses to be written (default_transaction_read_only)".to_owned();
+        Answer::Nothing { why, soon: false }
+    } else {
+        let timeline = if with_timeline { timeline(&mut connection).await } else { 0 };
+        Answer::Primary(Server { host: index, timeline, started_at: row.try_get(2)? })
+    };
+    // Whether the good-bye arrives is all the same.
+    let _ = connection.close().await;
+    Ok(answer)
+}
+
+/// The timeline is the first part of the name of the file that the server writes its log to. Some
+/// managed services do not tell: then their hosts count as equal.
+async fn timeline(connection: &mut PgConnection) -> u32 {
+    let question = "SELECT pg_walfile_name(pg_current_wal_lsn())";
+    let name = sqlx::query_scalar::<_, String>(question).fetch_one(connection).await;
+    let digits = name.ok().and_then(|name| name.get(..8).map(str::to_owned));
+    digits.and_then(|digits| u32::from_str_radix(&digits, 16).ok()).unwrap_or(0)
+}
+
+fn unanswered(error: &sqlx::Error) -> Answer {
+    const TOO_MANY_CONNECTIONS: &str = "53300";
+    const CANNOT_CONNECT_NOW: &str = "57P03";
+    let code = error.as_database_error().and_then(|error| error.code());
+    if code.as_deref() == Some(TOO_MANY_CONNECTIONS) {
+        return Answer::Full;
+    }
+    let soon = if let sqlx::Error::Io(error) = error {
+        error.kind() == std::io::ErrorKind::ConnectionRefused
+    } else {
+        code.as_deref() == Some(CANNOT_CONNECT_NOW)
+    };
+    Answer::Nothing { why: error.to_string(), soon }
+}
+
+/// The server to write to. Of several that call themselves primary, that of the latest history:
+/// the others were left behind by a promotion and do not know it. Of equals the one in use, then
+/// the first.
+pub(super) fn choose(answers: &[Answer], current: Option<Server>) -> Option<Server> {
+    let primaries = answers.iter().filter_map(|answer| match answer {
+        Answer::Primary(server) => Some(*server),
+        Answer::Standby | Answer::Full | Answer::Nothing { .. } => None,
+    });
+    let in_use = |server: &Server| current.is_some_and(|current| current.host == server.host);
+    let rank = |server: &Server| (server.timeline, in_use(server), std::cmp::Reverse(server.host));
+    primaries.max_by_key(rank)
+}
+
+/// Why there is no primary, for people.
+pub(super) fn reasons(address: &Address, answers: &[Answer]) -> String {
+    let each = address.hosts.iter().zip(answers).map(|(host, answer)| {
+        let why = match answer {
+            Answer::Primary(_) => "is a primary",
+            Answer::Standby => "is a standby",
+            Answer::Full => "takes no more connections",
+            Answer::Nothing { why, .. } => why,
+        };
+        if answers.len() > 1 { format!("{}: {why}", host.name) } else { why.to_owned() }
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn primary(host: usize, timeline: u32) -> Answer {
+        Answer::Primary(Server { host, timeline, started_at: 0 })
+    }
+
+    fn chosen(answers: &[Answer], current: Option<usize>) -> Option<usize> {
+        let current = current.map(|host| Server { host, timeline: 1, started_at: 0 });
+        choose(answers, current).map(|server| server.host)
+    }
+
+    #[test]
+    fn a_standby_is_never_chosen() {
+        assert_eq!(chosen(&[Answer::Standby, primary(1, 1)], Some(0)), Some(1));
+        assert_eq!(chosen(&[Answer::Standby, Answer::Full], Some(0)), None);
+    }
+
+    #[test]
+    fn a_primary_that_was_left_behind_by_a_promotion_is_not_chosen() {
+        assert_eq!(chosen(&[primary(0, 1), primary(1, 2)], Some(0)), Some(1));
+        assert_eq!(chosen(&[primary(0, 3), primary(1, 2)], Some(1)), Some(0));
+    }
+
+    #[test]
+    fn of_equals_the_one_in_use_stays() {
+        assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], Some(1)), Some(1));
+        assert_eq!(chosen(&[primary(0, 1), primary(1, 1)], None), Some(0));
+    }
+}
