@@ -180,9 +180,9 @@ pub fn database(config: &Config) -> Options {
     Options {
         migrations: if config.database.migrate { Migrations::Apply } else { Migrations::Refuse },
         connections: config.database.connections,
-        // A node that counts as dead is to keep no locks; but a short expiry must not end a
-        // transaction that is only slow.
-        idle_transaction: config.engine.heartbeat_expiry.0.clamp(LEAST_IDLE, MOST_IDLE),
+        // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
+        // a short expiry must not end a transaction that is only slow.
+        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(LEAST_IDLE, MOST_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
 }

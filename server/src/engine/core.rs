@@ -268,6 +268,19 @@ impl Core {
 
     /// Runs have settled, and the tables say so: what waited for them has its turn.
     pub(super) fn run_settled(&self) {
+        self.wake_waiting();
+        self.signals.tell(Kind::Settled);
+    }
+
+    /// The same on another node. What a backfill waits for there is not known here.
+    pub(super) fn run_settled_elsewhere(&self) {
+        self.wake_waiting();
+        if self.backfills.has_any_run() {
+            self.signals.wake_here(Kind::Backfill);
+        }
+    }
+
+    fn wake_waiting(&self) {
         if self.buffering.load(Ordering::Relaxed) {
             self.signals.wake_here(Kind::Planner);
         }

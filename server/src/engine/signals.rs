@@ -18,16 +18,19 @@ pub(super) enum Kind {
     Pulse,
     /// Who follows what is written.
     Followers,
+    /// Who waits for runs to settle.
+    Settled,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Planner,
         Self::Dispatcher,
         Self::Canceller,
         Self::Backfill,
         Self::Pulse,
         Self::Followers,
+        Self::Settled,
     ];
 
     /// Its letter in a call between nodes.
@@ -39,6 +42,7 @@ impl Kind {
             Self::Backfill => 'b',
             Self::Pulse => 'n',
             Self::Followers => 'f',
+            Self::Settled => 's',
         }
     }
 }
@@ -113,8 +117,7 @@ impl Signals {
 
     fn wake(&self, kind: Kind) {
         self.wake_here(kind);
-        self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
-        self.inner.told.notify_one();
+        self.tell(kind);
     }
 
     /// Wakes a service of this node: for what concerns no other, and for what another one said.
@@ -127,7 +130,15 @@ impl Signals {
             Kind::Pulse => self.inner.pulse.notify_one(),
             // They wait on the store.
             Kind::Followers => {}
+            // The core knows whether anybody does.
+            Kind::Settled => {}
         }
+    }
+
+    /// Tells the other nodes alone.
+    pub(super) fn tell(&self, kind: Kind) {
+        self.inner.to_tell.fetch_or(Kinds::of(kind).0, Ordering::Relaxed);
+        self.inner.told.notify_one();
     }
 
     /// Waits until there is something to tell the other nodes.

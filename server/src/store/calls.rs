@@ -11,6 +11,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::{
+    Store, StoreError,
+    primary::{Held, Reason, of_driver},
+};
+use crate::clock::Clock;
 use sea_orm::{
     DbErr, RuntimeErr,
     sqlx::{
@@ -18,10 +23,6 @@ use sea_orm::{
         postgres::{PgListener, PgPoolOptions},
     },
 };
-use tokio_util::sync::CancellationToken;
-
-use super::{Store, StoreError, primary::Reason};
-use crate::clock::Clock;
 
 /// All nodes of one database hear it.
 const CHANNEL: &str = "carillon";
@@ -36,15 +37,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Wire {
     listener: PgListener,
-    /// Cancelled when the server is given up.
-    lost: CancellationToken,
+    held: Held,
     store: Store,
 }
 
 impl Store {
     /// Opens a wire to the other nodes; none on SQLite, which serves one process.
     pub async fn wire(&self) -> Result<Option<Wire>, StoreError> {
-        let Some((server, lost)) = self.read.server().await? else { return Ok(None) };
+        let Some((server, held)) = self.read.server().await? else { return Ok(None) };
         let session = server.application_name(SESSION).options([("synchronous_commit", "off")]);
         let open = async {
             let pool = PgPoolOptions::new()
@@ -59,8 +59,12 @@ impl Store {
             listener.listen(CHANNEL).await?;
             Ok(listener)
         };
-        let listener = in_time(self, open).await?;
-        Ok(Some(Wire { listener, lost, store: self.clone() }))
+        // That there is no connection to be had says nothing about those that there are.
+        match Clock::system().timeout(PATIENCE * 2, open).await {
+            Ok(Ok(listener)) => Ok(Some(Wire { listener, held, store: self.clone() })),
+            Ok(Err(error)) => Err(broken(self, &held, of_driver(&error), error)),
+            Err(_) => Err(broken(self, &held, Some(Reason::Silence), sqlx::Error::PoolTimedOut)),
+        }
     }
 }
 
@@ -70,12 +74,18 @@ impl Wire {
     pub async fn heard(&mut self) -> Result<String, StoreError> {
         let heard = tokio::select! {
             heard = self.listener.try_recv() => heard,
-            () = self.lost.cancelled() => Ok(None),
+            // Whoever gave it up knows why.
+            () = self.held.lost.cancelled() => {
+                return Err(broken(&self.store, &self.held, None, sqlx::Error::WorkerCrashed));
+            }
         };
         match heard {
             Ok(Some(call)) => Ok(call.payload().to_owned()),
-            Ok(None) => Err(broken(&self.store, Reason::Broken, sqlx::Error::WorkerCrashed)),
-            Err(error) => Err(broken(&self.store, Reason::Broken, error)),
+            Ok(None) => {
+                let reason = Some(Reason::Broken);
+                Err(broken(&self.store, &self.held, reason, sqlx::Error::WorkerCrashed))
+            }
+            Err(error) => Err(broken(&self.store, &self.held, of_driver(&error), error)),
         }
     }
 
@@ -83,28 +93,31 @@ impl Wire {
     pub async fn call(&mut self, text: &str) -> Result<(), StoreError> {
         let call = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(text);
         let called = async { call.execute(&mut self.listener).await.map(|_| ()) };
-        in_time(&self.store, called).await
+        in_time(&self.store, &self.held, called).await
     }
 
     /// Whether the connection is alive.
     pub async fn ping(&mut self) -> Result<(), StoreError> {
         let asked = async { sqlx::query("SELECT 1").execute(&mut self.listener).await.map(|_| ()) };
-        in_time(&self.store, asked).await
+        in_time(&self.store, &self.held, asked).await
     }
 }
 
 async fn in_time<T>(
     store: &Store,
+    held: &Held,
     asked: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, StoreError> {
     match Clock::system().timeout(PATIENCE, asked).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(broken(store, Reason::Broken, error)),
-        Err(_) => Err(broken(store, Reason::Deaf, sqlx::Error::PoolTimedOut)),
+        Ok(Err(error)) => Err(broken(store, held, of_driver(&error), error)),
+        Err(_) => Err(broken(store, held, Some(Reason::Deaf), sqlx::Error::PoolTimedOut)),
     }
 }
 
-fn broken(store: &Store, reason: Reason, error: sqlx::Error) -> StoreError {
-    store.read.suspect(reason);
+fn broken(store: &Store, held: &Held, reason: Option<Reason>, error: sqlx::Error) -> StoreError {
+    if let Some(reason) = reason {
+        store.read.suspect(reason, held);
+    }
     StoreError::Database(DbErr::Conn(RuntimeErr::SqlxError(Arc::new(error))))
 }

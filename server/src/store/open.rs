@@ -49,7 +49,7 @@ impl Options {
             migrations: Migrations::Apply,
             connections: 10,
             acquire_timeout: Duration::from_secs(10),
-            idle_transaction: Duration::from_secs(30),
+            idle_transaction: Duration::from_secs(15),
         }
     }
 }

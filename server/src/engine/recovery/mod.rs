@@ -109,6 +109,11 @@ impl Recovery {
         let expired =
             core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?;
         let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
+        if expired.is_empty() && strays.is_empty() {
+            // A commit would be news to all who follow, here and on other nodes.
+            tx.rollback().await?;
+            return Ok(false);
+        }
         report.expired_nodes += expired.len();
         report.orphans += strays.len();
         let mut settlements = Vec::with_capacity(strays.len());
@@ -169,6 +174,10 @@ impl Recovery {
         let core = &self.core;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
         let strays = core.store.lock_overrun_runs(&tx, BATCH).await?;
+        if strays.is_empty() {
+            tx.rollback().await?;
+            return Ok(());
+        }
         let mut settlements = Vec::with_capacity(strays.len());
         for stray in &strays {
             let held = core.held_for(&hold(stray));
@@ -242,12 +251,13 @@ impl Recovery {
         let before = now.checked_sub_signed(lost_after).unwrap_or(DateTime::<Utc>::MIN_UTC);
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
+        if lost.is_empty() {
+            tx.rollback().await?;
+            return Ok(false);
+        }
         // Counted before it is tried: a hand-off that kills the node must not be tried for ever.
         core.store.count_recovery(&tx, &lost, node, now.into()).await?;
         core.store.commit(tx).await?;
-        if lost.is_empty() {
-            return Ok(false);
-        }
         report.lost_handoffs += lost.len();
         let recovering = Recovering { limits: self.limits(), tenure: tenure.clone() };
         let handed = handoff::hand_over(core, &lost, Some(&recovering)).await?;

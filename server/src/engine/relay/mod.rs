@@ -49,17 +49,20 @@ pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
         match core.store.wire().await {
             Ok(None) => return,
             Ok(Some(wire)) => {
-                pause = FIRST_PAUSE;
+                let since = clock.instant();
                 if let Err(error) = carry(&core, wire, &origin, &clock, &stop).await {
                     tracing::warn!("the connection to the other nodes broke: {error}");
                 }
+                if since.elapsed() > LONGEST_PAUSE {
+                    pause = FIRST_PAUSE;
+                }
             }
             Err(error) => {
-                tracing::warn!(retry_in = ?pause, "failed to connect to the other nodes: {error}");
-                stop.run_until_cancelled(clock.sleep(pause)).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                tracing::warn!("failed to connect to the other nodes: {error}");
             }
         }
+        stop.run_until_cancelled(clock.sleep(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -77,8 +80,10 @@ async fn carry(
     }
     let mut written = core.store.changes().written();
     let mut pace = Pace::default();
-    // That this node is there.
-    pace.add(Kinds::of(Kind::Pulse));
+    // Nor what of this node's calls was heard; and that it is there, nobody may know.
+    for kind in Kind::ALL {
+        pace.add(Kinds::of(kind));
+    }
     loop {
         let wait = pace.wait(clock.instant()).unwrap_or(BEAT);
         tokio::select! {
@@ -123,13 +128,11 @@ fn hear(core: &Core, call: &str, origin: &str) {
 }
 
 fn rouse(core: &Core, kind: Kind) {
-    core.signals.wake_here(kind);
-    if kind == Kind::Followers {
-        core.store.changes().heard();
-        // Runs that settled elsewhere may be what fires, groups or backfills here wait for.
-        core.run_settled();
-        if core.backfills.has_any_run() {
-            core.signals.wake_here(Kind::Backfill);
+    match kind {
+        Kind::Planner | Kind::Dispatcher | Kind::Canceller | Kind::Backfill | Kind::Pulse => {
+            core.signals.wake_here(kind);
         }
+        Kind::Followers => core.store.changes().heard(),
+        Kind::Settled => core.run_settled_elsewhere(),
     }
 }

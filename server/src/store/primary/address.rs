@@ -63,7 +63,7 @@ impl Address {
             Some(at) => place.split_at(at),
             None => (place, ""),
         };
-        if path.contains('@') || (!authority.contains('@') && query_has_host(query)) {
+        if path.contains('@') || (is_torn(authority) && query.contains('@')) {
             return bad(
                 "has '/' or '?' before its '@'; in a user or password write %2F and %3F".to_owned()
             );
@@ -97,6 +97,14 @@ impl Address {
                 known if PARAMETERS.contains(&known) || known.starts_with("options[") => {
                     kept.push((key, value));
                 }
+                // It may be the rest of a password.
+                _ if kept.iter().any(|(key, _)| key == "password") => {
+                    return bad(
+                        "has behind its password a parameter that Carillon does not know; \
+                                in a password write %26 for &"
+                            .to_owned(),
+                    );
+                }
                 unknown => {
                     return bad(format!(
                         "has the parameter '{unknown}', which Carillon does not know; there are \
@@ -110,6 +118,10 @@ impl Address {
         url.query_pairs_mut().clear().extend_pairs(kept);
         let hosts = if places.is_empty() {
             // The driver's own choice: a socket of this machine, or what the environment says.
+            if let Some(port) = ports.first() {
+                check_port(port, "its server")?;
+                url.query_pairs_mut().append_pair("port", port);
+            }
             vec![host(&url, None)?]
         } else {
             places.iter().map(|place| host(&url, Some(place))).collect::<Result<_, _>>()?
@@ -165,13 +177,19 @@ fn give_ports(places: &mut [(String, Option<String>)], ports: &[String]) -> Resu
         if name.is_empty() {
             return Err(Problem("names an empty host; give HOST,HOST".to_owned()));
         }
-        if let Some(port) = port
-            && !port.parse::<u16>().is_ok_and(|port| port > 0)
-        {
-            return Err(Problem(format!("has the port '{port}' for {name}; give 1 to 65535")));
+        if let Some(port) = port {
+            check_port(port, name)?;
         }
     }
     Ok(())
+}
+
+/// What is no port may be a password: it is not shown.
+fn check_port(port: &str, host: &str) -> Result<(), Problem> {
+    if port.parse::<u16>().is_ok_and(|port| port > 0) {
+        return Ok(());
+    }
+    Err(Problem(format!("has for {host} a port that is no number from 1 to 65535")))
 }
 
 fn check_session(wanted: &str) -> Result<(), Problem> {
@@ -202,30 +220,35 @@ fn host(url: &Url, place: Option<&(String, Option<String>)>) -> Result<Host, Pro
     Ok(Host { name, options })
 }
 
-/// Whether what looks like parameters ends a user's name or password.
-fn query_has_host(query: &str) -> bool {
-    query.rsplit_once('@').is_some_and(|(before, _)| !before.contains('='))
+/// Whether what stands before the path ends within a password: it has no '@', and a port that is
+/// none.
+fn is_torn(authority: &str) -> bool {
+    let is_port = |text: &str| text.chars().all(|char| char.is_ascii_digit());
+    let ports = authority.split(',').filter(|host| !host.contains('['));
+    !authority.contains('@')
+        && ports.filter_map(|host| host.split_once(':')).any(|(_, port)| !is_port(port))
 }
 
 /// The address without its password, even if it is one that nobody can read.
 pub(in crate::store) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     let before_query = rest.find('?').unwrap_or(rest.len());
-    let at = match rest[..before_query].rfind('@') {
+    // Where the password ends: before a host, or where nobody can tell it from one.
+    let end = match rest[..before_query].rfind('@') {
         Some(at) => Some(at),
-        // A password with a question mark that was not encoded.
-        None if query_has_host(&rest[before_query..]) => rest.rfind('@'),
-        None => None,
+        None if scheme.is_empty() || !is_torn(authority) => None,
+        None => Some(rest.rfind('@').unwrap_or(authority.len())),
     };
     let mut masked = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
-    let rest = match at {
+    let rest = match end {
         None => rest,
-        Some(at) => {
-            match rest[..at].split_once(':') {
+        Some(end) => {
+            match rest[..end].split_once(':') {
                 Some((name, _)) => masked.push_str(&format!("{name}:***")),
-                None => masked.push_str(&rest[..at]),
+                None => masked.push_str(&rest[..end]),
             }
-            &rest[at..]
+            &rest[end..]
         }
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -237,6 +260,8 @@ pub(in crate::store) fn masked(url: &str) -> String {
             Some((name, _)) if name.to_lowercase().contains("pass") => {
                 masked.push_str(&format!("{name}=***"));
             }
+            // The rest of a password, perhaps.
+            Some(_) | None if !part.contains('=') => masked.push_str("***"),
             Some(_) | None => masked.push_str(part),
         }
     }
@@ -263,6 +288,8 @@ mod tests {
         assert_eq!(names("postgres:///x?host=a,b&port=5432,5433"), ["a:5432", "b:5433"]);
         assert_eq!(names("postgres://u@a,b/x?port=7"), ["a:7", "b:7"]);
         assert_eq!(names("postgres://u@localhost/x?host=/run/postgresql"), ["/run/postgresql"]);
+        let own = Address::parse("postgres:///x?port=5433").unwrap().hosts.remove(0);
+        assert_eq!(own.options.get_port(), 5433);
         assert_eq!(names("postgres://u@%2Frun%2Fpostgresql/x"), ["/run/postgresql"]);
     }
 
@@ -277,8 +304,10 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_is_told_why() {
         assert!(problem("postgres://a,,b/x").starts_with("names an empty host"));
-        assert!(problem("postgres://a:5432,b:x/x").starts_with("has the port 'x' for b"));
-        assert!(problem("postgres://a:0/x").starts_with("has the port '0' for a"));
+        assert!(
+            problem("postgres://a:5432,b:x/x").starts_with("has for b a port that is no number")
+        );
+        assert!(problem("postgres://a:0/x").starts_with("has for a a port that is no number"));
         assert!(problem("postgres://a,b,c/x?port=1,2").starts_with("names 3 hosts and 2 ports"));
         assert!(problem("postgres://a/x?target_session_attrs=any").contains("read-write"));
         assert!(problem("postgres://a/x?sslmod=require").contains("'sslmod'"));
@@ -288,12 +317,20 @@ mod tests {
 
     #[test]
     fn a_password_that_is_not_encoded_is_told_how_and_not_shown() {
-        for url in ["postgres://u:s3cr/t@a/x", "postgres://u:s3cr?t@a/x", "postgres://u:s3cr#t@a/x"]
-        {
+        for url in [
+            "postgres://u:s3cr/t@a/x",
+            "postgres://u:s3cr?t@a/x",
+            "postgres://u:s3cr?t=s3cret@a/x",
+            "postgres://u:s3cr#t@a/x",
+            "postgres://a/x?password=s3cr&s3cret",
+            "postgres://a/x?password=s3cr&t=1",
+        ] {
             let problem = problem(url);
             assert!(problem.contains('%') && !problem.contains("s3cr"), "{problem}");
             assert!(!masked(url).contains("s3cr"), "{}", masked(url));
         }
+        assert!(!problem("postgres://u:s3cret/x").contains("s3cret"));
+        assert_eq!(masked("postgres://u:s3cret/x"), "postgres://u:***/x");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Opens the pool, and replaces it when there is reason to.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 use sea_orm::{
     DatabaseConnection, DbErr, RuntimeErr, SqlxPostgresConnector,
@@ -9,7 +12,7 @@ use sea_orm::{
         postgres::{PgConnectOptions, PgPoolOptions},
     },
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -24,6 +27,10 @@ const KEPT_OPEN: u32 = 4;
 /// While there is no primary, one is looked for this often; at most one look follows another so
 /// soon.
 const PAUSE: Duration = Duration::from_millis(250);
+/// With several hosts, this often without any reason.
+const ROUND: Duration = Duration::from_secs(5);
+/// Connections to a server that is well are exchanged no sooner than this.
+const LEAST_AGE: Duration = Duration::from_secs(2);
 /// A pool that was replaced is closed when whoever took it has come so far as to use it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
@@ -39,7 +46,8 @@ pub(in crate::store) async fn open(
     let link = |purpose| Link::kept(pool.clone(), purpose, options, suspicion.clone());
     let links = (link(Use::Reading), link(Use::Writing));
     let (options, suspicion) = (options.clone(), suspicion.clone());
-    tokio::spawn(Keeper { address, options, server, pools, suspicion }.keep());
+    let (since, retired) = (Clock::system().instant(), None);
+    tokio::spawn(Keeper { address, options, server, pools, suspicion, since, retired }.keep());
     Ok(links)
 }
 
@@ -52,7 +60,8 @@ pub(in crate::store) async fn open_one(
     let one = |server: Server| {
         let host = &address.hosts[server.host];
         let suspicion = &suspicion;
-        async move { pool(&session(&host.options, options, Use::Reading), options, 1, suspicion).await }
+        let session = session(&host.options, options, Use::Reading);
+        async move { pool(&session, options, 1, (suspicion, 0)).await }
     };
     found(address, options, one).await.map(|(_, connection)| connection)
 }
@@ -62,7 +71,10 @@ async fn find(
     options: &Options,
     suspicion: &Arc<Suspicion>,
 ) -> Result<(Server, Pool), DbErr> {
-    let all = |server: Server| connect(&address.hosts[server.host], options, suspicion);
+    let all = |server: Server| {
+        let lost = CancellationToken::new();
+        connect(&address.hosts[server.host], options, suspicion, lost, 0)
+    };
     found(address, options, all).await
 }
 
@@ -98,21 +110,23 @@ async fn connect(
     host: &Host,
     options: &Options,
     suspicion: &Arc<Suspicion>,
+    lost: CancellationToken,
+    generation: u64,
 ) -> Result<Pool, DbErr> {
     let writers = (options.connections / 2).max(2);
     let readers = options.connections.saturating_sub(writers).max(1);
     let to_write = session(&host.options, options, Use::Writing);
     let to_read = session(&host.options, options, Use::Reading);
-    let writing = pool(&to_write, options, writers, suspicion).await?;
-    let reading = pool(&to_read, options, readers, suspicion).await?;
-    Ok(Pool { reading, writing, server: Some(to_read), lost: CancellationToken::new() })
+    let writing = pool(&to_write, options, writers, (suspicion, generation)).await?;
+    let reading = pool(&to_read, options, readers, (suspicion, generation)).await?;
+    Ok(Pool { reading, writing, server: Some(to_read), lost, generation })
 }
 
 async fn pool(
     session: &PgConnectOptions,
     options: &Options,
     connections: u32,
-    suspicion: &Arc<Suspicion>,
+    (suspicion, generation): (&Arc<Suspicion>, u64),
 ) -> Result<DatabaseConnection, DbErr> {
     let suspicion = suspicion.clone();
     let pool = PgPoolOptions::new()
@@ -129,7 +143,7 @@ async fn pool(
                 if !question.fetch_one(connection).await? {
                     return Ok(());
                 }
-                suspicion.raise(Reason::ReadOnly);
+                suspicion.raise(Reason::ReadOnly, generation);
                 Err(sqlx::Error::Protocol("the server is a standby".to_owned()))
             })
         })
@@ -171,6 +185,10 @@ struct Keeper {
     server: Server,
     pools: watch::Sender<Pool>,
     suspicion: Arc<Suspicion>,
+    /// When the pool was opened.
+    since: Instant,
+    /// Ends when the pool before has no connection any more.
+    retired: Option<JoinHandle<()>>,
 }
 
 impl Keeper {
@@ -179,7 +197,7 @@ impl Keeper {
         let pools = self.pools.clone();
         let work = async {
             loop {
-                let reason = suspicion.raised().await;
+                let reason = self.next_reason().await;
                 self.look(reason).await;
                 Clock::system().sleep(PAUSE).await;
             }
@@ -191,19 +209,30 @@ impl Keeper {
         }
     }
 
+    /// A primary that was left behind may answer as if nothing were: where there are several hosts,
+    /// the others are asked now and then.
+    async fn next_reason(&self) -> Reason {
+        let raised = self.suspicion.raised();
+        if self.address.hosts.len() == 1 {
+            return raised.await;
+        }
+        Clock::system().timeout(ROUND, raised).await.unwrap_or(Reason::Routine)
+    }
+
     /// Comes back when the pool leads to a primary.
     async fn look(&mut self, reason: Reason) {
+        let mut in_vain = 0;
         loop {
             let answers = ask_all(&self.address).await;
             let is_lost = self.pools.borrow().lost.is_cancelled();
             match choose(&answers, Some(self.server)) {
                 Some(server) if server == self.server && !is_lost => {
                     let is_done = match reason {
-                        Reason::Silence | Reason::ReadOnly => true,
+                        Reason::Routine | Reason::Silence | Reason::ReadOnly => true,
                         // The server is well. If a connection to it broke, others may have, and
                         // each would cost a failed statement: they are exchanged, and whoever waits
                         // for an answer is not disturbed.
-                        Reason::Broken => self.replace(server, false).await,
+                        Reason::Broken => !self.may_exchange() || self.replace(server, false).await,
                         Reason::Deaf => self.replace(server, true).await,
                     };
                     if is_done {
@@ -218,12 +247,18 @@ impl Keeper {
                         return;
                     }
                 }
-                // It may well be the one that we have.
-                None if answers.get(self.server.host) == Some(&Answer::Full) => return,
                 None if !is_lost => {
-                    let why = reasons(&self.address, &answers);
-                    tracing::error!(why, "the database is lost; looking for its primary");
-                    self.pools.borrow().lost.cancel();
+                    // Full: it may well be the one that we have, and well.
+                    if answers.get(self.server.host) == Some(&Answer::Full) {
+                        return;
+                    }
+                    in_vain += 1;
+                    // One look may fail for a reason of its own.
+                    if reason >= Reason::Broken || in_vain >= 2 {
+                        let why = reasons(&self.address, &answers);
+                        tracing::error!(why, "the database is lost; looking for its primary");
+                        self.pools.borrow().lost.cancel();
+                    }
                 }
                 None => {}
             }
@@ -231,13 +266,25 @@ impl Keeper {
         }
     }
 
+    /// Whether connections to a server that is well may be exchanged: not as often as single ones
+    /// break, and not while those of the last time are still waited for. Else statements that wait
+    /// for something inside the server would take all the connections that it has.
+    fn may_exchange(&self) -> bool {
+        let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
+        is_retired && self.since.elapsed() >= LEAST_AGE
+    }
+
     /// Leads everybody to `server`. `gives_up`: who waits for an answer by the connections of until
     /// now is told that there will be none.
     async fn replace(&mut self, server: Server, gives_up: bool) -> bool {
-        // What was raised against the pool that goes is settled with it.
-        self.suspicion.take();
         let host = &self.address.hosts[server.host];
-        let pool = connect(host, &self.options, &self.suspicion).await;
+        let (lost, generation) = {
+            let old = self.pools.borrow();
+            // It belongs to the server's life: who goes on by the old connections is told with all.
+            let lost = if gives_up { CancellationToken::new() } else { old.lost.clone() };
+            (lost, old.generation + 1)
+        };
+        let pool = connect(host, &self.options, &self.suspicion, lost, generation).await;
         let pool = match pool {
             Ok(pool) => pool,
             Err(error) => {
@@ -246,16 +293,20 @@ impl Keeper {
                 return false;
             }
         };
+        // What is said of the pool that goes is settled with it.
+        self.suspicion.generation.store(generation, Ordering::Relaxed);
+        self.suspicion.take();
         let old = self.pools.send_replace(pool);
         if gives_up {
             old.lost.cancel();
         }
         self.server = server;
-        tokio::spawn(async move {
+        self.since = Clock::system().instant();
+        self.retired = Some(tokio::spawn(async move {
             Clock::system().sleep(AFTERGLOW).await;
             // They end with the last of their connections: nobody waits for that.
             let _ = tokio::join!(old.reading.close(), old.writing.close());
-        });
+        }));
         true
     }
 }

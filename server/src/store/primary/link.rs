@@ -3,11 +3,15 @@
 use std::{
     fmt, io,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use async_trait::async_trait;
+use futures::{FutureExt, future::BoxFuture};
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
     RuntimeErr, Statement, TransactionOptions, TransactionTrait,
@@ -21,6 +25,8 @@ use crate::{clock::Clock, store::Options};
 /// A statement that waits for its answer so long is a reason to look whether its server is still
 /// the one to ask.
 const SLOW: Duration = Duration::from_secs(5);
+/// How long the end of the last statements is waited for.
+const LAST_GRACE: Duration = Duration::from_secs(5);
 /// A statement is given so much time at least, on the busiest of machines.
 const LEAST: Duration = Duration::from_secs(10);
 
@@ -31,8 +37,10 @@ pub(super) struct Pool {
     pub(super) writing: DatabaseConnection,
     /// How to reach the server once more; none on SQLite.
     pub(super) server: Option<PgConnectOptions>,
-    /// Cancelled when the server is given up: whoever waits for it is told.
+    /// Cancelled when this life of the server is given up: whoever waits for it is told.
     pub(super) lost: CancellationToken,
+    /// Counts the pools.
+    pub(super) generation: u64,
 }
 
 /// What connections are for.
@@ -54,6 +62,8 @@ impl Pool {
 /// Why to look for the primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum Reason {
+    /// It is time: another server may have been promoted.
+    Routine,
     /// An answer takes long, or there is no connection to be had.
     Silence,
     /// The server refuses to be written.
@@ -69,12 +79,17 @@ pub(in crate::store) enum Reason {
 pub(super) struct Suspicion {
     reason: Mutex<Option<Reason>>,
     raised: Notify,
+    /// The pool in use: what is said of an earlier one is settled.
+    pub(super) generation: AtomicU64,
     /// Cancelled when the store is closed.
     pub(super) closed: CancellationToken,
 }
 
 impl Suspicion {
-    pub(super) fn raise(&self, reason: Reason) {
+    pub(super) fn raise(&self, reason: Reason, generation: u64) {
+        if generation < self.generation.load(Ordering::Relaxed) {
+            return;
+        }
         let mut raised = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         *raised = (*raised).max(Some(reason));
         drop(raised);
@@ -97,8 +112,16 @@ impl Suspicion {
     }
 }
 
-/// Told of the text of each statement.
-type Observer = Arc<dyn Fn(&str) + Send + Sync>;
+/// Which pool something was asked through.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Held {
+    /// Cancelled when its server is given up.
+    pub(in crate::store) lost: CancellationToken,
+    generation: u64,
+}
+
+/// Told of each statement, and of how long its answer took.
+type Observer = Arc<dyn Fn(&str, Duration) + Send + Sync>;
 
 /// A pool that may be replaced by another one at any time. Cheap to clone.
 #[derive(Clone)]
@@ -126,7 +149,8 @@ impl Link {
         let backend = connection.get_database_backend();
         let lost = CancellationToken::new();
         let (reading, writing) = (connection.clone(), connection);
-        let (_, pool) = watch::channel(Pool { reading, writing, server: None, lost });
+        let (_, pool) =
+            watch::channel(Pool { reading, writing, server: None, lost, generation: 0 });
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
         let purpose = Use::Reading;
         Self { pool, purpose, backend, patience, longest, suspicion: None, observer: None }
@@ -141,7 +165,7 @@ impl Link {
     ) -> Self {
         let backend = DbBackend::Postgres;
         // What a node that counts as dead was waiting for, another one has taken over.
-        let longest = options.idle_transaction.max(LEAST);
+        let longest = (options.idle_transaction * 2).max(LEAST);
         let patience = options.acquire_timeout;
         let suspicion = Some(suspicion);
         Self { pool, purpose, backend, patience, longest, suspicion, observer: None }
@@ -154,8 +178,8 @@ impl Link {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), DbErr> {
-        let pool = self.current().await?;
-        self.answer(&pool.lost, pool.connection(self.purpose).ping()).await
+        let ask = |connection: DatabaseConnection| async move { connection.ping().await }.boxed();
+        self.ask(ask).await.map(|((), _)| ())
     }
 
     /// Begins a transaction.
@@ -163,26 +187,26 @@ impl Link {
         &self,
         options: TransactionOptions,
     ) -> Result<DatabaseTransaction, DbErr> {
-        let pool = self.current().await?;
-        let begun = pool.connection(self.purpose).begin_with_options(options);
-        let inner = self.answer(&pool.lost, begun).await?;
-        Ok(DatabaseTransaction { inner, link: self.clone(), lost: pool.lost })
+        let begin = |connection: DatabaseConnection| {
+            async move { connection.begin_with_options(options).await }.boxed()
+        };
+        let (inner, pool) = self.ask(begin).await?;
+        let held = Held { lost: pool.lost, generation: pool.generation };
+        Ok(DatabaseTransaction { inner, link: self.clone(), held })
     }
 
     /// Says that the keeper should look for the primary.
-    pub(in crate::store) fn suspect(&self, reason: Reason) {
+    pub(in crate::store) fn suspect(&self, reason: Reason, held: &Held) {
         if let Some(suspicion) = &self.suspicion {
-            suspicion.raise(reason);
+            suspicion.raise(reason, held.generation);
         }
     }
 
-    /// The server of the moment and the token that is cancelled when it is given up; none on
-    /// SQLite.
-    pub(in crate::store) async fn server(
-        &self,
-    ) -> Result<Option<(PgConnectOptions, CancellationToken)>, DbErr> {
+    /// How to reach the server of the moment; none on SQLite.
+    pub(in crate::store) async fn server(&self) -> Result<Option<(PgConnectOptions, Held)>, DbErr> {
         let pool = self.current().await?;
-        Ok(pool.server.map(|server| (server, pool.lost)))
+        let held = Held { lost: pool.lost, generation: pool.generation };
+        Ok(pool.server.map(|server| (server, held)))
     }
 
     /// Closes the pool after its statements in flight; it is not replaced any more.
@@ -191,7 +215,8 @@ impl Link {
             suspicion.closed.cancel();
         }
         let connection = self.pool.borrow().connection(self.purpose).clone();
-        connection.close().await
+        // A connection that is half open would be waited for without end.
+        Clock::system().timeout(LAST_GRACE, connection.close()).await.unwrap_or(Ok(()))
     }
 
     /// The pool of the moment; while its server is lost, the next one, if that comes in time.
@@ -204,14 +229,37 @@ impl Link {
         let found = pools.wait_for(|pool| !pool.lost.is_cancelled());
         match Clock::system().timeout(self.patience, found).await {
             Ok(Ok(pool)) => Ok(pool.clone()),
-            Ok(Err(_)) | Err(_) => Err(lost()),
+            Ok(Err(_)) | Err(_) => {
+                if let Some(suspicion) = &self.suspicion {
+                    suspicion.raise(Reason::Broken, pool.generation);
+                }
+                Err(lost())
+            }
+        }
+    }
+
+    /// Asks through the pool of the moment; once more if it was replaced before there was a
+    /// connection to be had, for then nothing was sent.
+    async fn ask<T>(
+        &self,
+        ask: impl Fn(DatabaseConnection) -> BoxFuture<'static, Result<T, DbErr>> + Send + Sync,
+    ) -> Result<(T, Pool), DbErr> {
+        loop {
+            let pool = self.current().await?;
+            let held = Held { lost: pool.lost.clone(), generation: pool.generation };
+            let asked = ask(pool.connection(self.purpose).clone());
+            match self.answer(&held, asked).await {
+                Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
+                    if self.pool.borrow().generation > pool.generation => {}
+                answer => return answer.map(|answer| (answer, pool)),
+            }
         }
     }
 
     /// Waits for an answer, but not for a server that is lost.
     async fn answer<T>(
         &self,
-        lost: &CancellationToken,
+        held: &Held,
         answer: impl Future<Output = Result<T, DbErr>>,
     ) -> Result<T, DbErr> {
         let Some(suspicion) = &self.suspicion else { return answer.await };
@@ -220,37 +268,45 @@ impl Link {
         let early = tokio::select! {
             biased;
             answer = &mut answer => Some(answer),
-            () = lost.cancelled() => Some(Err(self::lost())),
+            () = held.lost.cancelled() => Some(Err(lost())),
             () = clock.sleep(SLOW) => None,
         };
         let answer = match early {
             Some(answer) => answer,
             None => {
-                suspicion.raise(Reason::Silence);
+                suspicion.raise(Reason::Silence, held.generation);
                 tokio::select! {
                     biased;
                     answer = &mut answer => answer,
-                    () = lost.cancelled() => Err(self::lost()),
+                    () = held.lost.cancelled() => Err(lost()),
                     () = clock.sleep(self.longest - SLOW) => {
-                        suspicion.raise(Reason::Broken);
-                        Err(self::lost())
+                        suspicion.raise(Reason::Broken, held.generation);
+                        Err(lost())
                     }
                 }
             }
         };
         if let Err(error) = &answer
-            && !lost.is_cancelled()
+            && !held.lost.is_cancelled()
             && let Some(reason) = reason(error)
         {
-            suspicion.raise(reason);
+            suspicion.raise(reason, held.generation);
         }
         answer
     }
 
-    fn observe(&self, statement: &Statement) {
-        if let Some(observer) = &self.observer {
-            observer(&statement.sql);
-        }
+    /// The statement's text, if somebody wants to know it.
+    fn text(&self, statement: &Statement) -> Option<String> {
+        self.observer.is_some().then(|| statement.sql.clone())
+    }
+
+    /// Tells the observer of a statement.
+    async fn observe<T>(&self, text: Option<String>, answer: impl Future<Output = T>) -> T {
+        let (Some(observer), Some(text)) = (&self.observer, text) else { return answer.await };
+        let start = Clock::system().instant();
+        let answer = answer.await;
+        observer(&text, start.elapsed());
+        answer
     }
 }
 
@@ -261,30 +317,38 @@ impl ConnectionTrait for Link {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.observe(&statement);
-        let pool = self.current().await?;
-        let connection = pool.connection(self.purpose);
-        self.answer(&pool.lost, connection.execute_raw(statement)).await
+        let ask = |connection: DatabaseConnection| {
+            let statement = statement.clone();
+            async move { connection.execute_raw(statement).await }.boxed()
+        };
+        let answer = self.observe(self.text(&statement), self.ask(ask)).await;
+        answer.map(|(answer, _)| answer)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        let pool = self.current().await?;
-        let connection = pool.connection(self.purpose);
-        self.answer(&pool.lost, connection.execute_unprepared(sql)).await
+        let ask = |connection: DatabaseConnection| {
+            let sql = sql.to_owned();
+            async move { connection.execute_unprepared(&sql).await }.boxed()
+        };
+        self.ask(ask).await.map(|(answer, _)| answer)
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.observe(&statement);
-        let pool = self.current().await?;
-        let connection = pool.connection(self.purpose);
-        self.answer(&pool.lost, connection.query_one_raw(statement)).await
+        let ask = |connection: DatabaseConnection| {
+            let statement = statement.clone();
+            async move { connection.query_one_raw(statement).await }.boxed()
+        };
+        let answer = self.observe(self.text(&statement), self.ask(ask)).await;
+        answer.map(|(answer, _)| answer)
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.observe(&statement);
-        let pool = self.current().await?;
-        let connection = pool.connection(self.purpose);
-        self.answer(&pool.lost, connection.query_all_raw(statement)).await
+        let ask = |connection: DatabaseConnection| {
+            let statement = statement.clone();
+            async move { connection.query_all_raw(statement).await }.boxed()
+        };
+        let answer = self.observe(self.text(&statement), self.ask(ask)).await;
+        answer.map(|(answer, _)| answer)
     }
 }
 
@@ -293,18 +357,18 @@ impl ConnectionTrait for Link {
 pub struct DatabaseTransaction {
     inner: sea_orm::DatabaseTransaction,
     link: Link,
-    lost: CancellationToken,
+    held: Held,
 }
 
 impl DatabaseTransaction {
     /// Commits. After an error that the connection broke, it may have been committed or not.
     pub async fn commit(self) -> Result<(), DbErr> {
-        self.link.answer(&self.lost, self.inner.commit()).await
+        self.link.answer(&self.held, self.inner.commit()).await
     }
 
     /// Takes everything back.
     pub async fn rollback(self) -> Result<(), DbErr> {
-        self.link.answer(&self.lost, self.inner.rollback()).await
+        self.link.answer(&self.held, self.inner.rollback()).await
     }
 }
 
@@ -315,22 +379,25 @@ impl ConnectionTrait for DatabaseTransaction {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.link.observe(&statement);
-        self.link.answer(&self.lost, self.inner.execute_raw(statement)).await
+        let text = self.link.text(&statement);
+        let answer = self.link.answer(&self.held, self.inner.execute_raw(statement));
+        self.link.observe(text, answer).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.link.answer(&self.lost, self.inner.execute_unprepared(sql)).await
+        self.link.answer(&self.held, self.inner.execute_unprepared(sql)).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.link.observe(&statement);
-        self.link.answer(&self.lost, self.inner.query_one_raw(statement)).await
+        let text = self.link.text(&statement);
+        let answer = self.link.answer(&self.held, self.inner.query_one_raw(statement));
+        self.link.observe(text, answer).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.link.observe(&statement);
-        self.link.answer(&self.lost, self.inner.query_all_raw(statement)).await
+        let text = self.link.text(&statement);
+        let answer = self.link.answer(&self.held, self.inner.query_all_raw(statement));
+        self.link.observe(text, answer).await
     }
 }
 
@@ -352,10 +419,15 @@ fn reason(error: &DbErr) -> Option<Reason> {
         return None;
     };
     let RuntimeErr::SqlxError(error) = error else { return None };
+    of_driver(error)
+}
+
+/// The same for an error of the driver itself.
+pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<Reason> {
     match error.as_database_error() {
         Some(error) => of_code(error.code()?.as_ref()),
         None => matches!(
-            **error,
+            error,
             sqlx::Error::Io(_)
                 | sqlx::Error::Tls(_)
                 | sqlx::Error::Protocol(_)
@@ -395,9 +467,12 @@ mod tests {
     #[tokio::test]
     async fn the_gravest_reason_is_kept() {
         let suspicion = Suspicion::default();
-        suspicion.raise(Reason::Broken);
-        suspicion.raise(Reason::Silence);
+        suspicion.raise(Reason::Broken, 0);
+        suspicion.raise(Reason::Silence, 0);
         assert_eq!(suspicion.raised().await, Reason::Broken);
         assert_eq!(suspicion.take(), None);
+        suspicion.generation.store(1, Ordering::Relaxed);
+        suspicion.raise(Reason::Broken, 0);
+        assert_eq!(suspicion.take(), None, "of a pool that is replaced");
     }
 }

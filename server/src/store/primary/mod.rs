@@ -27,5 +27,5 @@ mod search;
 
 pub(super) use address::{Address, Problem, masked};
 pub(super) use keeper::{open, open_one};
-pub(super) use link::Reason;
 pub use link::{DatabaseTransaction, Link};
+pub(super) use link::{Held, Reason, of_driver};

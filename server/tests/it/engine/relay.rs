@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use carillon::engine::{Engine, Settings};
 use entity::run;
-use sea_orm::{ActiveModelTrait, ConnectionTrait, DbBackend, IntoActiveModel, Statement};
-use tokio::sync::watch;
-use uuid::Uuid;
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
 use super::{
     gate::Gate,
+    groups::group,
     world::{World, noop},
 };
 use crate::support::TestDatabase;
@@ -24,18 +23,20 @@ struct Two {
 }
 
 impl Two {
-    async fn new() -> Self {
+    /// In these roles.
+    async fn new(here_does: &str, there_does: &str) -> Self {
         let mut here = World::new(TestDatabase::postgres().await).await;
         let database = TestDatabase::at(here.database.url.clone()).await;
         let mut there = World::new_beside(database, &here);
-        put_off(&mut here.settings, "here");
-        put_off(&mut there.settings, "there");
+        put_off(&mut here.settings, "here", here_does);
+        put_off(&mut there.settings, "there", there_does);
         Self { here, there }
     }
 }
 
-fn put_off(settings: &mut Settings, name: &str) {
+fn put_off(settings: &mut Settings, name: &str, roles: &str) {
     settings.node_name = name.to_owned();
+    settings.roles = roles.parse().unwrap();
     settings.look_ahead = HOUR;
     settings.poll = HOUR;
     settings.heartbeat_interval = HOUR;
@@ -43,25 +44,23 @@ fn put_off(settings: &mut Settings, name: &str) {
     settings.recovery_interval = HOUR;
 }
 
-/// Until then it has been woken by its own connecting.
+/// The connections by which nodes of this database hear each other.
+const LISTENERS: &str = "FROM pg_stat_activity WHERE datname = current_database() \
+                         AND application_name = 'carillon calls' AND query <> ''";
+
+/// Waits until so many nodes hear each other.
 async fn listens(world: &World, nodes: i64) {
-    let sql = "SELECT count(*) FROM pg_stat_activity \
-               WHERE datname = current_database() AND application_name = 'carillon calls' AND query <> ''";
+    let sql = format!("SELECT count(*) {LISTENERS}");
     world
         .until("the nodes listen", async || {
             // Whoever writes wakes whoever waits.
             world.database.store.changes().wake();
             tokio::task::yield_now().await;
-            let ask = Statement::from_string(DbBackend::Postgres, sql);
+            let ask = Statement::from_string(DbBackend::Postgres, &sql);
             let row = world.database.store.read().query_one_raw(ask).await.unwrap().unwrap();
             (row.try_get_by_index::<i64>(0).unwrap() == nodes).then_some(())
         })
         .await;
-}
-
-async fn next<T: Clone>(reports: &mut watch::Receiver<(u64, T)>) {
-    let round = tokio::time::timeout(Duration::from_secs(20), reports.changed());
-    round.await.expect("a round").unwrap();
 }
 
 async fn end(engines: impl IntoIterator<Item = Engine>) {
@@ -71,47 +70,30 @@ async fn end(engines: impl IntoIterator<Item = Engine>) {
 }
 
 #[tokio::test]
-async fn a_run_for_which_a_node_has_no_room_is_taken_by_another() {
-    let mut two = Two::new().await;
-    two.here.settings.capacity = 0;
+async fn a_run_that_is_queued_by_one_node_is_taken_by_another() {
+    let two = Two::new("scheduler", "worker").await;
     let there = two.there.engine().await;
     let here = two.here.engine().await;
     listens(&two.here, 2).await;
-    let schedule = two.there.due_now(noop(), |_| {}).await;
-    let done = two.there.settled_run(schedule.id).await;
-    let again = run::Model {
-        id: Uuid::now_v7(),
-        state: run::State::Queued,
-        started_at: None,
-        finished_at: None,
-        attempt: 0,
-        node_id: None,
-        ..done
-    };
-    let tx = two.here.database.store.begin().await.unwrap();
-    let again = again.into_active_model().insert(&tx).await.unwrap();
-    two.here.database.store.commit(tx).await.unwrap();
-    two.here.signals.wake_dispatcher();
-    two.there.run_is(again.id, run::State::Succeeded).await;
+    let schedule = two.here.due_now(noop(), |_| {}).await;
+    two.here.settled_run(schedule.id).await;
     end([here, there]).await;
 }
 
 #[tokio::test]
 async fn a_schedule_that_is_made_on_one_node_wakes_the_planner_of_another() {
-    let two = Two::new().await;
+    let two = Two::new("api", "scheduler,worker").await;
     let there = two.there.engine().await;
     let here = two.here.engine().await;
     listens(&two.here, 2).await;
-    let mut rounds = there.planner_reports();
-    rounds.wait_for(|(count, _)| *count > 1).await.unwrap();
-    two.here.schedule("0 0 1 1 *", noop(), |_| {}).await;
-    next(&mut rounds).await;
+    let schedule = two.here.due_now(noop(), |_| {}).await;
+    two.here.settled_run(schedule.id).await;
     end([here, there]).await;
 }
 
 #[tokio::test]
 async fn a_cancellation_that_is_asked_on_one_node_stops_the_attempt_on_another() {
-    let two = Two::new().await;
+    let two = Two::new("api", "scheduler,worker").await;
     let mut gate = Gate::open().await;
     let there = two.there.engine().await;
     let schedule = two.there.due_now(gate.task(), |_| {}).await;
@@ -132,7 +114,7 @@ async fn a_cancellation_that_is_asked_on_one_node_stops_the_attempt_on_another()
 
 #[tokio::test]
 async fn who_follows_on_one_node_hears_what_another_writes() {
-    let two = Two::new().await;
+    let two = Two::new("api", "scheduler,worker").await;
     let here = two.here.engine().await;
     let there = two.there.engine().await;
     listens(&two.here, 2).await;
@@ -144,30 +126,30 @@ async fn who_follows_on_one_node_hears_what_another_writes() {
 
 #[tokio::test]
 async fn a_node_that_connects_again_wakes_everything_once() {
-    let two = Two::new().await;
+    let two = Two::new("api", "scheduler,worker").await;
     let there = two.there.engine().await;
-    let mut rounds = there.planner_reports();
     listens(&two.there, 1).await;
-    rounds.mark_unchanged();
-    let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-               WHERE datname = current_database() AND application_name = 'carillon calls' AND query <> ''";
-    two.here.database.store.read().execute_unprepared(sql).await.unwrap();
-    next(&mut rounds).await;
+    there.planner_reports().wait_for(|(rounds, _)| *rounds > 1).await.unwrap();
+    // There is no engine here: nobody tells of this one.
+    let schedule = two.here.due_now(noop(), |_| {}).await;
+    let sql = format!("SELECT pg_terminate_backend(pid) {LISTENERS}");
+    two.here.database.store.read().execute_unprepared(&sql).await.unwrap();
+    two.there.settled_run(schedule.id).await;
     end([there]).await;
 }
 
 #[tokio::test]
 async fn a_storm_is_told_in_a_few_calls() {
-    let two = Two::new().await;
+    let two = Two::new("scheduler,worker", "api").await;
     let here = two.here.engine().await;
     let mut wire = two.there.database.store.wire().await.unwrap().expect("a wire");
     let start = two.here.clock.instant();
-    let at = two.here.clock.now();
-    let schedules = two.here.schedules(500, "@every 1d", noop()).await;
+    let schedules = two.here.schedules(200, "* * * * * *", noop()).await;
+    let at = two.here.clock.now().timestamp() * 1_000;
     let sql = "UPDATE schedule SET next_scheduled_at = $1, next_fire_at = $1";
-    two.here.write(sql, [at.timestamp_millis().into()]).await;
+    two.here.write(sql, [at.into()]).await;
     two.here.signals.wake_planner();
-    two.here.settled(schedules[499], 1).await;
+    two.here.settled(schedules[199], 3).await;
     end([here]).await;
     wire.call("end").await.unwrap();
 
@@ -175,7 +157,36 @@ async fn a_storm_is_told_in_a_few_calls() {
     while wire.heard().await.unwrap() != "end" {
         calls += 1;
     }
-    // Five kinds, each told at once and then five times a second.
-    let most = 5 * (2 + start.elapsed().as_millis() / 200);
+    // Seven kinds, each told at once and then five times a second.
+    let most = 7 * (2 + start.elapsed().as_millis() / 200);
     assert!(calls > 0 && calls <= most, "{calls} calls, at most {most}");
+}
+
+/// Else each would look because the other has looked, for as long as a run waits.
+#[tokio::test]
+async fn nodes_on_which_nothing_happens_leave_each_other_alone() {
+    let two = Two::new("scheduler,worker", "scheduler,worker").await;
+    let mut gate = Gate::open().await;
+    let group = group(&two.here, 1).await;
+    let here = two.here.engine().await;
+    let there = two.there.engine().await;
+    let in_the_only_place = two.here.due_now(gate.task(), |row| row.group_id = Some(group)).await;
+    let arrival = gate.arrival().await;
+    let waits = two.here.due_now(gate.task(), |row| row.group_id = Some(group)).await;
+    let wait = async || two.here.runs(waits.id).await.pop();
+    two.here.until("the run is queued", wait).await;
+
+    let mut wire = two.here.database.store.wire().await.unwrap().expect("a wire");
+    // From the first second without a call on there is none.
+    let second = Duration::from_secs(1);
+    let mut calls = 0;
+    while tokio::time::timeout(second, wire.heard()).await.is_ok() {
+        calls += 1;
+        assert!(calls < 40, "the nodes keep calling");
+    }
+    arrival.answer(200);
+    two.here.settled_run(in_the_only_place.id).await;
+    gate.arrival().await.answer(200);
+    two.here.settled_run(waits.id).await;
+    end([here, there]).await;
 }

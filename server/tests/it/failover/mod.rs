@@ -8,7 +8,7 @@ mod silence;
 use std::{collections::BTreeSet, time::Duration};
 
 use carillon::store::{Options, Store};
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{fire, run, schedule};
 use uuid::Uuid;
 
@@ -34,17 +34,17 @@ async fn schedules_go_on_when_the_standby_of_a_dead_primary_is_promoted() {
     let mut replicas = Replicas::start().await;
     let (world, schedules) = every_second(&replicas).await;
     let engine = world.engine().await;
-    settled_since(&world, &schedules, Utc::now()).await;
+    settled_since(&world, &schedules, world.clock.now()).await;
     let committed = fires(&world, &schedules).await;
 
     replicas.kill_primary();
     replicas.promote_standby().await;
-    settled_since(&world, &schedules, Utc::now()).await;
+    settled_since(&world, &schedules, world.clock.now()).await;
     assert!(fires(&world, &schedules).await.is_superset(&committed));
 
     // A first server that comes back is no way back.
     replicas.revive_first_as_standby().await;
-    settled_since(&world, &schedules, Utc::now() + TimeDelta::seconds(1)).await;
+    settled_since(&world, &schedules, world.clock.now() + TimeDelta::seconds(1)).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
     for schedule in &schedules {
         has_no_gap(&world, *schedule).await;
@@ -56,11 +56,11 @@ async fn a_primary_that_was_left_behind_is_left() {
     let replicas = Replicas::start().await;
     let (world, schedules) = every_second(&replicas).await;
     let engine = world.engine().await;
-    settled_since(&world, &schedules, Utc::now()).await;
+    settled_since(&world, &schedules, world.clock.now()).await;
     // The first server lives on and takes itself for the primary, but no commit of it is answered
     // any more: it waits for its standby.
     replicas.promote_standby().await;
-    settled_since(&world, &schedules, Utc::now()).await;
+    settled_since(&world, &schedules, world.clock.now()).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
     for schedule in &schedules {
         has_no_gap(&world, *schedule).await;
@@ -74,10 +74,15 @@ async fn every_second(replicas: &Replicas) -> (World, Vec<Uuid>) {
     world.settings.heartbeat_expiry = Duration::from_secs(3);
     let mut schedules = Vec::new();
     for _ in 0..SCHEDULES {
-        let all = |row: &mut schedule::Model| row.catch_up = schedule::CatchUp::All;
-        schedules.push(world.schedule("* * * * * *", noop(), all).await.id);
+        schedules.push(world.schedule("* * * * * *", noop(), each_runs).await.id);
     }
     (world, schedules)
+}
+
+/// However late it is, and whatever has become of the one before.
+fn each_runs(schedule: &mut schedule::Model) {
+    schedule.catch_up = schedule::CatchUp::All;
+    schedule.overlap = schedule::Overlap::Allow;
 }
 
 async fn fires(world: &World, schedules: &[Uuid]) -> BTreeSet<Uuid> {
@@ -90,7 +95,7 @@ async fn fires(world: &World, schedules: &[Uuid]) -> BTreeSet<Uuid> {
 
 /// Waits until each schedule has a settled run of an instant after `since`, and no other one of
 /// before.
-async fn settled_since(world: &World, schedules: &[Uuid], since: chrono::DateTime<Utc>) {
+async fn settled_since(world: &World, schedules: &[Uuid], since: DateTime<Utc>) {
     for schedule in schedules {
         let look = async || {
             let runs = world.try_runs(*schedule).await?;

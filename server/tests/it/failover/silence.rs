@@ -1,13 +1,12 @@
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
     sync::watch,
 };
 
-use super::settled_since;
+use super::{each_runs, settled_since};
 use crate::{
     engine::world::{World, noop},
     support::{Replicas, TestDatabase},
@@ -53,10 +52,10 @@ async fn connections_that_fell_silent_are_given_up() {
     let way = Way::to(replicas.port_of_primary()).await;
     let url = format!("postgres://postgres@127.0.0.1:{}/carillon", way.port);
     let world = World::new(TestDatabase::at(url).await).await;
-    let schedule = world.schedule("* * * * * *", noop(), |_| {}).await.id;
+    let schedule = world.schedule("* * * * * *", noop(), each_runs).await.id;
     let engine = world.engine().await;
-    settled_since(&world, &[schedule], Utc::now()).await;
+    settled_since(&world, &[schedule], world.clock.now()).await;
     way.fall_silent();
-    settled_since(&world, &[schedule], Utc::now()).await;
+    settled_since(&world, &[schedule], world.clock.now()).await;
     engine.shutdown(Duration::from_secs(10)).await.unwrap();
 }
