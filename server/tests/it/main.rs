@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod chaos;
 mod cli;
 mod crash;
 mod engine;

@@ -36,8 +36,25 @@ impl World {
 
     /// Adds `count` schedules of one workflow that are not due.
     pub(crate) async fn schedules(&self, count: usize, expression: &str, task: Task) -> Vec<Uuid> {
+        self.schedules_with(count, task, |_, row| row.expressions.0 = vec![expression.to_owned()])
+            .await
+    }
+
+    /// Adds `count` schedules of one workflow; `change` says what each one is.
+    pub(crate) async fn schedules_with(
+        &self,
+        count: usize,
+        task: Task,
+        change: impl Fn(usize, &mut schedule::Model),
+    ) -> Vec<Uuid> {
         let workflow_id = self.workflow(task.into()).await;
-        let rows: Vec<_> = (0..count).map(|_| self.row(expression, workflow_id)).collect();
+        let rows: Vec<_> = (0..count)
+            .map(|number| {
+                let mut row = self.row("@every 365d", workflow_id);
+                change(number, &mut row);
+                row
+            })
+            .collect();
         let ids = rows.iter().map(|row| row.id).collect();
         let tx = self.database.store.begin().await.unwrap();
         let rows = rows.into_iter().map(IntoActiveModel::into_active_model);

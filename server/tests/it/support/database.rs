@@ -16,9 +16,15 @@ pub(crate) struct TestDatabase {
 }
 
 enum Place {
+    Folder {
+        _removed_when_dropped: TempDir,
+    },
+    Server {
+        admin: String,
+        name: String,
+    },
+    /// Somewhere that somebody else removes.
     Elsewhere,
-    Folder { _removed_when_dropped: TempDir },
-    Server { admin: String, name: String },
 }
 
 impl TestDatabase {
@@ -44,8 +50,9 @@ impl TestDatabase {
         Self { url, store, place: Place::Server { admin, name } }
     }
 
-    /// One that somebody else made and will remove; migrated if it is not yet.
-    pub(crate) async fn at(url: String) -> Self {
+    /// Where somebody made a place for it, and will remove it; migrated if it is not yet.
+    pub(crate) async fn at(url: impl Into<String>) -> Self {
+        let url = url.into();
         let store = open(&url).await;
         Self { url, store, place: Place::Elsewhere }
     }

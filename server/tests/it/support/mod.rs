@@ -14,7 +14,7 @@
 
 mod command;
 mod database;
-mod postgres;
+pub(crate) mod postgres;
 mod replicas;
 mod server;
 mod socket;

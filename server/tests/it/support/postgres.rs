@@ -77,7 +77,7 @@ fn start() -> Server {
 }
 
 /// PostgreSQL refuses to run as root: then it runs as the user that its package made.
-pub(super) fn as_ordinary_user(folder: &Path) -> Command {
+pub(crate) fn as_ordinary_user(folder: &Path) -> Command {
     if Path::new("/proc/self").metadata().unwrap().uid() != 0 {
         return Command::new("env");
     }
@@ -97,7 +97,7 @@ pub(super) fn as_ordinary_user(folder: &Path) -> Command {
 
 /// The folder with `initdb` and `postgres`: the newest that Debian's packages installed, or the
 /// one that `pg_config` names.
-pub(super) fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()

@@ -1,0 +1,171 @@
+use std::{future::Future, path::Path, time::Duration};
+
+use carillon::{
+    clock::Clock,
+    store::{Options, Store},
+};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use entity::{Strings, schedule};
+use sea_orm::FromQueryResult;
+use tempfile::TempDir;
+
+use super::{expansion::Expansion, node::Node, sink::Sink, verdict};
+use crate::{engine::world::World, support::TestDatabase};
+
+/// What a fault hits: schedules on a database that fire second by second for a while, a sink for
+/// what they do, and what is known of the faults.
+pub(super) struct Field {
+    name: &'static str,
+    /// Where the test itself looks; no fault stands between.
+    url: String,
+    /// How long a silent node counts as alive.
+    pub(super) lease: Duration,
+    pub(super) clock: Clock,
+    pub(super) sink: Sink,
+    pub(super) faults: Vec<Fault>,
+    expected: Expansion,
+    folder: TempDir,
+}
+
+/// From when until when something was wrong. A node that was killed is wrong at one moment: from
+/// then on it is up to the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fault {
+    pub(super) from: DateTime<Utc>,
+    pub(super) until: DateTime<Utc>,
+}
+
+/// Schedules begin to fire so long after they were made: until then the nodes have started.
+const START: TimeDelta = TimeDelta::seconds(5);
+
+impl Field {
+    /// Puts `schedules` into the database, which fire from a moment from now on for `seconds`. No
+    /// node may run yet.
+    pub(super) async fn new(
+        name: &'static str,
+        url: &str,
+        lease: Duration,
+        (schedules, seconds): (usize, i64),
+    ) -> Self {
+        let sink = Sink::open().await;
+        let world = World::new(TestDatabase::at(url).await).await;
+        let clock = world.clock.clone();
+        let begin = clock.now().trunc_subsecs(0) + START;
+        let mut expected = Expansion::new(begin, begin + TimeDelta::seconds(seconds));
+        let change = |number: usize, row: &mut schedule::Model| {
+            row.expressions = Strings(vec![Expansion::expression(number).to_owned()]);
+            row.overlap = schedule::Overlap::Allow;
+            row.anchor_at = expected.begin.into();
+            row.start_at = Some((expected.begin + TimeDelta::milliseconds(1)).into());
+            row.end_at = Some((expected.end + TimeDelta::milliseconds(1)).into());
+            row.shard = i16::try_from(number % 256).unwrap();
+            let first = expected.instants(number).next().unwrap();
+            row.next_scheduled_at = Some(first.into());
+            row.next_fire_at = Some(first.into());
+        };
+        let ids = world.schedules_with(schedules, sink.task(), change).await;
+        expected.schedules = ids.into_iter().enumerate().map(|(number, id)| (id, number)).collect();
+        world.database.store.clone().close().await.unwrap();
+        let (url, folder) = (url.to_owned(), tempfile::tempdir().unwrap());
+        Self { name, url, lease, clock, sink, faults: Vec::new(), expected, folder }
+    }
+
+    /// A server on the database.
+    pub(super) fn node(&self, name: &str) -> Node {
+        self.node_by(name, &self.url, &[])
+    }
+
+    /// A server that reaches the database by another address, with more in its environment.
+    pub(super) fn node_by(&self, name: &str, url: &str, environment: &[(&str, &str)]) -> Node {
+        Node::start(name, url, self.lease, self.folder.path(), environment)
+    }
+
+    /// Servers on the database, all of them ready.
+    pub(super) async fn nodes<const N: usize>(&self, names: [&str; N]) -> [Node; N] {
+        let mut nodes = names.map(|name| self.node(name));
+        for node in &mut nodes {
+            node.is_ready().await;
+        }
+        nodes
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Waits until the schedules fire.
+    pub(super) async fn begins(&self) {
+        self.clock.sleep_until(self.expected.begin).await;
+    }
+
+    /// Lets time pass: the faults have a timetable of their own.
+    pub(super) async fn pass(&self, duration: Duration) {
+        self.clock.sleep(duration).await;
+    }
+
+    /// Whether the schedules still fire for at least that long.
+    pub(super) fn goes_on_for(&self, duration: Duration) -> bool {
+        self.expected.end - self.clock.now() > TimeDelta::from_std(duration).unwrap()
+    }
+
+    /// A fault of one moment, now.
+    pub(super) fn hit(&mut self) {
+        let now = self.clock.now();
+        self.faults.push(Fault { from: now, until: now });
+    }
+
+    /// A fault that lasts as long as `future`.
+    pub(super) async fn while_hit<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let from = self.clock.now();
+        let output = future.await;
+        self.faults.push(Fault { from, until: self.clock.now() });
+        output
+    }
+
+    /// Waits until everything is over, and compares what has happened with what was to happen.
+    pub(super) async fn ends(&self, nodes: &mut [Node]) {
+        let store = Store::open(&Options::new(&self.url)).await.unwrap();
+        self.clock.sleep_until(self.expected.end).await;
+        // Recovery has its lease, and a backlog its time: how long it took is a figure of the
+        // verdict.
+        let until = self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap();
+        let until = until + TimeDelta::seconds(120);
+        loop {
+            let left = left(&store).await;
+            if left == Left::default() {
+                break;
+            }
+            for node in &mut *nodes {
+                node.is_alive();
+            }
+            if self.clock.now() > until {
+                println!("chaos {}: came to a halt with {left:?}", self.name);
+                break;
+            }
+            self.clock.sleep(Duration::from_millis(100)).await;
+        }
+        let executions = self.sink.executions();
+        let verdict = verdict::judge(&store, &self.expected, &executions, &self.faults).await;
+        println!("chaos {}: {verdict}", self.name);
+        let bound = self.lease + Duration::from_secs(5);
+        verdict.assert_promises_are_kept(bound);
+        store.close().await.unwrap();
+    }
+}
+
+/// What is not at its end.
+#[derive(Debug, Default, PartialEq, Eq, FromQueryResult)]
+struct Left {
+    schedules: i64,
+    fires: i64,
+    runs: i64,
+}
+
+async fn left(store: &Store) -> Left {
+    let sql = "SELECT \
+          (SELECT count(*) FROM schedule WHERE next_fire_at IS NOT NULL) AS schedules, \
+          (SELECT count(*) FROM fire WHERE verdict = 'pending') AS fires, \
+          (SELECT count(*) FROM run WHERE state IN ('queued', 'running', 'retrying')) AS runs";
+    let statement = store.dialect().statement(sql, []);
+    Left::find_by_statement(statement).one(store.read()).await.unwrap().unwrap()
+}

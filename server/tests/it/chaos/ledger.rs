@@ -1,0 +1,150 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use carillon::store::Store;
+use chrono::{DateTime, Utc};
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use super::expansion::Expansion;
+
+/// What the tables say in the end.
+pub(super) struct Ledger {
+    fires: Vec<Fire>,
+    runs: HashMap<Uuid, Run>,
+    attempts: BTreeMap<(Uuid, i32), Attempt>,
+    /// Lives that are over, and since when.
+    dead: HashMap<Uuid, i64>,
+}
+
+#[derive(Debug, FromQueryResult)]
+struct Fire {
+    id: Uuid,
+    schedule_id: Uuid,
+    scheduled_at: i64,
+    count: i64,
+    verdict: String,
+    reason: String,
+    run_id: Option<Uuid>,
+}
+
+#[derive(Debug, FromQueryResult)]
+struct Run {
+    id: Uuid,
+    state: String,
+    attempt: i32,
+    idempotency_key: String,
+}
+
+#[derive(Debug, FromQueryResult)]
+struct Attempt {
+    run_id: Uuid,
+    attempt: i32,
+    state: String,
+    node_id: Uuid,
+    started_at: i64,
+    finished_at: Option<i64>,
+}
+
+#[derive(FromQueryResult)]
+struct Node {
+    id: Uuid,
+    ended_at: i64,
+}
+
+impl Ledger {
+    pub(super) async fn read(store: &Store) -> Self {
+        let fires =
+            "SELECT id, schedule_id, scheduled_at, count, verdict, reason, run_id FROM fire";
+        let runs = "SELECT id, state, attempt, idempotency_key FROM run";
+        let attempts =
+            "SELECT run_id, attempt, state, node_id, started_at, finished_at FROM task_run";
+        let dead = "SELECT id, ended_at FROM node WHERE state = 'dead'";
+        let runs = all::<Run>(store, runs).await.into_iter().map(|run| (run.id, run));
+        let attempts = all::<Attempt>(store, attempts).await.into_iter();
+        let dead = all::<Node>(store, dead).await.into_iter().map(|node| (node.id, node.ended_at));
+        Self {
+            fires: all(store, fires).await,
+            runs: runs.collect(),
+            attempts: attempts.map(|row| ((row.run_id, row.attempt), row)).collect(),
+            dead: dead.collect(),
+        }
+    }
+
+    /// What the ledger itself breaks of its promises: each instant has its one row, which started
+    /// its one run, which succeeded at the last of attempts without gaps, the others of which were
+    /// lost; nothing is alive; and what a dead node did was not taken from it.
+    pub(super) fn violations(&self, expected: &Expansion) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut slots = HashSet::new();
+        for fire in &self.fires {
+            let at = DateTime::from_timestamp_millis(fire.scheduled_at).unwrap();
+            slots.insert((fire.schedule_id, at));
+            let state = self.runs.get(&fire.id).map(|run| run.state.as_str());
+            let started = fire.verdict == "started" && fire.run_id == Some(fire.id);
+            if !started || fire.count != 1 || state != Some("succeeded") {
+                found.push(format!("{fire:?}, whose run is {state:?}"));
+            }
+        }
+        let instants = expected.schedules.iter().flat_map(|(schedule, number)| {
+            expected.instants(*number).map(move |at| (*schedule, at))
+        });
+        let instants: HashSet<_> = instants.collect();
+        found.extend(instants.difference(&slots).map(|slot| format!("no row of {slot:?}")));
+        found.extend(
+            slots.difference(&instants).map(|slot| format!("a row of no instant: {slot:?}")),
+        );
+        if slots.len() != self.fires.len() {
+            found.push("an instant has two rows".to_owned());
+        }
+        for run in self.runs.values() {
+            let numbers = 1..=run.attempt;
+            let rows: Vec<_> = numbers.map(|number| self.attempts.get(&(run.id, number))).collect();
+            let Some((Some(last), lost)) = rows.split_last() else {
+                found.push(format!("{run:?} has not its last attempt"));
+                continue;
+            };
+            let lost = lost.iter().all(|row| row.is_some_and(|row| row.state == "lost"));
+            if last.state != "succeeded" || !lost {
+                found.push(format!("{run:?} has {rows:?}"));
+            }
+        }
+        let recorded: i64 = self.runs.values().map(|run| i64::from(run.attempt)).sum();
+        if recorded != i64::try_from(self.attempts.len()).unwrap() {
+            found.push(format!("{recorded} attempts of runs, {} rows", self.attempts.len()));
+        }
+        for attempt in self.attempts.values() {
+            let ended = self.dead.get(&attempt.node_id).copied().unwrap_or(i64::MAX);
+            let is_stale = attempt.finished_at.is_none_or(|at| at > ended);
+            if attempt.state == "running" || attempt.state == "succeeded" && is_stale {
+                found.push(format!("a stale write, or none: {attempt:?}"));
+            }
+        }
+        found
+    }
+
+    /// The idempotency key of an attempt that is recorded.
+    pub(super) fn key_of(&self, run: Uuid, attempt: i32) -> Option<&str> {
+        self.attempts.get(&(run, attempt))?;
+        self.runs.get(&run).map(|run| run.idempotency_key.as_str())
+    }
+
+    pub(super) fn started_at(&self, run: Uuid, attempt: i32) -> Option<DateTime<Utc>> {
+        let attempt = self.attempts.get(&(run, attempt))?;
+        DateTime::from_timestamp_millis(attempt.started_at)
+    }
+
+    /// The attempts that ended well.
+    pub(super) fn succeeded(&self) -> impl Iterator<Item = (Uuid, i32)> {
+        let well = self.attempts.values().filter(|attempt| attempt.state == "succeeded");
+        well.map(|attempt| (attempt.run_id, attempt.attempt))
+    }
+
+    pub(super) fn further_attempts(&self) -> usize {
+        self.attempts.len() - self.runs.len()
+    }
+}
+
+async fn all<T: FromQueryResult>(store: &Store, sql: &str) -> Vec<T> {
+    let statement = store.dialect().statement(sql, []);
+    T::find_by_statement(statement).all(store.read()).await.unwrap()
+}

@@ -1,0 +1,142 @@
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use carillon::clock::Clock;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// A real server process that the test ends, freezes and starts again. Dropped, it is killed.
+pub(super) struct Node {
+    pub(super) name: String,
+    flags: Vec<String>,
+    environment: Vec<(String, String)>,
+    log: PathBuf,
+    process: Option<Child>,
+}
+
+impl Node {
+    /// Starts the program on the database at `url`. A node that is silent for `lease` is dead.
+    pub(super) fn start(
+        name: &str,
+        url: &str,
+        lease: Duration,
+        folder: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let ms = |duration: Duration| format!("{}ms", duration.as_millis());
+        let paces = [
+            ("CARILLON_ENGINE__HEARTBEAT_INTERVAL", ms(lease / 5)),
+            ("CARILLON_ENGINE__HEARTBEAT_EXPIRY", ms(lease)),
+            ("CARILLON_ENGINE__RECOVERY_INTERVAL", ms(Duration::from_millis(500))),
+            ("CARILLON_ENGINE__LOST_AFTER", ms(lease)),
+            ("CARILLON_DATABASE__URL", url.to_owned()),
+        ];
+        let more = environment.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let environment = paces.into_iter().chain(more);
+        let flags =
+            ["serve", "--listen", "127.0.0.1:0", "--allow-private-addresses", "--node-name"];
+        let mut node = Self {
+            name: name.to_owned(),
+            flags: flags.into_iter().chain([name]).map(str::to_owned).collect(),
+            environment: environment.map(|(name, value)| (name.to_owned(), value)).collect(),
+            log: folder.join(format!("{name}.log")),
+            process: None,
+        };
+        node.start_again();
+        node
+    }
+
+    /// Starts a process of this name, if there is none.
+    pub(super) fn start_again(&mut self) {
+        if self.process.is_some() {
+            return;
+        }
+        let log = File::options().create(true).append(true).open(&self.log).unwrap();
+        let mut command = Command::new(program());
+        command.args(&self.flags).env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(self.log.parent().unwrap()).stdin(Stdio::null());
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        self.process = Some(command.spawn().unwrap());
+    }
+
+    /// Ends it as a power cut would.
+    pub(super) fn kill(&mut self) {
+        self.is_alive();
+        let mut process = self.process.take().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    pub(super) fn freeze(&mut self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    pub(super) fn thaw(&mut self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.is_alive();
+        let process = self.process.as_ref().unwrap();
+        kill(Pid::from_raw(process.id().cast_signed()), signal).unwrap();
+    }
+
+    /// Panics with the end of its log if it has ended by itself.
+    pub(super) fn is_alive(&mut self) {
+        let Some(process) = &mut self.process else { return };
+        if let Some(status) = process.try_wait().unwrap() {
+            let log = self.log();
+            let last: Vec<&str> = log.lines().rev().take(20).collect();
+            panic!("{} ended by itself, {status}; its log, last line first: {last:#?}", self.name);
+        }
+    }
+
+    /// All that its processes have said.
+    pub(super) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// How often its log has that.
+    pub(super) fn said(&self, word: &str) -> usize {
+        self.log().matches(word).count()
+    }
+
+    /// Waits until its processes have said so that often.
+    pub(super) async fn says(&mut self, word: &str, times: usize) {
+        let clock = Clock::system();
+        for _ in 0..3_000 {
+            if self.said(word) >= times {
+                return;
+            }
+            self.is_alive();
+            clock.sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{} did not say '{word}' {times} times within a minute:\n{}", self.name, self.log());
+    }
+
+    /// Waits until it takes part for the first time.
+    pub(super) async fn is_ready(&mut self) {
+        self.says("Carillon is ready at ", 1).await;
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn program() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the tests' own configuration")]
+    let given = std::env::var("CARILLON_BINARY");
+    given.unwrap_or_else(|_| env!("CARGO_BIN_EXE_carillon").to_owned())
+}

@@ -1,0 +1,103 @@
+use std::{
+    fs::File,
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    process::{Child, Stdio},
+    time::Duration,
+};
+
+use carillon::clock::Clock;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tempfile::TempDir;
+
+use crate::support::postgres::{as_ordinary_user, programs};
+
+/// A PostgreSQL server of the test's own, with all of its durability on, that the test may stop as
+/// it likes. Dropped, it goes away with its data.
+pub(super) struct Postgres {
+    pub(super) port: u16,
+    settings: Vec<String>,
+    process: Option<Child>,
+    clock: Clock,
+    /// Dropped after the process.
+    folder: TempDir,
+}
+
+impl Postgres {
+    /// Makes a cluster on a free port of 127.0.0.1 and starts it, with more settings (`name=value`).
+    pub(super) async fn start(settings: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("carillon-chaos-").tempdir().unwrap();
+        let mut command = as_ordinary_user(folder.path());
+        command.arg(programs().join("initdb")).arg("-D").arg(folder.path().join("data"));
+        command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"]);
+        let made = command.arg("--no-sync").current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let (process, clock) = (None, Clock::system());
+        let mut server = Self { port: free_port(), settings, process, clock, folder };
+        server.go_on().await;
+        server
+    }
+
+    /// The address of its only database.
+    pub(super) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Starts it again on what is on its disk.
+    pub(super) async fn go_on(&mut self) {
+        let folder = self.folder.path();
+        let log = folder.join("log");
+        let errors = File::create(&log).unwrap();
+        let mut command = as_ordinary_user(folder);
+        // Should the test be killed, the kernel stops the server.
+        command.args(["setpriv", "--pdeathsig", "QUIT"]).arg(programs().join("postgres"));
+        command.arg("-D").arg(folder.join("data"));
+        let own = [format!("port={}", self.port), "listen_addresses=127.0.0.1".to_owned()];
+        let sockets = format!("unix_socket_directories={}", folder.display());
+        for setting in own.iter().chain([&sockets]).chain(&self.settings) {
+            command.arg("-c").arg(setting);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).current_dir(folder);
+        self.process = Some(command.process_group(0).spawn().unwrap());
+        self.says("ready to accept").await;
+    }
+
+    /// Waits until its log has that.
+    async fn says(&mut self, word: &str) {
+        let log = self.folder.path().join("log");
+        for _ in 0..3_000 {
+            let text = std::fs::read_to_string(&log).unwrap();
+            if text.contains(word) {
+                return;
+            }
+            let process = self.process.as_mut().unwrap();
+            let ended = process.try_wait().unwrap();
+            assert!(ended.is_none(), "PostgreSQL ended by itself, {ended:?}:\n{text}");
+            self.clock.sleep(Duration::from_millis(10)).await;
+        }
+        panic!("PostgreSQL did not say '{word}' within 30 s");
+    }
+
+    /// Stops it as `pg_ctl stop -m immediate` does: nothing is written, nobody is told.
+    pub(super) fn stop_hard(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        // It may have ended by itself.
+        let _ = kill(Pid::from_raw(process.id().cast_signed()), Signal::SIGQUIT);
+        process.wait().unwrap();
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.stop_hard();
+    }
+}
+
+/// A port of 127.0.0.1 that nobody listens on now.
+pub(super) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
