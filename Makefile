@@ -61,14 +61,21 @@ test: rust test-packages test-rust test-console test-browser ## Run every test: 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres cargo-nextest
+	@scripts/packages cc chromium postgres faketime cargo-nextest
 
 .PHONY: test-rust
 test-rust: rust ## Run the tests of everything but the console, with a PostgreSQL of their own
-	@scripts/packages cc postgres
+	@scripts/packages cc postgres faketime
 	@scripts/python-tools cargo-nextest
 	@scripts/with-postgres cargo nextest run $(RUST)
 	@cargo test --doc $(RUST) --quiet
+
+.PHONY: chaos
+chaos: rust ## Hit real processes with faults for half an hour; CHAOS=short for what `test` does, CHAOS_TEST=name for one
+	@scripts/packages cc postgres faketime
+	@scripts/python-tools cargo-nextest
+	@CARILLON_CHAOS=$(or $(CHAOS),long) scripts/with-postgres \
+		cargo nextest run $(RUST) --no-capture -E 'test(/^chaos::.*$(CHAOS_TEST)/)'
 
 .PHONY: sim
 sim: rust ## Live through many simulated worlds; SIM_SEEDS=from..to, or SIM_SEED=n for one

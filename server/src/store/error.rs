@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 
 /// Why the store could not answer. Messages read after "failed to".
@@ -68,6 +70,15 @@ pub enum StoreError {
     /// A text has a NUL character, which PostgreSQL cannot hold.
     #[error("query the database: a text has a NUL character")]
     Nul,
+    /// There is no room for what is to be written.
+    #[error(
+        "write to the database: the disk of the database is full; make room, and everything goes \
+         on by itself ({source})"
+    )]
+    DiskFull {
+        /// What the driver says.
+        source: DbErr,
+    },
     /// Anything else that the driver reports.
     #[error("query the database: {0}")]
     Database(#[source] DbErr),
@@ -130,6 +141,9 @@ impl From<DbErr> for StoreError {
         {
             return Self::Nul;
         }
+        if code(&error).is_some_and(|code| is_disk_full(&code)) {
+            return Self::DiskFull { source: error };
+        }
         Self::Database(error)
     }
 }
@@ -137,19 +151,25 @@ impl From<DbErr> for StoreError {
 impl StoreError {
     /// Whether a lock was not granted in the time that the transaction gave it.
     pub fn is_lock_refused(&self) -> bool {
-        let Self::Database(
-            DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error)),
-        ) = self
-        else {
-            return false;
-        };
-        error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "55P03")
+        matches!(self, Self::Database(error) if code(error).as_deref() == Some("55P03"))
     }
 
     /// Whether the same call may succeed when it is made again: a lost connection, a server that
-    /// has become a standby, a lock that was not granted in time, a serialisation failure.
+    /// has become a standby, a lock that was not granted in time, a serialisation failure, a full
+    /// disk.
     pub fn is_transient(&self) -> bool {
-        let Self::Database(error) = self else { return false };
+        let error = match self {
+            Self::DiskFull { .. } => return true,
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. }
+            | Self::Broken { .. }
+            | Self::Nul => return false,
+        };
         if matches!(error, DbErr::ConnectionAcquire(_)) {
             return true;
         }
@@ -174,14 +194,10 @@ impl StoreError {
             | Self::BadUrl { .. }
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
-            | Self::SchemaOlder { .. } => return false,
+            | Self::SchemaOlder { .. }
+            | Self::DiskFull { .. } => return false,
         };
-        let (DbErr::Exec(RuntimeErr::SqlxError(error))
-        | DbErr::Query(RuntimeErr::SqlxError(error))) = error
-        else {
-            return false;
-        };
-        error.as_database_error().and_then(|error| error.code()).is_some_and(|code| refuses(&code))
+        code(error).is_some_and(|code| refuses(&code))
     }
 }
 
@@ -198,6 +214,21 @@ fn passes(code: &str) -> bool {
             CODES.contains(&code) || CLASSES.iter().any(|class| code.starts_with(class))
         }
     }
+}
+
+/// What the database itself calls an error.
+fn code(error: &DbErr) -> Option<Cow<'_, str>> {
+    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
+        error
+    else {
+        return None;
+    };
+    error.as_database_error()?.code()
+}
+
+/// PostgreSQL's `disk_full`; SQLite's FULL, and that its index of the log cannot grow.
+fn is_disk_full(code: &str) -> bool {
+    matches!(code, "53100" | "13" | "4874")
 }
 
 /// PostgreSQL's codes have five characters, of which the first two are a class; SQLite's are

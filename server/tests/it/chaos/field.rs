@@ -9,7 +9,12 @@ use entity::{Strings, schedule};
 use sea_orm::FromQueryResult;
 use tempfile::TempDir;
 
-use super::{expansion::Expansion, node::Node, sink::Sink, verdict};
+use super::{
+    expansion::Expansion,
+    node::Node,
+    sink::Sink,
+    verdict::{self, Verdict},
+};
 use crate::{engine::world::World, support::TestDatabase};
 
 /// What a fault hits: schedules on a database that fire second by second for a while, a sink for
@@ -17,7 +22,7 @@ use crate::{engine::world::World, support::TestDatabase};
 pub(super) struct Field {
     name: &'static str,
     /// Where the test itself looks; no fault stands between.
-    url: String,
+    pub(super) url: String,
     /// How long a silent node counts as alive.
     pub(super) lease: Duration,
     pub(super) clock: Clock,
@@ -75,9 +80,14 @@ impl Field {
         self.node_by(name, &self.url, &[])
     }
 
-    /// A server that reaches the database by another address, with more in its environment.
+    /// A server that reaches the database by another address, with more in its environment. On
+    /// PostgreSQL its connections bear its name.
     pub(super) fn node_by(&self, name: &str, url: &str, environment: &[(&str, &str)]) -> Node {
-        Node::start(name, url, self.lease, self.folder.path(), environment)
+        let url = match url.split_once(':') {
+            Some(("postgres", _)) => format!("{url}?application_name={name}"),
+            Some(_) | None => url.to_owned(),
+        };
+        Node::start(name, &url, self.lease, self.folder.path(), environment)
     }
 
     /// Servers on the database, all of them ready.
@@ -103,11 +113,6 @@ impl Field {
         self.clock.sleep(duration).await;
     }
 
-    /// Whether the schedules still fire for at least that long.
-    pub(super) fn goes_on_for(&self, duration: Duration) -> bool {
-        self.expected.end - self.clock.now() > TimeDelta::from_std(duration).unwrap()
-    }
-
     /// A fault of one moment, now.
     pub(super) fn hit(&mut self) {
         let now = self.clock.now();
@@ -123,7 +128,7 @@ impl Field {
     }
 
     /// Waits until everything is over, and compares what has happened with what was to happen.
-    pub(super) async fn ends(&self, nodes: &mut [Node]) {
+    pub(super) async fn ends(&self, nodes: &mut [Node]) -> Verdict {
         let store = Store::open(&Options::new(&self.url)).await.unwrap();
         self.clock.sleep_until(self.expected.end).await;
         // Recovery has its lease, and a backlog its time: how long it took is a figure of the
@@ -150,6 +155,7 @@ impl Field {
         let bound = self.lease + Duration::from_secs(5);
         verdict.assert_promises_are_kept(bound);
         store.close().await.unwrap();
+        verdict
     }
 }
 

@@ -1,31 +1,78 @@
 use std::time::Duration;
 
-use super::{field::Field, postgres::Postgres, short_or_long};
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
+
+use super::{field::Field, node::Node, postgres::Postgres, short_or_long};
 
 /// What the log has when a node hears that it was declared dead.
 const NEW_LIFE: &str = "it starts a new life";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_is_frozen_for_three_lease_terms() {
+async fn a_node_is_frozen_inside_a_transaction_for_three_lease_terms() {
     let (schedules, lease, times) =
         short_or_long((50, Duration::from_secs(3), 1), (300, Duration::from_secs(5), 8));
     let postgres = Postgres::start(&[]).await;
-    let length = ((lease * 3 + lease * 2) * times + lease).as_secs().cast_signed();
+    let length = (lease * 6 * times + lease).as_secs().cast_signed();
     let mut field = Field::new("SIGSTOP", &postgres.url(), lease, (schedules, length)).await;
     let mut nodes = field.nodes(["one", "two"]).await;
+    let watcher = Database::connect(postgres.url()).await.unwrap();
     field.begins().await;
-    for time in 0..times as usize {
+    for _ in 0..times {
         field.pass(lease).await;
-        let victim = time % nodes.len();
-        nodes[victim].freeze();
+        let victim = freeze_within_a_transaction(&mut field, &watcher, &mut nodes).await;
         // What it held is overdue from now on, and the other's business.
         field.hit();
+        let lives = nodes[victim].said(NEW_LIFE);
         field.pass(lease * 3).await;
         nodes[victim].thaw();
-        nodes[victim].says(NEW_LIFE, time / nodes.len() + 1).await;
-        field.pass(lease).await;
+        nodes[victim].says(NEW_LIFE, lives + 1).await;
     }
-    field.ends(&mut nodes).await;
+    let verdict = field.ends(&mut nodes).await;
     let refused: usize = nodes.iter().map(|node| node.said("its outcome is not recorded")).sum();
-    println!("chaos SIGSTOP: {refused} stale writes were refused in batches");
+    println!("chaos SIGSTOP: {refused} stale outcomes were refused");
+    assert!(verdict.further_attempts > 0, "the frozen node had nothing to do");
+}
+
+/// Freezes a node that has written in a transaction and not committed, and that works on something;
+/// says which.
+async fn freeze_within_a_transaction(
+    field: &mut Field,
+    watcher: &DatabaseConnection,
+    nodes: &mut [Node],
+) -> usize {
+    for _ in 0..10_000 {
+        for (number, node) in nodes.iter_mut().enumerate() {
+            if !is_within_a_transaction(watcher, &node.name).await {
+                continue;
+            }
+            node.freeze();
+            // What it had sent has been answered when nothing changes any more.
+            field.pass(Duration::from_millis(20)).await;
+            if is_within_a_transaction(watcher, &node.name).await
+                && works(watcher, &node.name).await
+            {
+                return number;
+            }
+            node.thaw();
+        }
+        field.pass(Duration::from_millis(1)).await;
+    }
+    panic!("no node was found inside a transaction");
+}
+
+async fn is_within_a_transaction(watcher: &DatabaseConnection, node: &str) -> bool {
+    let sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 \
+               AND state = 'idle in transaction' AND backend_xid IS NOT NULL";
+    exists(watcher, sql, node).await
+}
+
+async fn works(watcher: &DatabaseConnection, node: &str) -> bool {
+    let sql = "SELECT 1 FROM run JOIN node ON node.id = run.node_id \
+               WHERE run.state = 'running' AND node.name = $1 AND node.state = 'alive'";
+    exists(watcher, sql, node).await
+}
+
+async fn exists(watcher: &DatabaseConnection, sql: &str, node: &str) -> bool {
+    let statement = Statement::from_sql_and_values(DbBackend::Postgres, sql, [node.into()]);
+    watcher.query_one_raw(statement).await.unwrap().is_some()
 }

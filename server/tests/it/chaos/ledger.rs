@@ -16,7 +16,7 @@ pub(super) struct Ledger {
     dead: HashMap<Uuid, i64>,
 }
 
-#[derive(Debug, FromQueryResult)]
+#[derive(FromQueryResult)]
 struct Fire {
     id: Uuid,
     schedule_id: Uuid,
@@ -24,6 +24,7 @@ struct Fire {
     count: i64,
     verdict: String,
     reason: String,
+    detail: Option<String>,
     run_id: Option<Uuid>,
 }
 
@@ -53,8 +54,7 @@ struct Node {
 
 impl Ledger {
     pub(super) async fn read(store: &Store) -> Self {
-        let fires =
-            "SELECT id, schedule_id, scheduled_at, count, verdict, reason, run_id FROM fire";
+        let fires = "SELECT id, schedule_id, scheduled_at, count, verdict, reason, detail, run_id FROM fire";
         let runs = "SELECT id, state, attempt, idempotency_key FROM run";
         let attempts =
             "SELECT run_id, attempt, state, node_id, started_at, finished_at FROM task_run";
@@ -82,7 +82,9 @@ impl Ledger {
             let state = self.runs.get(&fire.id).map(|run| run.state.as_str());
             let started = fire.verdict == "started" && fire.run_id == Some(fire.id);
             if !started || fire.count != 1 || state != Some("succeeded") {
-                found.push(format!("{fire:?}, whose run is {state:?}"));
+                let (why, detail) = (&fire.reason, &fire.detail);
+                let what = format!("{}({why}), {detail:?}, run {state:?}", fire.verdict);
+                found.push(format!("{what}: {:?} of {at}, {} times", fire.schedule_id, fire.count));
             }
         }
         let instants = expected.schedules.iter().flat_map(|(schedule, number)| {

@@ -18,9 +18,11 @@
 //! - `sink`: where executions arrive
 //! - `node`, `postgres`, `proxy`: what is hit
 //! - `ledger`, `verdict`: the comparison
-//! - `killing`, `freezing`, `database`, `network`: the faults
+//! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`: the faults
 
+mod clock;
 mod database;
+mod disk;
 mod expansion;
 mod field;
 mod freezing;
@@ -29,6 +31,7 @@ mod ledger;
 mod network;
 mod node;
 mod postgres;
+mod promotion;
 mod proxy;
 mod sink;
 mod verdict;

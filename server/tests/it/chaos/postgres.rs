@@ -29,15 +29,27 @@ pub(super) struct Postgres {
 impl Postgres {
     /// Makes a cluster on a free port of 127.0.0.1 and starts it, with more settings (`name=value`).
     pub(super) async fn start(settings: &[&str]) -> Self {
+        let args = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        Self::made_by("initdb", &args, free_port(), settings).await
+    }
+
+    /// Makes a standby of this server, on a port of 127.0.0.1, and starts it.
+    pub(super) async fn standby(&self, port: u16) -> Self {
+        let from = self.port.to_string();
+        let args = ["-h", "127.0.0.1", "-p", &from, "-U", "postgres", "-R", "--no-sync"];
+        let args = [args.as_slice(), &["-c", "fast", "-X", "stream"]].concat();
+        Self::made_by("pg_basebackup", &args, port, self.settings.clone()).await
+    }
+
+    async fn made_by(program: &str, args: &[&str], port: u16, settings: Vec<String>) -> Self {
         let folder = tempfile::Builder::new().prefix("carillon-chaos-").tempdir().unwrap();
         let mut command = as_ordinary_user(folder.path());
-        command.arg(programs().join("initdb")).arg("-D").arg(folder.path().join("data"));
-        command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"]);
-        let made = command.arg("--no-sync").current_dir(folder.path()).output().unwrap();
-        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        command.arg(programs().join(program)).arg("-D").arg(folder.path().join("data"));
+        let made = command.args(args).current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "{program}: {}", String::from_utf8_lossy(&made.stderr));
         let (process, clock) = (None, Clock::system());
-        let mut server = Self { port: free_port(), settings, process, clock, folder };
+        let mut server = Self { port, settings, process, clock, folder };
         server.go_on().await;
         server
     }

@@ -39,7 +39,7 @@ struct Notes {
 }
 
 /// Some executions take longer, so that there is always something under way to be hit.
-const SLOW_OF_256: u8 = 13;
+const SLOW_OF_256: u8 = 26;
 const SLOW: Duration = Duration::from_millis(1_500);
 
 impl Sink {

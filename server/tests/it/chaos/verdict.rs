@@ -18,7 +18,7 @@ pub(super) struct Verdict {
     /// Requests that arrived.
     executions: usize,
     /// Attempts behind the first, by the ledger.
-    further_attempts: usize,
+    pub(super) further_attempts: usize,
     /// Executions behind the first of their instant.
     doubled: usize,
     /// Instants that nobody executed.
