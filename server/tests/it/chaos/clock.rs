@@ -13,7 +13,7 @@ const STEPS: [&str; 4] = ["+3600", "+0", "-3600", "+0"];
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
     let (schedules, times, turn) =
-        short_or_long((50, 1, Duration::from_secs(5)), (300, 8, Duration::from_secs(10)));
+        short_or_long((50, 1, Duration::from_secs(4)), (300, 8, Duration::from_secs(10)));
     let library = library();
     let postgres = Postgres::start(&[]).await;
     let length = (turn * 4 * times + LEASE * 2).as_secs().cast_signed();

@@ -7,23 +7,23 @@ use super::{
     short_or_long,
 };
 
-const LEASE: Duration = Duration::from_secs(3);
+const LEASE: Duration = Duration::from_secs(5);
 
-/// The ways from the two nodes to the database, for so many lease terms each.
+/// The ways from the two nodes to the database, for longer than the lease each; the short form has the
+/// first.
 const WEATHER: [(Way, Way); 6] = [
-    (Way::Cut, Way::Cut),
+    (Way::Cut, Way::Slow(Duration::from_millis(150))),
     (Way::Dead, Way::Open),
-    (Way::Slow(Duration::from_millis(150)), Way::Slow(Duration::from_millis(400))),
+    (Way::Dead, Way::Deaf),
+    (Way::Cut, Way::Cut),
+    (Way::Slow(Duration::from_millis(300)), Way::Slow(Duration::from_millis(600))),
     (Way::Open, Way::Deaf),
-    (Way::Cut, Way::Open),
-    (Way::Dead, Way::Dead),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
-    let (schedules, times) = short_or_long((50, 1), (200, 10));
+    let (schedules, weathers) = short_or_long((50, 3), (200, 10 * WEATHER.len()));
     let postgres = Postgres::start(&[]).await;
-    let weathers = WEATHER.len() * times;
     let length = i64::try_from(weathers).unwrap() * (2 * 3 + 4) + 4;
     let mut field = Field::new("network", &postgres.url(), LEASE, (schedules, length)).await;
     let ways = [Proxy::to(postgres.port).await, Proxy::to(postgres.port).await];
@@ -39,7 +39,7 @@ async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
         let fault = async {
             ways[0].becomes(one);
             ways[1].becomes(two);
-            clock.sleep(LEASE * 2).await;
+            clock.sleep(LEASE * 5 / 4).await;
             for way in &ways {
                 way.becomes(Way::Open);
             }
