@@ -3,7 +3,10 @@
 use std::{fmt, path::Path, time::Duration};
 
 use migration::{Migrator, MigratorTrait, SchemaManager};
-use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr,
+    sqlx::Connection,
+};
 
 use super::{
     Changes, Dialect, Store, StoreError,
@@ -174,7 +177,20 @@ async fn connect(options: &Options, connections: u32) -> Result<DatabaseConnecti
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
         });
+        // One that is not is closed, and the pool opens another.
+        connect.map_sqlx_sqlite_before_acquire(|connection, _| {
+            let is_clean = is_outside_transactions(&*connection);
+            Box::pin(async move { Ok(is_clean) })
+        });
     Database::connect(connect).await
+}
+
+/// Whether a connection of the pool is outside of transactions for its driver, too. When SQLite is
+/// out of room or of luck it takes a transaction back by itself; the driver's own attempt then
+/// fails, and it goes on counting that transaction as open. What it begins next would be nested in
+/// nothing, and one failure later in something that nobody ever commits.
+fn is_outside_transactions(connection: &impl Connection) -> bool {
+    !connection.is_in_transaction()
 }
 
 /// Held while the schema is checked and migrated, so that of several servers that start at once one

@@ -1,7 +1,7 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader, ErrorKind, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -12,6 +12,10 @@ use super::{field::Field, short_or_long};
 
 const LEASE: Duration = Duration::from_secs(3);
 
+/// SQLite reads links itself, and comes out where this process is: what is on the disk is opened
+/// by processes inside alone, and copied for the others.
+const FILE: &str = "carillon.db";
+
 /// What the log says then.
 const FULL: &str = "the disk of the database is full; make room";
 
@@ -19,10 +23,14 @@ const FULL: &str = "the disk of the database is full; make room";
 async fn the_disk_of_a_sqlite_database_is_full() {
     let (schedules, times, megabytes) = short_or_long((60, 1, 64), (100, 10, 512));
     let volume = Volume::mount(megabytes);
-    let url = format!("sqlite:{}", volume.path().join("carillon.db").display());
+    let outside = tempfile::tempdir().unwrap();
+    let url = |folder: &Path| format!("sqlite:{}", folder.join(FILE).display());
     let length = 20 * times;
-    let mut field = Field::new("disk full", &url, LEASE, (schedules, length)).await;
-    let mut nodes = field.nodes(["one"]).await;
+    let mut field = Field::new("disk full", &url(outside.path()), LEASE, (schedules, length)).await;
+    std::fs::copy(outside.path().join(FILE), volume.path().join(FILE)).unwrap();
+    let inside = url(volume.mounted_on.path());
+    let mut nodes = [field.node_within(&volume.starter(), "one", &inside)];
+    nodes[0].is_ready().await;
     field.begins().await;
     for _ in 0..times {
         field.pass(Duration::from_secs(4)).await;
@@ -43,15 +51,25 @@ async fn the_disk_of_a_sqlite_database_is_full() {
         field.while_hit(fault).await;
         field.pass(Duration::from_secs(2)).await;
     }
-    field.ends(&mut nodes).await;
+    field.is_executed(&mut nodes).await;
+    nodes[0].stop();
+    std::fs::copy(volume.path().join(FILE), outside.path().join(FILE)).unwrap();
+    field.ends(&mut []).await;
 }
 
 /// A small disk of the test's own, which is there as long as a process in a mount namespace of its
 /// own is, and is reached through it.
 struct Volume {
     keeper: Child,
+    /// What the namespaces are, in the words of `nsenter`.
+    kind: &'static [&'static str],
     mounted_on: TempDir,
 }
+
+/// What `unshare` is to make, and how `nsenter` gets there: a user who is nobody else may mount in
+/// a user namespace alone.
+const KINDS: [(&str, &[&str]); 2] =
+    [("-Urm", &["--user", "--preserve-credentials", "--mount"]), ("-m", &["--mount"])];
 
 const KEEPER: &str =
     r#"mount -t tmpfs -o "size=$1m" tmpfs "$2" && echo mounted && exec cat >/dev/null"#;
@@ -61,15 +79,15 @@ impl Volume {
     fn mount(megabytes: u32) -> Self {
         let mounted_on = tempfile::tempdir().unwrap();
         let mut errors = String::new();
-        for kind in ["-Urm", "-m"] {
+        for (made, kind) in KINDS {
             let mut command = Command::new("unshare");
-            command.args([kind, "sh", "-c", KEEPER, "keeper", &megabytes.to_string()]);
+            command.args([made, "sh", "-c", KEEPER, "keeper", &megabytes.to_string()]);
             command.arg(mounted_on.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut keeper = command.stderr(Stdio::piped()).spawn().unwrap();
             let mut line = String::new();
             BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
             if line == "mounted\n" {
-                return Self { keeper, mounted_on };
+                return Self { keeper, kind, mounted_on };
             }
             let output = keeper.wait_with_output().unwrap();
             errors.push_str(&String::from_utf8_lossy(&output.stderr));
@@ -80,6 +98,14 @@ impl Volume {
         );
     }
 
+    /// What starts a program inside.
+    fn starter(&self) -> Vec<String> {
+        let target = ["nsenter".to_owned(), "--target".to_owned(), self.keeper.id().to_string()];
+        let kind = self.kind.iter().map(|word| (*word).to_owned());
+        target.into_iter().chain(kind).chain(["--".to_owned()]).collect()
+    }
+
+    /// Where it is for plain reading and writing.
     fn path(&self) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.keeper.id()));
         root.join(self.mounted_on.path().strip_prefix("/").unwrap())

@@ -1,4 +1,4 @@
-use std::{future::Future, path::Path, time::Duration};
+use std::{collections::HashSet, future::Future, path::Path, time::Duration};
 
 use carillon::{
     clock::Clock,
@@ -87,7 +87,12 @@ impl Field {
             Some(("postgres", _)) => format!("{url}?application_name={name}"),
             Some(_) | None => url.to_owned(),
         };
-        Node::start(name, &url, self.lease, self.folder.path(), environment)
+        Node::start(name, &url, self.lease, self.folder.path(), environment, &[])
+    }
+
+    /// A server that another program starts.
+    pub(super) fn node_within(&self, starter: &[String], name: &str, url: &str) -> Node {
+        Node::start(name, url, self.lease, self.folder.path(), &[], starter)
     }
 
     /// Servers on the database, all of them ready.
@@ -127,14 +132,35 @@ impl Field {
         output
     }
 
+    /// Waits until everything is executed, for a test that cannot look into the tables meanwhile.
+    pub(super) async fn is_executed(&self, nodes: &mut [Node]) {
+        self.clock.sleep_until(self.expected.end).await;
+        let (keys, until) = (self.expected.keys(), self.deadline());
+        loop {
+            let done = self.sink.executions();
+            let done: HashSet<&str> = done.iter().map(|done| done.key.as_str()).collect();
+            if keys.keys().all(|key| done.contains(key.as_str())) || self.clock.now() > until {
+                return;
+            }
+            for node in &mut *nodes {
+                node.is_alive();
+            }
+            self.clock.sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Whatever is not over then never will be.
+    fn deadline(&self) -> DateTime<Utc> {
+        self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap() + TimeDelta::seconds(120)
+    }
+
     /// Waits until everything is over, and compares what has happened with what was to happen.
     pub(super) async fn ends(&self, nodes: &mut [Node]) -> Verdict {
         let store = Store::open(&Options::new(&self.url)).await.unwrap();
         self.clock.sleep_until(self.expected.end).await;
         // Recovery has its lease, and a backlog its time: how long it took is a figure of the
         // verdict.
-        let until = self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap();
-        let until = until + TimeDelta::seconds(120);
+        let until = self.deadline();
         loop {
             let left = left(&store).await;
             if left == Left::default() {

@@ -14,20 +14,23 @@ use nix::{
 /// A real server process that the test ends, freezes and starts again. Dropped, it is killed.
 pub(super) struct Node {
     pub(super) name: String,
-    flags: Vec<String>,
+    /// The program and what it is told, behind what starts it, if that is another one.
+    words: Vec<String>,
     environment: Vec<(String, String)>,
     log: PathBuf,
     process: Option<Child>,
 }
 
 impl Node {
-    /// Starts the program on the database at `url`. A node that is silent for `lease` is dead.
+    /// Starts the program on the database at `url`, by another program if `starter` names one. A
+    /// node that is silent for `lease` is dead.
     pub(super) fn start(
         name: &str,
         url: &str,
         lease: Duration,
         folder: &Path,
         environment: &[(&str, &str)],
+        starter: &[String],
     ) -> Self {
         let ms = |duration: Duration| format!("{}ms", duration.as_millis());
         let paces = [
@@ -41,9 +44,10 @@ impl Node {
         let environment = paces.into_iter().chain(more);
         let flags =
             ["serve", "--listen", "127.0.0.1:0", "--allow-private-addresses", "--node-name"];
+        let flags = flags.into_iter().chain([name]).map(str::to_owned);
         let mut node = Self {
             name: name.to_owned(),
-            flags: flags.into_iter().chain([name]).map(str::to_owned).collect(),
+            words: starter.iter().cloned().chain([program()]).chain(flags).collect(),
             environment: environment.map(|(name, value)| (name.to_owned(), value)).collect(),
             log: folder.join(format!("{name}.log")),
             process: None,
@@ -58,8 +62,8 @@ impl Node {
             return;
         }
         let log = File::options().create(true).append(true).open(&self.log).unwrap();
-        let mut command = Command::new(program());
-        command.args(&self.flags).env_clear().envs(self.environment.iter().cloned());
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.log.parent().unwrap()).stdin(Stdio::null());
         command.stdout(log.try_clone().unwrap()).stderr(log);
         self.process = Some(command.spawn().unwrap());
@@ -71,6 +75,13 @@ impl Node {
         let mut process = self.process.take().unwrap();
         process.kill().unwrap();
         process.wait().unwrap();
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(super) fn stop(&mut self) {
+        self.signal(Signal::SIGTERM);
+        let status = self.process.take().unwrap().wait().unwrap();
+        assert!(status.success(), "{status}: {}", self.log());
     }
 
     pub(super) fn freeze(&mut self) {

@@ -1,4 +1,5 @@
 //! The store, against real databases.
 
+mod full;
 mod opening;
 mod schema;
