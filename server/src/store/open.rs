@@ -177,11 +177,11 @@ async fn connect(options: &Options, connections: u32) -> Result<DatabaseConnecti
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
         });
-        // One that is not is closed, and the pool opens another.
-        connect.map_sqlx_sqlite_before_acquire(|connection, _| {
-            let is_clean = is_outside_transactions(&*connection);
-            Box::pin(async move { Ok(is_clean) })
-        });
+    // One that is not is closed, and the pool opens another.
+    connect.map_sqlx_sqlite_before_acquire(|connection, _| {
+        let is_clean = is_outside_transactions(&*connection);
+        Box::pin(async move { Ok(is_clean) })
+    });
     Database::connect(connect).await
 }
 

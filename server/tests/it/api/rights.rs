@@ -35,6 +35,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("health", "health { healthy }".into()),
         ("nodes", "nodes { name }".into()),
         ("overview", "overview { schedules }".into()),
+        ("nodes", "nodes { id }".into()),
         ("retentionPreview", "retentionPreview { partitions }".into()),
     ]
 }

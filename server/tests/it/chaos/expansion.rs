@@ -15,9 +15,11 @@ pub(super) struct Expansion {
     pub(super) schedules: HashMap<Uuid, usize>,
 }
 
+type IsDue = fn(i64, i64) -> bool;
+
 /// Expressions, and whether an instant (so many seconds after the beginning, such a second of the
 /// minute) is one of theirs.
-const EXPRESSIONS: [(&str, fn(i64, i64) -> bool); 4] = [
+const EXPRESSIONS: [(&str, IsDue); 4] = [
     ("@every 1s", |_, _| true),
     ("* * * * * *", |_, _| true),
     ("@every 1s", |_, _| true),

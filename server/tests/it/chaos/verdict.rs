@@ -102,8 +102,8 @@ pub(super) async fn judge(
 /// How long after the end of the fault that hit it something was executed, or after its own
 /// instant if that came later.
 fn recovery(faults: &[Fault], hit_at: DateTime<Utc>, done: DateTime<Utc>) -> Option<Duration> {
-    let before = faults.iter().filter(|fault| fault.from <= done);
-    let hit = before.clone().find(|fault| fault.until >= hit_at).or(before.last())?;
+    let mut before = faults.iter().filter(|fault| fault.from <= done);
+    let hit = before.clone().find(|fault| fault.until >= hit_at).or(before.next_back())?;
     Some((done - hit.until.max(hit_at)).to_std().unwrap_or_default())
 }
 
