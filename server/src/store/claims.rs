@@ -352,7 +352,7 @@ impl Store {
                 "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
                    FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
                      AND next_fire_at {what} $1 \
-                   ORDER BY next_fire_at LIMIT {LOOKED_AT}) some"
+                   ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
             )
         };
         let sql = format!(
