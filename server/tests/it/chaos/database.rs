@@ -91,19 +91,20 @@ async fn connections_are_taken_by_others() {
 
 /// The test's own connection, which terminates others.
 async fn connect(url: &str) -> DatabaseConnection {
-    Database::connect(options(url)).await.unwrap()
+    Database::connect(options(url, Duration::from_secs(30))).await.unwrap()
 }
 
-fn options(url: &str) -> sea_orm::ConnectOptions {
+fn options(url: &str, patience: Duration) -> sea_orm::ConnectOptions {
     let mut options = sea_orm::ConnectOptions::new(format!("{url}?application_name=chaos"));
-    options.max_connections(1).acquire_timeout(Duration::from_millis(200)).sqlx_logging(false);
+    options.max_connections(1).acquire_timeout(patience).sqlx_logging(false);
     options
 }
 
 /// Takes every connection that the server still gives.
 async fn fill(url: &str) -> Vec<DatabaseConnection> {
     let mut taken = Vec::new();
-    while let Ok(connection) = Database::connect(options(url)).await {
+    let patience = Duration::from_millis(200);
+    while let Ok(connection) = Database::connect(options(url, patience)).await {
         taken.push(connection);
     }
     taken
