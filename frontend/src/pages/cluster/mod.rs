@@ -36,9 +36,11 @@ pub(crate) fn Cluster() -> impl IntoView {
         </header>
         <AsyncView loading=loading what="the nodes">
             {fleet.draw(|fleet| health::line(&fleet.health))}
-            {panel("Nodes", (), fleet.draw(|fleet| members::members(&fleet.nodes)))}
-            {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
-            {fleet.draw(|fleet| alone(fleet))}
+            <div class="cluster">
+                {panel("Nodes", (), fleet.draw(|fleet| members::members(&fleet.nodes)))}
+                {fleet.draw(|fleet| gone::gone(&fleet.nodes))}
+                {fleet.draw(|fleet| alone(fleet))}
+            </div>
         </AsyncView>
     }
 }
