@@ -157,8 +157,9 @@ fn schedule(
     Timing { expression, due }: Timing<'_>,
     now: Timestamp,
 ) -> schedule::Model {
+    let id = Uuid::now_v7();
     schedule::Model {
-        id: Uuid::now_v7(),
+        id,
         namespace_id,
         name,
         note: String::new(),
@@ -188,7 +189,7 @@ fn schedule(
         start_deadline_ms: None,
         context: serde_json::json!({}),
         retention_days: None,
-        shard: 0,
+        shard: i16::from(id.as_bytes()[15]),
         enabled: true,
         paused_reason: None,
         paused_by: None,
