@@ -7,9 +7,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{EngineError, core::Core, service::Service};
 
-/// Between two looks.
-const INTERVAL: Duration = Duration::from_secs(5);
-
 /// A look at a long backlog takes longer: no more than a hundredth of the time goes into looking.
 const SHARE: u32 = 100;
 
@@ -45,7 +42,8 @@ impl Service for Lookout {
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let pause = (self.took * SHARE).clamp(INTERVAL, LONGEST);
+        let usual = self.core.settings.lookout_interval;
+        let pause = usual.max((self.took * SHARE).min(LONGEST));
         now + TimeDelta::from_std(pause).unwrap_or_default()
     }
 

@@ -31,6 +31,8 @@ pub struct Settings {
     pub heartbeat_expiry: Duration,
     /// How often recovery looks.
     pub recovery_interval: Duration,
+    /// How often the node looks in which days of the ledger something is alive.
+    pub lookout_interval: Duration,
     /// After how long an intent without a run counts as lost although its node lives.
     pub lost_after: Duration,
     /// How often recovery tries the same fire or run.
@@ -55,6 +57,7 @@ impl Default for Settings {
             heartbeat_interval: Duration::from_secs(5),
             heartbeat_expiry: Duration::from_secs(30),
             recovery_interval: Duration::from_secs(5),
+            lookout_interval: Duration::from_secs(5),
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,
             recovery_age: Duration::from_secs(24 * 60 * 60),

@@ -93,6 +93,7 @@ async fn fortnight(database: TestDatabase, zone: Tz, change: DateTime<Utc>) {
     world.settings.heartbeat_interval = LONG;
     world.settings.heartbeat_expiry = LONG * 2;
     world.settings.recovery_interval = LONG;
+    world.settings.lookout_interval = LONG;
     let mut schedules = Vec::new();
     for (expressions, gap, overlap) in SCHEDULES {
         let row = world.schedule(expressions[0], noop(), |row| {

@@ -10,7 +10,6 @@ use crate::{
 };
 
 on_both!(
-    three_nodes_share_what_is_due_and_fire_each_instant_once,
     what_a_killed_node_owned_is_claimed_by_others_before_it_is_declared_dead,
     a_node_that_is_alone_claims_every_shard,
 );
@@ -35,8 +34,9 @@ async fn know_each_other(nodes: &[&Engine]) {
     }
 }
 
-async fn three_nodes_share_what_is_due_and_fire_each_instant_once(database: TestDatabase) {
-    let mut world = World::new(database).await;
+#[tokio::test]
+async fn three_nodes_share_what_is_due_and_fire_each_instant_once() {
+    let mut world = World::new(TestDatabase::postgres().await).await;
     world.settings.heartbeat_interval = Duration::from_millis(100);
     let nodes = [world.node("a").await, world.node("b").await, world.node("c").await];
     know_each_other(&nodes.each_ref()).await;
@@ -44,22 +44,30 @@ async fn three_nodes_share_what_is_due_and_fire_each_instant_once(database: Test
     for schedule in &schedules {
         world.settled(*schedule, 3).await;
     }
+    // What is late is anybody's, so on a slow machine one may claim all for a while.
+    world
+        .until("each of them has claimed something", async || {
+            let mut claimed_by = HashSet::new();
+            for schedule in &schedules {
+                let ledger = world.ledger(*schedule).await;
+                claimed_by.extend(ledger.iter().filter_map(|fire| fire.claimed_by));
+            }
+            (claimed_by.len() == 3).then_some(())
+        })
+        .await;
     for node in nodes {
         node.shutdown(Duration::from_secs(5)).await.unwrap();
     }
-    let mut claimed_by = HashSet::new();
     for schedule in schedules {
         let ledger = world.ledger(schedule).await;
         for pair in ledger.windows(2) {
             assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
         }
         assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started), "{ledger:#?}");
-        claimed_by.extend(ledger.iter().filter_map(|fire| fire.claimed_by));
         for run in world.runs(schedule).await {
             assert_eq!(world.attempts(run.id).await.len(), 1);
         }
     }
-    assert_eq!(claimed_by.len(), 3, "each of them has claimed something");
 }
 
 async fn what_a_killed_node_owned_is_claimed_by_others_before_it_is_declared_dead(
