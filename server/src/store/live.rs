@@ -5,12 +5,12 @@
 //! process asks every few seconds where the oldest and the newest of what is alive are, and such
 //! statements name the days between, as constants.
 //!
-//! What comes to life later is made now: it lies within [`MARGIN`] of the present, which every
+//! What comes to life later is made now: it lies within a day of the present, which every
 //! range includes. Three things do not, and are provided for. A run bears the key of its fire: so
 //! pending fires count among the runs by their keys. What this process itself writes widens the
-//! range at once ([`LiveDays::widen`]). And an instant that is caught up may be long past: whoever
+//! range at once. And an instant that is caught up may be long past: whoever
 //! decides by what is alive of a schedule says how far back it catches up. What nobody has
-//! refreshed for [`VALID`] is not believed: then all days are looked at.
+//! refreshed for a minute is not believed: then all days are looked at.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

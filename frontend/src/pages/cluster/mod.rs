@@ -63,7 +63,7 @@ fn alone(fleet: &Fleet) -> AnyView {
     if fleet.nodes.iter().filter(|node| node.is_here()).count() != 1 {
         return ().into_any();
     }
-    let words = if fleet.health.database == "sqlite" {
+    let words = if fleet.health.database == "SQLite" {
         "SQLite is for one node. On PostgreSQL several share the work, and one takes over from another."
     } else {
         "Start another server with the same database.url: it shares the work, and takes over when this one dies."
