@@ -1,0 +1,242 @@
+//! What becomes of an intent as things are now: pure.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::fire::{Reason, Verdict};
+
+use crate::store::{
+    buffers::Queue,
+    handoffs::{Current, Decided, Intent},
+};
+
+/// What recovery may still do; nothing for a first hand-off.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Limits {
+    /// Tries for one fire.
+    pub(in crate::engine) attempts: i32,
+    /// Age of its scheduled time.
+    pub(in crate::engine) age: TimeDelta,
+}
+
+/// What must still be so of a schedule for its intents to run.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Standing {
+    version: i32,
+    enabled: bool,
+    deleted: bool,
+    start_deadline_ms: Option<i64>,
+    jitter_ms: i64,
+}
+
+impl From<&Current> for Standing {
+    fn from(schedule: &Current) -> Self {
+        Self {
+            version: schedule.version,
+            enabled: schedule.enabled,
+            deleted: schedule.deleted_at.is_some(),
+            start_deadline_ms: schedule.start_deadline_ms,
+            jitter_ms: schedule.jitter_ms,
+        }
+    }
+}
+
+impl From<&Queue> for Standing {
+    fn from(queue: &Queue) -> Self {
+        Self {
+            version: queue.version,
+            enabled: queue.enabled,
+            deleted: queue.deleted_at.is_some(),
+            start_deadline_ms: queue.start_deadline_ms,
+            jitter_ms: queue.jitter_ms,
+        }
+    }
+}
+
+/// Why an intent is not to run as things are now, if it is not.
+pub(in crate::engine) fn refusal(
+    intent: &Intent,
+    schedule: Option<Standing>,
+    now: DateTime<Utc>,
+) -> Option<Decided> {
+    outdated(intent, schedule, Verdict::Skipped).or_else(|| overdue(intent, schedule?, now))
+}
+
+/// The refusal of an intent whose schedule is not what it was.
+fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Option<Decided> {
+    let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+    let refuse = |reason, detail| Some(Decided { id, scheduled_at, verdict, reason, detail });
+    let Some(schedule) = schedule.filter(|schedule| !schedule.deleted) else {
+        return refuse(Reason::Deleted, None);
+    };
+    if !schedule.enabled {
+        return refuse(Reason::Disabled, None);
+    }
+    if schedule.version != intent.schedule_version {
+        let detail = format!("version {} is in force", schedule.version);
+        return refuse(Reason::StaleVersion, Some(detail));
+    }
+    None
+}
+
+/// The refusal of an intent that has waited beyond its deadline.
+fn overdue(intent: &Intent, schedule: Standing, now: DateTime<Utc>) -> Option<Decided> {
+    let (scheduled_at, due_at) = (intent.scheduled_at.utc(), intent.due_at.utc());
+    let Standing { jitter_ms, start_deadline_ms, .. } = schedule;
+    let late = past_deadline(scheduled_at, due_at, jitter_ms, start_deadline_ms, now);
+    let (verdict, reason) = (Verdict::Skipped, Reason::Deadline);
+    let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+    late.then_some(Decided { id, scheduled_at, verdict, reason, detail: None })
+}
+
+/// Whether an intent may run as things are now, and why it does or does not.
+pub(super) fn decide(
+    intent: &Intent,
+    schedule: Option<&Current>,
+    now: DateTime<Utc>,
+    recovery: Option<Limits>,
+) -> Result<Reason, Decided> {
+    let refuse = |verdict, reason, detail: Option<String>| {
+        let (id, scheduled_at) = (intent.id, intent.scheduled_at);
+        Err(Decided { id, scheduled_at, verdict, reason, detail })
+    };
+    // What recovery gives up was promised: it is abandoned, not skipped.
+    let gone = if recovery.is_some() { Verdict::Abandoned } else { Verdict::Skipped };
+    if let Some(decided) = outdated(intent, schedule.map(Standing::from), gone) {
+        return Err(decided);
+    }
+    let Some(schedule) = schedule else { return refuse(gone, Reason::Deleted, None) };
+    if let Some(limits) = recovery {
+        if intent.recovery_attempts >= limits.attempts {
+            let detail = format!("{} attempts", intent.recovery_attempts);
+            return refuse(Verdict::Abandoned, Reason::AttemptsExhausted, Some(detail));
+        }
+        if now - intent.scheduled_at.utc() > limits.age {
+            return refuse(Verdict::Abandoned, Reason::TooOld, None);
+        }
+    }
+    if let Some(decided) = overdue(intent, Standing::from(schedule), now) {
+        return Err(decided);
+    }
+    let grace = TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms));
+    Ok(match recovery {
+        Some(_) => Reason::Recovered,
+        None if intent.waited => Reason::Buffered,
+        None if now - intent.scheduled_at.utc() > grace => Reason::CaughtUp,
+        None => Reason::OnTime,
+    })
+}
+
+/// Whether a fire would start after its deadline. That counts from when the fire was to run: for
+/// the late run of a catch-up, which is due only now, from the latest moment that the jitter
+/// allowed.
+pub(in crate::engine) fn past_deadline(
+    scheduled_at: DateTime<Utc>,
+    due_at: DateTime<Utc>,
+    jitter_ms: i64,
+    deadline_ms: Option<i64>,
+    now: DateTime<Utc>,
+) -> bool {
+    let from = due_at.min(scheduled_at + TimeDelta::milliseconds(jitter_ms));
+    deadline_ms.is_some_and(|deadline| now - from > TimeDelta::milliseconds(deadline))
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Timestamp;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { attempts: 3, age: TimeDelta::hours(24) };
+
+    fn intent() -> Intent {
+        Intent {
+            id: Uuid::from_u128(1),
+            namespace_id: Uuid::nil(),
+            schedule_id: Uuid::from_u128(2),
+            schedule_version: 4,
+            scheduled_at: Timestamp(0),
+            due_at: Timestamp(0),
+            claimed_at: Timestamp(0),
+            recovery_attempts: 0,
+            queue_position: None,
+            waited: false,
+        }
+    }
+
+    fn schedule() -> Current {
+        Current {
+            id: Uuid::from_u128(2),
+            name: "nightly".to_owned(),
+            version: 4,
+            enabled: true,
+            deleted_at: None,
+            start_deadline_ms: None,
+            grace_ms: 300_000,
+            jitter_ms: 0,
+            workflow_id: Uuid::nil(),
+            workflow_version: 1,
+            namespace: "default".to_owned(),
+            context: json!({}),
+            group_id: None,
+            priority: 0,
+            node_is_alive: true,
+        }
+    }
+
+    fn after(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    #[test]
+    fn a_fire_that_is_claimed_in_time_starts_on_time() {
+        let decided = decide(&intent(), Some(&schedule()), after(1), None);
+        assert_eq!(decided.unwrap(), Reason::OnTime);
+    }
+
+    #[test]
+    fn a_fire_that_waited_for_a_run_in_its_way_says_so() {
+        let waited = Intent { waited: true, ..intent() };
+        let decided = decide(&waited, Some(&schedule()), after(4_000), None);
+        assert_eq!(decided.unwrap(), Reason::Buffered);
+    }
+
+    #[test]
+    fn nothing_runs_on_stale_knowledge() {
+        let cases = [
+            (None, Reason::Deleted),
+            (Some(Current { deleted_at: Some(Timestamp(1)), ..schedule() }), Reason::Deleted),
+            (Some(Current { enabled: false, ..schedule() }), Reason::Disabled),
+            (Some(Current { version: 5, ..schedule() }), Reason::StaleVersion),
+            (Some(Current { start_deadline_ms: Some(500), ..schedule() }), Reason::Deadline),
+        ];
+        for (schedule, reason) in cases {
+            let decided = decide(&intent(), schedule.as_ref(), after(1), None).unwrap_err();
+            assert_eq!((decided.verdict, decided.reason), (Verdict::Skipped, reason));
+        }
+    }
+
+    #[test]
+    fn the_deadline_of_a_late_run_counts_from_when_it_was_to_run() {
+        let late = |due, now| past_deadline(after(0), after(due), 10_000, Some(30_000), after(now));
+        // With a jitter of four seconds.
+        assert!(!late(4, 34));
+        assert!(late(4, 35));
+        // Made up for after an hour, due at once.
+        assert!(late(3_600, 3_600));
+        assert!(!past_deadline(after(0), after(0), 0, None, after(3_600)));
+    }
+
+    #[test]
+    fn recovery_gives_up_after_its_attempts_or_its_age_and_says_so() {
+        let tired = Intent { recovery_attempts: 3, ..intent() };
+        let decided = decide(&tired, Some(&schedule()), after(1), Some(LIMITS)).unwrap_err();
+        assert_eq!(decided.reason, Reason::AttemptsExhausted);
+        assert_eq!(decided.verdict, Verdict::Abandoned);
+        let late = after(24 * 3600 + 1);
+        let decided = decide(&intent(), Some(&schedule()), late, Some(LIMITS)).unwrap_err();
+        assert_eq!(decided.reason, Reason::TooOld);
+        let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
+        assert_eq!(decided.unwrap(), Reason::Recovered);
+    }
+}

@@ -1,0 +1,220 @@
+//! The hand-off: phase 2 of a fire. Intents that this node owns become runs; those that can start
+//! at once do so in the same transaction.
+//!
+//! - `decision`: what becomes of an intent; pure
+//! - `run`: the run that it becomes; pure
+
+mod decision;
+mod run;
+
+use std::{
+    collections::HashSet,
+    ops::AddAssign,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use entity::fire::Verdict;
+use sea_orm::ActiveEnum;
+
+use self::{decision::decide, run::new_run};
+pub(super) use self::{
+    decision::{Limits, Standing, past_deadline, refusal},
+    run::{idempotency_key, mark_recovery, unmark_recovery},
+};
+use super::{
+    EngineError,
+    attempt::{self, Attempt, Times},
+    cluster::Tenure,
+    core::Core,
+};
+use crate::{
+    store::{
+        handoffs::{Intent, Start},
+        holds::Hold,
+    },
+    target::Invocation,
+};
+
+/// Recovery at work.
+#[derive(Clone, Debug)]
+pub(super) struct Recovering {
+    /// What it may still do.
+    pub(super) limits: Limits,
+    /// The term under which it does so.
+    pub(super) tenure: Tenure,
+}
+
+/// What became of intents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HandedOver {
+    /// Started here.
+    pub(super) started: usize,
+    /// Queued for whoever has room.
+    pub(super) queued: usize,
+    /// Not run, with a verdict.
+    pub(super) refused: usize,
+}
+
+impl AddAssign for HandedOver {
+    fn add_assign(&mut self, other: Self) {
+        self.started += other.started;
+        self.queued += other.queued;
+        self.refused += other.refused;
+    }
+}
+
+/// A hand-off that fails is tried this often, for about a minute: longer than a fail-over takes.
+/// Then the intents are left to recovery.
+const TRIES: u32 = 64;
+/// Between two tries lies so much time at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
+/// does not hold up the others.
+pub(super) async fn hand_over(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<&Recovering>,
+) -> Result<HandedOver, EngineError> {
+    let mut handed = HandedOver::default();
+    let mut failed = None;
+    for batch in intents.chunks(usize::try_from(core.settings.batch).unwrap_or(usize::MAX)) {
+        match hand_over_batch(core, batch, recovery).await {
+            Ok(more) => handed += more,
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(handed), Err)
+}
+
+async fn hand_over_batch(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<&Recovering>,
+) -> Result<HandedOver, EngineError> {
+    let mut pause = Duration::from_millis(50);
+    let mut round = 1;
+    loop {
+        match try_hand_over(core, intents, recovery).await {
+            Err(error) if round < TRIES && error.is_transient() => {
+                tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
+                core.clock.sleep(pause).await;
+                pause = (pause * 4).min(LONGEST_PAUSE);
+                round += 1;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+async fn try_hand_over(
+    core: &Arc<Core>,
+    intents: &[Intent],
+    recovery: Option<&Recovering>,
+) -> Result<HandedOver, EngineError> {
+    let start = core.clock.instant();
+    let node = core.node_id().await;
+    let tx = core.store.begin_handoff().await?;
+    if let Some(Recovering { tenure, .. }) = recovery
+        && (tenure.is_over(&core.clock) || !core.store.holds_lease(&tx, &tenure.fence).await?)
+    {
+        tx.rollback().await?;
+        return Ok(HandedOver::default());
+    }
+    let limits = recovery.map(|recovery| recovery.limits);
+    let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
+    let current = core.store.current_schedules(&tx, &schedules, node).await?;
+    // Not before the tables have answered: short runs of the batch before have ended by then.
+    let mut slots = core.free_slots(intents.len());
+    let now = core.clock.now();
+
+    let mut runs = Vec::with_capacity(intents.len());
+    let mut works = Vec::with_capacity(intents.len());
+    let mut refused = Vec::new();
+    let mut started = 0;
+    for intent in intents {
+        let schedule = current.get(&intent.schedule_id);
+        let (schedule, reason) = match (decide(intent, schedule, now, limits), schedule) {
+            (Ok(reason), Some(schedule)) => (schedule, reason),
+            (Ok(_), None) => continue,
+            (Err(decided), _) => {
+                refused.push(decided);
+                continue;
+            }
+        };
+        let key = (schedule.workflow_id, schedule.workflow_version);
+        let known = match core.definitions.known(&core.store, &tx, key).await? {
+            Ok(known) => known,
+            Err(error) => {
+                // It stays an intent: recovery tries again, and gives up in the end.
+                tracing::error!(fire = %intent.id, "failed to {error}");
+                continue;
+            }
+        };
+        // The dispatcher alone starts runs of a group: it keeps their limit and their order. And
+        // what a life that was declared dead started would be taken from it at once.
+        let has_room = started < slots.len()
+            && schedule.group_id.is_none()
+            && schedule.node_is_alive
+            && core.cluster.takes(&known.definition.runs_on)
+            && !core.cluster.lets_others_go_first(&known.definition.runs_on);
+        let start = has_room.then(|| {
+            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+            Start { task, hard_limit }
+        });
+        started += usize::from(has_room);
+        runs.push(new_run(intent, schedule, &known.definition, reason, now, start));
+        works.push((known, schedule));
+    }
+
+    let linked = core.store.start_fires_if_pending(&tx, &runs, now.into()).await?;
+    let (runs, works): (Vec<_>, Vec<_>) =
+        runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
+    core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
+    core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
+    core.store.commit(tx).await?;
+    core.metrics.handed_over(intents.len(), start.elapsed());
+    for run in &runs {
+        let late = core.clock.now() - run.due_at.utc();
+        core.metrics.lateness(late.to_std().unwrap_or_default());
+        core.metrics.fires(Verdict::Started.to_value(), run.reason.to_value(), 1);
+    }
+    for fire in &refused {
+        core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), 1);
+    }
+
+    let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
+    for (run, (known, schedule)) in runs.into_iter().zip(works) {
+        let slot = if run.start.is_some() { slots.pop() } else { None };
+        let Some(slot) = slot else {
+            handed.queued += 1;
+            continue;
+        };
+        handed.started += 1;
+        let hold = Hold { run_id: run.id, attempt: 1, node_id: node, epoch: 1 };
+        let task = known.task(0);
+        let invocation = Invocation {
+            run_id: run.id,
+            attempt: 1,
+            task: task.name.clone(),
+            namespace: schedule.namespace.clone(),
+            schedule: Some(schedule.name.clone()),
+            schedule_id: Some(run.schedule_id),
+            scheduled_at: Some(run.scheduled_at.utc()),
+            idempotency_key: run.idempotency_key,
+            traceparent: Some(attempt::traceparent(&hold)),
+            context: run.context.unwrap_or_else(|| schedule.context.clone()),
+            timeout: task.timeout(),
+            kill_grace: task.kill_grace(),
+        };
+        let max_attempts = run.max_attempts;
+        let run = Times { stands_for: run.scheduled_at.utc(), started_at: now };
+        attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
+    }
+    if handed.queued > 0 {
+        core.backlog.store(true, Ordering::Relaxed);
+        core.signals.wake_dispatcher();
+    }
+    Ok(handed)
+}
