@@ -7,17 +7,20 @@
 //! - `rule`: which rows are old enough
 //! - `sweep`: deleting them, a chunk a transaction
 //! - `purge`: the rows beside the ledger that nothing needs any more
-//! - `partitions`: the days that PostgreSQL keeps the ledger in
+//! - `layout`: the days that PostgreSQL keeps the ledger in, as they are
+//! - `partitions`: making and dropping them
 //! - `figures`: what a round would remove
 
 mod figures;
+mod layout;
 mod partitions;
 mod purge;
 mod rule;
 mod sweep;
 
 pub use figures::{Figure, Oldest};
-pub use partitions::{Dropped, Family, Layout, Stretch};
+pub use layout::{Family, Layout, Stretch};
+pub use partitions::Dropped;
 pub use purge::Leftover;
 pub use rule::{Policies, Rule};
 pub use sweep::{OldFire, OldRun, Part, PartKey};
