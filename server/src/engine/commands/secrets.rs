@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::target::{Http, Secret, Target};
 
-use super::BadInput;
+use super::{BadInput, watchdog::masked_address};
 
 /// What stands in the place of a secret.
 pub(crate) const MASK: &str = "***";
@@ -80,8 +80,14 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let shown = members.iter().map(|(name, member)| {
-                let hidden = member.is_string() && is_secret(name);
-                let shown = if hidden { Value::from(MASK) } else { masked_json(member) };
+                let addresses = member.as_object().filter(|_| name == PING);
+                let shown = if member.is_string() && is_secret(name) {
+                    Value::from(MASK)
+                } else if let Some(addresses) = addresses {
+                    masked_addresses(addresses)
+                } else {
+                    masked_json(member)
+                };
                 (name.clone(), shown)
             });
             Value::Object(shown.collect())
@@ -91,6 +97,17 @@ pub(crate) fn masked_json(value: &Value) -> Value {
     }
 }
 
+/// The member of a schedule's definition that says whom it calls.
+const PING: &str = "ping";
+
+fn masked_addresses(addresses: &serde_json::Map<String, Value>) -> Value {
+    let shown = addresses.iter().map(|(field, address)| {
+        let masked = address.as_str().map(|address| Value::from(masked_address(address)));
+        (field.clone(), masked.unwrap_or_else(|| masked_json(address)))
+    });
+    Value::Object(shown.collect())
+}
+
 fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
     for (_, value) in values {
         *value = Secret::new(MASK);
@@ -98,8 +115,8 @@ fn mask<'a>(values: impl Iterator<Item = (&'a String, &'a mut Secret)>) {
 }
 
 /// The address without the secrets that addresses have: a password before the host, and values
-/// behind the question mark.
-fn masked_url(url: &str) -> String {
+/// behind the question mark. A value that names a secret is none.
+pub(crate) fn masked_url(url: &str) -> String {
     let (start, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let authority = match authority.rsplit_once('@') {
@@ -110,6 +127,7 @@ fn masked_url(url: &str) -> String {
     let rest = match rest.split_once('?') {
         Some((path, query)) => {
             let masked = |pair: &str| match pair.split_once('=') {
+                Some((_, value)) if is_reference(value) => pair.to_owned(),
                 Some((name, _)) => format!("{name}={MASK}"),
                 None => pair.to_owned(),
             };
@@ -119,6 +137,14 @@ fn masked_url(url: &str) -> String {
         None => rest.to_owned(),
     };
     format!("{start}{authority}{rest}{fragment}")
+}
+
+/// Whether the text names a secret and is nothing else: it says which, and not what.
+pub(crate) fn is_reference(text: &str) -> bool {
+    let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
+    let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
 }
 
 /// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
@@ -157,6 +183,24 @@ pub(crate) fn retain(target: &mut Target, old: Option<&Target>) -> Result<(), Ba
         }
         (Target::Noop(_), _) => Ok(()),
     }
+}
+
+/// Puts back what a module's file says only the mask of, where the mask stands for what is there.
+/// Unlike a form, a file says all there is: what it leaves out is not kept. A mask that stands for
+/// nothing stays, and is refused where the definition is checked.
+pub(crate) fn unmask(target: &mut Target, old: &Target) {
+    let mut tried = target.clone();
+    if let Target::Http(http) = &mut tried {
+        http.signing_secret.get_or_insert_with(|| Secret::new(""));
+    }
+    if retain(&mut tried, Some(old)).is_err() {
+        return;
+    }
+    if let (Target::Http(tried), Target::Http(said)) = (&mut tried, &*target) {
+        tried.expected_body.clone_from(&said.expected_body);
+        tried.max_redirects = said.max_redirects;
+    }
+    *target = tried;
 }
 
 fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
@@ -202,7 +246,7 @@ fn unknown(field: String) -> BadInput {
 }
 
 /// Scheme, host and port.
-fn origin(url: &str) -> &str {
+pub(super) fn origin(url: &str) -> &str {
     let start = url.find("://").map_or(0, |at| at + 3);
     let length = url[start..].find(['/', '?', '#']).unwrap_or(url.len() - start);
     &url[..start + length]
@@ -235,6 +279,7 @@ mod tests {
             ("https://a/x", "https://a/x"),
             ("https://u:p@a/x?token=1&plain#f", "https://***@a/x?token=***&plain#f"),
             ("https://a?k=v", "https://a?k=***"),
+            ("https://a?k={{ secrets.a }}&v={{ 1 }}", "https://a?k={{ secrets.a }}&v=***"),
         ] {
             assert_eq!(masked(&http(url, &[])), http(shown, &[]));
             let mut new = http(shown, &[]);
@@ -265,12 +310,14 @@ mod tests {
         let given = serde_json::json!({
             "region": "eu", "api_token": "hush", "rows": [{ "password": "hush", "key": 7 }],
             "secrets": { "a": "shown, as its own name says nothing" },
+            "ping": { "success": "https://a/x?key=hush" },
         });
         assert_eq!(
             masked_json(&given),
             serde_json::json!({
                 "region": "eu", "api_token": "***", "rows": [{ "password": "***", "key": 7 }],
                 "secrets": { "a": "shown, as its own name says nothing" },
+                "ping": { "success": "https://a/***" },
             })
         );
     }
@@ -281,6 +328,26 @@ mod tests {
         let mut new = http("https://a/y", &[("Authorization", MASK)]);
         retain(&mut new, Some(&old)).unwrap();
         assert_eq!(new, http("https://a/y", &[("Authorization", "Bearer 1")]));
+    }
+
+    #[test]
+    fn a_file_keeps_what_it_says_the_mask_of_and_nothing_else() {
+        let mut old = Http::post("https://a/x?k=1");
+        old.headers = [("Authorization".to_owned(), Secret::new("Bearer 1"))].into();
+        old.signing_secret = Some(Secret::new("whsec_1"));
+        old.expected_body = Some("ok".to_owned());
+        let old = Target::Http(old);
+        let mut same = masked(&old);
+        unmask(&mut same, &old);
+        assert_eq!(same, old);
+
+        let mut less = http("https://a/x?k=***", &[]);
+        unmask(&mut less, &old);
+        assert_eq!(less, http("https://a/x?k=1", &[]));
+        let elsewhere = http("https://evil/x", &[("Authorization", MASK)]);
+        let mut tried = elsewhere.clone();
+        unmask(&mut tried, &old);
+        assert_eq!(tried, elsewhere);
     }
 
     #[test]

@@ -1,0 +1,150 @@
+//! Secrets: their names. No field gives a value.
+
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use entity::secret;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::NamespaceName,
+    page::{Connection, Paging, connection, cost},
+    payload::DeletePayload,
+    query::namespace_id,
+    scalar::Instant,
+};
+use crate::{
+    engine::commands::{Call, CommandError, NewSecret},
+    store::secrets,
+};
+
+/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. Nobody can read it.
+pub(crate) struct Secret(secret::Model);
+
+/// A value that tasks of a namespace may use, as `{{ secrets.name }}`. Nobody can read it.
+#[Object]
+impl Secret {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Counts the values from 1.
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    /// The id of the key that it is sealed with.
+    async fn key_id(&self) -> &str {
+        &self.0.key_id
+    }
+
+    /// Who set the value.
+    async fn set_by(&self) -> &str {
+        &self.0.set_by
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// When the value was set.
+    async fn updated_at(&self) -> Instant {
+        self.0.updated_at.into()
+    }
+}
+
+/// What can be read of secrets.
+#[derive(Default)]
+pub(crate) struct ReadingSecrets;
+
+#[Object]
+impl ReadingSecrets {
+    /// By name. For editors, who name them in templates.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn secrets(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Secret>> {
+        let right = cx.editor()?;
+        let id = namespace_id(cx, &namespace).await?;
+        right.permit().over(id, "namespace", &namespace)?;
+        let window = Paging::forward(first, after).window(|cursor| Some(cursor.to_owned()))?;
+        let page = secrets::page(cx.store().read(), id, &window).await?;
+        Ok(connection(page, |row| row.name.clone(), Secret))
+    }
+}
+
+/// A value that tasks are to use.
+#[derive(InputObject)]
+pub(crate) struct SetSecretInput {
+    #[graphql(default = "default")]
+    namespace: String,
+    /// Letters, digits and `_`.
+    name: String,
+    /// At least 6 bytes. It is never shown again.
+    value: String,
+    reason: Option<String>,
+}
+
+/// A secret as an order left it.
+#[derive(SimpleObject)]
+pub(crate) struct SecretPayload {
+    secret: Secret,
+}
+
+/// What can be changed about secrets.
+#[derive(Default)]
+pub(crate) struct OrderingSecrets;
+
+#[Object]
+impl OrderingSecrets {
+    /// Makes a secret, or gives it another value. For administrators of the namespace.
+    async fn set_secret(
+        &self,
+        cx: &Context<'_>,
+        input: SetSecretInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SecretPayload> {
+        let right = cx.admin()?;
+        let SetSecretInput { namespace, name, value, reason } = input;
+        // Without the value: what is remembered of a call must not help to guess it.
+        let arguments = json!([namespace, name, reason]).to_string();
+        let call = Call::new("setSecret", &arguments, idempotency_key)?;
+        let new = NewSecret { namespace, name, value: value.into(), reason };
+        let id = cx.commands().set_secret(&right, new, &call).await?;
+        let row = secrets::by_id(cx.store().read(), id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
+        let row = row.ok_or_else(|| CommandError::not_found("secret", id))?;
+        Ok(SecretPayload { secret: Secret(row) })
+    }
+
+    /// Removes a secret. Tasks that ask for it fail from now on. For administrators of the
+    /// namespace.
+    async fn delete_secret(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.admin()?;
+        let arguments = json!([namespace, name, reason]).to_string();
+        let call = Call::new("deleteSecret", &arguments, idempotency_key)?;
+        let (which, reason) = ((&*namespace, &*name), reason.as_deref());
+        let id = cx.commands().delete_secret(&right, which, reason, &call).await?;
+        Ok(DeletePayload { id })
+    }
+}

@@ -1,0 +1,181 @@
+use std::{
+    collections::HashMap,
+    io::{self, IsTerminal, Read},
+};
+
+use clap::{Args, Subcommand};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    CliError,
+    flags::Place,
+    offline::{Office, somebody_here},
+    output,
+    why::Why,
+};
+use crate::{
+    engine::{
+        commands::{Call, CommandError, NewSecret, Rotated},
+        vault::Key,
+    },
+    store::{namespaces, secrets},
+};
+
+/// Manage the values that tasks use and nobody can read
+#[derive(Debug, Args)]
+pub(super) struct Secret {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Set a secret to what stands on standard input, or to what is typed
+    Set {
+        /// What templates call it: {{ secrets.NAME }}
+        name: String,
+        /// Where
+        #[arg(long, default_value = "default")]
+        namespace: String,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// List the names of the secrets
+    List {
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a secret; tasks that ask for it fail from now on
+    Delete {
+        /// Which
+        name: String,
+        /// Where
+        #[arg(long, default_value = "default")]
+        namespace: String,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Seal with the current key what another one seals, addresses of alert channels too; broken off, it is simply called again
+    Rotate {
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Print a new key for secrets.key_file
+    NewKey,
+}
+
+impl Secret {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        if matches!(self.action, Action::NewKey) {
+            let key = Key::random().map_err(|error| io::Error::other(error.to_string()));
+            return output::line(key.map_err(CliError::io("make a key"))?.expose_secret());
+        }
+        let office = Office::open(&self.place).await?;
+        let admin = somebody_here().admin()?;
+        match self.action {
+            Action::Set { name, namespace, reason } => {
+                let value = value()?;
+                let text = format!("set the secret '{name}' in '{namespace}'");
+                let new = NewSecret { namespace, name, value, reason };
+                let commands = office.commands_with_keys()?;
+                commands.set_secret(&admin, new, &Call::once()).await?;
+                output::line(text)
+            }
+            Action::Delete { name, namespace, reason } => {
+                let which = (&*namespace, &*name);
+                let (commands, reason) = (office.commands()?, reason.as_deref());
+                commands.delete_secret(&admin, which, reason, &Call::once()).await?;
+                output::line(format!("deleted the secret '{name}' in '{namespace}'"))
+            }
+            Action::Rotate { why } => rotate(&office, why).await,
+            Action::List { json } => list(&office, json).await,
+            Action::NewKey => Ok(()),
+        }
+    }
+}
+
+async fn rotate(office: &Office, why: Why) -> Result<(), CliError> {
+    let (commands, owner) = (office.commands_with_keys()?, &why.somebody_here().owner()?);
+    let (secrets, unopened) =
+        to_the_end(async |after| commands.rotate_secrets(owner, after).await).await?;
+    let (channels, locked) =
+        to_the_end(async |after| commands.rotate_channels(owner, after).await).await?;
+    let sealed = format!("{secrets} secrets and {channels} alert channels");
+    output::line(format!("sealed {sealed} with the current key"))?;
+    let failed = unopened + locked;
+    if failed == 0 { Ok(()) } else { Err(CliError::Warnings(failed)) }
+}
+
+/// Turn after turn until nothing is left; says how many were sealed, and how many do not open.
+async fn to_the_end(
+    turn: impl AsyncFn(Option<Uuid>) -> Result<Rotated, CommandError>,
+) -> Result<(usize, usize), CliError> {
+    let (mut done, mut failed, mut after) = (0, 0, None);
+    loop {
+        let turn = turn(after).await?;
+        done += turn.done;
+        failed += turn.failed.len();
+        for line in &turn.failed {
+            eprintln!("warning: {line}");
+        }
+        if turn.next.is_none() {
+            return Ok((done, failed));
+        }
+        after = turn.next;
+    }
+}
+
+async fn list(office: &Office, as_json: bool) -> Result<(), CliError> {
+    let rows = secrets::list(office.store.read()).await?;
+    let ids: Vec<_> = rows.iter().map(|row| row.namespace_id).collect();
+    let named = namespaces::by_ids(office.store.read(), &ids).await?;
+    let names: HashMap<_, _> = named.into_iter().map(|row| (row.id, row.name)).collect();
+    let namespace =
+        |row: &entity::secret::Model| names.get(&row.namespace_id).cloned().unwrap_or_default();
+    if as_json {
+        let secrets = rows.iter().map(|row| {
+            json!({
+                "namespace": namespace(row),
+                "name": row.name,
+                "version": row.version,
+                "key": row.key_id,
+                "set_by": row.set_by,
+                "updated_at": row.updated_at.utc(),
+            })
+        });
+        return output::json(&secrets.collect::<Vec<_>>());
+    }
+    let rows: Vec<[String; 5]> = rows
+        .iter()
+        .map(|row| {
+            let (name, set) = (row.name.clone(), row.updated_at.utc().to_rfc3339());
+            [namespace(row), name, row.version.to_string(), row.key_id.clone(), set]
+        })
+        .collect();
+    output::table(["NAMESPACE", "NAME", "VERSION", "KEY", "SET"], &rows)
+}
+
+/// All of standard input but the end of its last line; a terminal is asked.
+fn value() -> Result<SecretString, CliError> {
+    if io::stdin().is_terminal() {
+        let typed = rpassword::prompt_password("Value: ");
+        return Ok(typed.map_err(CliError::io("ask for the value"))?.into());
+    }
+    let mut text = String::new();
+    // More than fits is refused by its length.
+    let read = io::stdin().lock().take(128 * 1024).read_to_string(&mut text);
+    read.map_err(CliError::io("read the value from standard input"))?;
+    let end = text.strip_suffix('\n').map_or(text.len(), str::len);
+    text.truncate(end);
+    if text.ends_with('\r') {
+        text.pop();
+    }
+    Ok(text.into())
+}

@@ -1,0 +1,189 @@
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use chacha20poly1305::{
+    XChaCha20Poly1305, XNonce,
+    aead::{Aead, KeyInit, Payload},
+};
+use rand::{TryRngCore, rngs::OsRng};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+const KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 24;
+
+/// One key.
+#[derive(Clone)]
+pub struct Key {
+    id: String,
+    cipher: XChaCha20Poly1305,
+}
+
+/// Where a secret belongs. Its ciphertext opens there and nowhere else.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A secret that tasks name.
+    Secret {
+        /// The tenant.
+        namespace: Uuid,
+        /// The secret's name.
+        name: &'a str,
+    },
+    /// What is not shown of an alert channel.
+    Channel {
+        /// The channel. Its name may change.
+        id: Uuid,
+        /// Its name, for people.
+        name: &'a str,
+    },
+}
+
+/// A text that is no key. It is not repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not 32 bytes in base64 or hex; 'carillon secret new-key' prints one that is")]
+pub struct NotAKey;
+
+impl Key {
+    /// Reads a key: 32 bytes in base64 or hex, white space around them aside.
+    pub fn read(text: &str) -> Result<Self, NotAKey> {
+        let text = text.trim();
+        let bytes = if text.len() == 2 * KEY_BYTES {
+            unhex(text).ok_or(NotAKey)?
+        } else {
+            STANDARD.decode(text).map_err(|_| NotAKey)?
+        };
+        let cipher = XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| NotAKey)?;
+        let digest = Sha256::new().chain_update(b"carillon key id").chain_update(&bytes).finalize();
+        let id = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { id, cipher })
+    }
+
+    /// A new one, as [`Key::read`] takes it.
+    pub fn random() -> Result<SecretString, rand::rand_core::OsError> {
+        let mut bytes = [0_u8; KEY_BYTES];
+        OsRng.try_fill_bytes(&mut bytes)?;
+        Ok(STANDARD.encode(bytes).into())
+    }
+
+    /// Tells keys apart, and says nothing about any of them.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Nonce and ciphertext in base64. None where the system gives no random numbers.
+    pub(super) fn seal(&self, place: Place<'_>, value: &SecretString) -> Option<String> {
+        let mut nonce = [0_u8; NONCE_BYTES];
+        OsRng.try_fill_bytes(&mut nonce).ok()?;
+        let aad = place.bytes();
+        let payload = Payload { msg: value.expose_secret().as_bytes(), aad: &aad };
+        let ciphertext = self.cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
+        Some(STANDARD.encode([&nonce[..], &ciphertext].concat()))
+    }
+
+    /// What was sealed there with this key. None for anything else.
+    pub(super) fn open(&self, place: Place<'_>, sealed: &str) -> Option<SecretString> {
+        let bytes = STANDARD.decode(sealed).ok()?;
+        let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>()?;
+        let aad = place.bytes();
+        let payload = Payload { msg: ciphertext, aad: &aad };
+        let opened = self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
+        String::from_utf8(opened).ok().map(Into::into)
+    }
+}
+
+impl Place<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Secret { namespace, name } => {
+                [&b"carillon secret 1"[..], namespace.as_bytes(), name.as_bytes()].concat()
+            }
+            Self::Channel { id, .. } => [&b"carillon alert channel 1"[..], id.as_bytes()].concat(),
+        }
+    }
+
+    /// What is sealed there, in words.
+    pub(super) fn what(&self) -> String {
+        match self {
+            Self::Secret { name, .. } => format!("the secret '{name}'"),
+            Self::Channel { name, .. } => format!("the alert channel '{name}'"),
+        }
+    }
+
+    /// What is to be done where it cannot be opened any more.
+    pub(super) fn mending(&self) -> &'static str {
+        match self {
+            Self::Secret { .. } => "delete the secret and set it again",
+            Self::Channel { .. } => "give its address again, and its signing secret if it has one",
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.id)
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        Key::read(&"ab".repeat(32)).unwrap()
+    }
+
+    const HERE: Place<'_> = Place::Secret { namespace: Uuid::from_u128(1), name: "smtp" };
+
+    #[test]
+    fn what_was_sealed_opens_in_its_place_with_its_key_alone() {
+        let sealed = key().seal(HERE, &"hunter2".into()).unwrap();
+        assert!(!sealed.contains("hunter2"));
+        assert_eq!(key().open(HERE, &sealed).unwrap().expose_secret(), "hunter2");
+        for place in [
+            Place::Secret { namespace: Uuid::from_u128(2), name: "smtp" },
+            Place::Secret { namespace: Uuid::from_u128(1), name: "b" },
+            Place::Channel { id: Uuid::from_u128(1), name: "smtp" },
+        ] {
+            assert!(key().open(place, &sealed).is_none(), "{place:?}");
+        }
+        let other = Key::read(Key::random().unwrap().expose_secret()).unwrap();
+        assert!(other.open(HERE, &sealed).is_none());
+        assert_ne!(other.id(), key().id());
+    }
+
+    #[test]
+    fn the_same_value_is_sealed_differently_each_time() {
+        let (one, two) = (key().seal(HERE, &"x".into()), key().seal(HERE, &"x".into()));
+        assert_ne!(one.unwrap(), two.unwrap());
+    }
+
+    #[test]
+    fn a_ciphertext_that_was_changed_does_not_open() {
+        let sealed = key().seal(HERE, &"hunter2".into()).unwrap();
+        let mut bytes = STANDARD.decode(&sealed).unwrap();
+        for at in [0, NONCE_BYTES, bytes.len() - 1] {
+            bytes[at] ^= 1;
+            assert!(key().open(HERE, &STANDARD.encode(&bytes)).is_none(), "{at}");
+            bytes[at] ^= 1;
+        }
+        for text in ["", "AAAA", "not base64"] {
+            assert!(key().open(HERE, text).is_none());
+        }
+    }
+
+    #[test]
+    fn a_key_is_32_bytes_and_never_printed() {
+        let text = STANDARD.encode([0xab_u8; 32]);
+        assert_eq!(Key::read(&format!(" {text}\n")).unwrap().id(), key().id());
+        for bad in ["", "short", &"zz".repeat(32), &STANDARD.encode([0_u8; 31])] {
+            assert_eq!(Key::read(bad).unwrap_err(), NotAKey);
+        }
+        assert!(!format!("{:?}", key()).contains("abab"));
+    }
+}
