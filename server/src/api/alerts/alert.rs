@@ -1,0 +1,148 @@
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use entity::alert::{self, Model};
+use uuid::Uuid;
+
+use super::rule::AlertRule;
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        loaders::{AlertRuleRow, NamespaceName, ScheduleRow},
+        scalar::Instant,
+        schedule::Schedule,
+    },
+    engine::commands::{CommandError, secrets},
+    store::alerts::notes,
+};
+
+/// Something that a rule has taken note of.
+pub(crate) struct Alert(pub(crate) Model);
+
+/// Something that a rule has taken note of.
+#[Object]
+impl Alert {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn kind(&self) -> AlertKind {
+        self.0.kind.into()
+    }
+
+    /// The rule that has.
+    async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
+        Ok(cx.rows().load_one(AlertRuleRow(self.0.rule_id)).await?.map(AlertRule))
+    }
+
+    /// The schedule that it is about; null if that is gone, or if it is about a node.
+    async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
+        let Some(id) = self.0.schedule_id else { return Ok(None) };
+        Ok(cx.rows().load_one(ScheduleRow(id)).await?.map(Schedule))
+    }
+
+    /// The name of the schedule or node then.
+    async fn subject(&self) -> &str {
+        &self.0.subject
+    }
+
+    /// The latest run that it is about.
+    async fn run_id(&self) -> Option<Uuid> {
+        self.0.run_id
+    }
+
+    /// The fire that it is about.
+    async fn fire_id(&self) -> Option<Uuid> {
+        self.0.fire_id
+    }
+
+    /// Why; masked for those who may not see payloads.
+    async fn detail(&self, cx: &Context<'_>) -> Option<&str> {
+        let shown = cx.sees_payloads(self.0.namespace_id);
+        self.0.detail.as_deref().map(|detail| if shown { detail } else { secrets::MASK })
+    }
+
+    /// How many failures in a row (counted to 50), or fires, it stands for.
+    async fn count(&self) -> i64 {
+        self.0.count
+    }
+
+    async fn began_at(&self) -> Instant {
+        self.0.began_at.into()
+    }
+
+    async fn last_at(&self) -> Instant {
+        self.0.last_at.into()
+    }
+
+    /// When it was over; null while it goes on.
+    async fn ended_at(&self) -> Option<Instant> {
+        self.0.ended_at.map(Into::into)
+    }
+
+    /// When the first message about it was made.
+    async fn told_at(&self) -> Option<Instant> {
+        self.0.told_at.map(Into::into)
+    }
+
+    /// When somebody said that they see to it.
+    async fn acknowledged_at(&self) -> Option<Instant> {
+        self.0.acknowledged_at.map(Into::into)
+    }
+
+    /// Who.
+    async fn acknowledged_by(&self) -> Option<&str> {
+        self.0.acknowledged_by.as_deref()
+    }
+}
+
+/// What an alert is about.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "alert::Kind")]
+pub(crate) enum AlertKind {
+    /// A schedule's runs fail since then.
+    Failed,
+    /// So many of them have failed in a row.
+    Losing,
+    /// Fires did not run.
+    Missed,
+    /// A run started late.
+    Late,
+    /// A schedule is due, or a run of it waits, and no node takes it.
+    Stalled,
+    /// A node is gone.
+    NodeLost,
+}
+
+/// Which alerts.
+#[derive(InputObject, Default)]
+pub(crate) struct AlertFilter {
+    rule_id: Option<Uuid>,
+    schedule_id: Option<Uuid>,
+    /// Whether they go on.
+    open: Option<bool>,
+}
+
+impl From<AlertFilter> for notes::Filter {
+    fn from(filter: AlertFilter) -> Self {
+        let AlertFilter { rule_id, schedule_id, open } = filter;
+        Self { rule_id, schedule_id, open }
+    }
+}
+
+/// An alert as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct AlertPayload {
+    alert: Alert,
+}
+
+impl AlertPayload {
+    pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = notes::by_id(cx.store(), id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
+        Ok(Self { alert: Alert(row.ok_or_else(|| CommandError::not_found("alert", id))?) })
+    }
+}

@@ -1,0 +1,147 @@
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use entity::alert_channel::{self, Model};
+use uuid::Uuid;
+
+use crate::{
+    api::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant},
+    engine::commands::{ChannelEdit, ChannelInput, CommandError, NewChannel, SavedChannel},
+    store::alerts::channels,
+    target::Secret,
+};
+
+/// A way to tell people of alerts. Its address and its key are never shown.
+pub(crate) struct AlertChannel(pub(crate) Model);
+
+/// A way to tell people of alerts. Its address and its key are never shown.
+#[Object]
+impl AlertChannel {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    async fn kind(&self) -> AlertChannelKind {
+        self.0.kind.into()
+    }
+
+    /// Scheme, host and port that requests go to.
+    async fn origin(&self) -> Option<&str> {
+        self.0.shown["origin"].as_str()
+    }
+
+    /// Whether requests are signed.
+    async fn signed(&self) -> bool {
+        self.0.shown["signed"].as_bool().unwrap_or_default()
+    }
+
+    /// The addresses that mails go to.
+    async fn to(&self) -> Vec<&str> {
+        let to = self.0.shown["to"].as_array().into_iter().flatten();
+        to.filter_map(|address| address.as_str()).collect()
+    }
+
+    /// Counts the changes from 1.
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    /// The module file that declares it, if one does.
+    async fn module(&self) -> Option<&str> {
+        self.0.module.as_deref()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    async fn updated_at(&self) -> Instant {
+        self.0.updated_at.into()
+    }
+}
+
+/// How a channel tells people.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "alert_channel::Kind")]
+pub(crate) enum AlertChannelKind {
+    /// A request with a signature by the Standard Webhooks specification.
+    Webhook,
+    /// A request in the form that Slack and its like take.
+    Slack,
+    /// A mail by the server that the configuration names.
+    Email,
+}
+
+/// A channel to be made.
+#[derive(InputObject)]
+pub(crate) struct CreateAlertChannelInput {
+    #[graphql(default = "default")]
+    namespace: String,
+    name: String,
+    kind: AlertChannelKind,
+    /// For WEBHOOK and SLACK: where requests go. Never shown again, unless it names a secret of the
+    /// namespace, as in `https://hooks.slack.com/services/{{ secrets.slack_ops }}`: then what stands
+    /// around the name is shown.
+    url: Option<String>,
+    /// For WEBHOOK: `whsec_` and 24 to 64 random bytes in base64, or `{{ secrets.name }}`. Never
+    /// shown again.
+    signing_secret: Option<String>,
+    /// For EMAIL: 1 to 50 addresses.
+    to: Option<Vec<String>>,
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateAlertChannelInput {
+    id: Uuid,
+    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    expected_version: i32,
+    name: Option<String>,
+    url: Option<String>,
+    /// Empty for none. For another origin it has to be given again.
+    signing_secret: Option<String>,
+    to: Option<Vec<String>>,
+}
+
+fn input(
+    url: Option<String>,
+    signing_secret: Option<String>,
+    to: Option<Vec<String>>,
+) -> ChannelInput {
+    ChannelInput { url: url.map(Secret::new), signing_secret: signing_secret.map(Secret::new), to }
+}
+
+impl From<CreateAlertChannelInput> for NewChannel {
+    fn from(given: CreateAlertChannelInput) -> Self {
+        let CreateAlertChannelInput { namespace, name, kind, url, signing_secret, to } = given;
+        Self { namespace, name, kind: kind.into(), input: input(url, signing_secret, to) }
+    }
+}
+
+impl From<UpdateAlertChannelInput> for ChannelEdit {
+    fn from(given: UpdateAlertChannelInput) -> Self {
+        let UpdateAlertChannelInput { id, expected_version, name, url, signing_secret, to } = given;
+        Self { id, expected_version, name, input: input(url, signing_secret, to) }
+    }
+}
+
+/// A channel as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct AlertChannelPayload {
+    channel: AlertChannel,
+}
+
+impl AlertChannelPayload {
+    pub(super) async fn of(cx: &Context<'_>, saved: SavedChannel) -> Result<Self> {
+        let row = channels::by_ids(cx.store().read(), &[saved.id]).await?.pop();
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
+        let row = row.ok_or_else(|| CommandError::not_found("alert channel", saved.id))?;
+        Ok(Self { channel: AlertChannel(row) })
+    }
+}

@@ -1,0 +1,155 @@
+use async_graphql::{Context, Object};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    alert::AlertPayload,
+    channel::{AlertChannelPayload, CreateAlertChannelInput, UpdateAlertChannelInput},
+    notification::NotificationPayload,
+    rule::AlertRulePayload,
+    rule_input::{CreateAlertRuleInput, UpdateAlertRuleInput},
+};
+use crate::{
+    api::{call::call, context::Ask, error::Result, payload::DeletePayload, scalar::Instant},
+    engine::commands::{Call, Muting},
+};
+
+/// What can be changed about alerts.
+#[derive(Default)]
+pub(crate) struct AlertMutation;
+
+#[Object]
+impl AlertMutation {
+    async fn create_alert_channel(
+        &self,
+        cx: &Context<'_>,
+        input: CreateAlertChannelInput,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertChannelPayload> {
+        let right = cx.editor()?;
+        let call = call("createAlertChannel", &input, idempotency_key)?;
+        let saved = cx.commands().create_alert_channel(&right, input.into(), &call).await?;
+        AlertChannelPayload::of(cx, saved).await
+    }
+
+    async fn update_alert_channel(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateAlertChannelInput,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertChannelPayload> {
+        let right = cx.editor()?;
+        let call = call("updateAlertChannel", &input, idempotency_key)?;
+        let saved = cx.commands().update_alert_channel(&right, input.into(), &call).await?;
+        AlertChannelPayload::of(cx, saved).await
+    }
+
+    /// Only one that no rule names.
+    async fn delete_alert_channel(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("deleteAlertChannel", &json!([id]).to_string(), idempotency_key)?;
+        let id = cx.commands().delete_alert_channel(&right, id, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    /// Sends a message that says that it is a test; what becomes of it, the notification says.
+    async fn test_alert_channel(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<NotificationPayload> {
+        let right = cx.editor()?;
+        let call = Call::new("testAlertChannel", &json!([id]).to_string(), idempotency_key)?;
+        let sent = cx.commands().test_alert_channel(&right, id, &call).await?;
+        NotificationPayload::of(cx, sent.notification).await
+    }
+
+    /// What happens from then on is told, not what happened before.
+    async fn create_alert_rule(
+        &self,
+        cx: &Context<'_>,
+        input: CreateAlertRuleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertRulePayload> {
+        let right = cx.editor()?;
+        let call = call("createAlertRule", &input, idempotency_key)?;
+        let saved = cx.commands().create_alert_rule(&right, input.into(), &call).await?;
+        AlertRulePayload::of(cx, saved).await
+    }
+
+    async fn update_alert_rule(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateAlertRuleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertRulePayload> {
+        let right = cx.editor()?;
+        let call = call("updateAlertRule", &input, idempotency_key)?;
+        let saved = cx.commands().update_alert_rule(&right, input.into(), &call).await?;
+        AlertRulePayload::of(cx, saved).await
+    }
+
+    /// With what it has taken note of. Messages that are on their way arrive.
+    async fn delete_alert_rule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let call = Call::new("deleteAlertRule", &json!([id]).to_string(), idempotency_key)?;
+        let id = cx.commands().delete_alert_rule(&right, id, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    /// Keeps a rule silent until an instant within 90 days; null lets it speak again. What goes on
+    /// by then is told then, what was over by then is not.
+    async fn mute_alert_rule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        until: Option<Instant>,
+        reason: String,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertRulePayload> {
+        let right = cx.operator()?;
+        let until = until.map(|until| until.0);
+        let arguments = json!([id, until, reason]).to_string();
+        let call = Call::new("muteAlertRule", &arguments, idempotency_key)?;
+        let muting = Muting { until, reason };
+        let saved = cx.commands().mute_alert_rule(&right, id, &muting, &call).await?;
+        AlertRulePayload::of(cx, saved).await
+    }
+
+    /// Says that you see to an alert. It goes on all the same, and its end is told.
+    async fn acknowledge_alert(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<AlertPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("acknowledgeAlert", &json!([id]).to_string(), idempotency_key)?;
+        let id = cx.commands().acknowledge_alert(&right, id, &call).await?;
+        AlertPayload::of(cx, id).await
+    }
+
+    /// Sends a message that was given up once more, from its first attempt on.
+    async fn retry_notification(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<NotificationPayload> {
+        let right = cx.operator()?;
+        let call = Call::new("retryNotification", &json!([id]).to_string(), idempotency_key)?;
+        let id = cx.commands().retry_notification(&right, id, &call).await?;
+        NotificationPayload::of(cx, id).await
+    }
+}

@@ -1,0 +1,108 @@
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use entity::notification::{self, Model};
+use uuid::Uuid;
+
+use super::{channel::AlertChannel, rule::AlertRule};
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        loaders::{AlertChannelRow, AlertRuleRow, NamespaceName},
+        scalar::Instant,
+    },
+    engine::commands::CommandError,
+    store::alerts::outbox,
+};
+
+/// A message to a channel.
+pub(crate) struct Notification(pub(crate) Model);
+
+/// A message to a channel.
+#[Object]
+impl Notification {
+    /// The same over all attempts: a webhook has it as `webhook-id`, a mail as its Message-ID.
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
+    /// Null for a test, and if the rule is gone.
+    async fn rule(&self, cx: &Context<'_>) -> Result<Option<AlertRule>> {
+        let Some(id) = self.0.rule_id else { return Ok(None) };
+        Ok(cx.rows().load_one(AlertRuleRow(id)).await?.map(AlertRule))
+    }
+
+    /// Null if it is gone.
+    async fn channel(&self, cx: &Context<'_>) -> Result<Option<AlertChannel>> {
+        Ok(cx.rows().load_one(AlertChannelRow(self.0.channel_id)).await?.map(AlertChannel))
+    }
+
+    async fn state(&self) -> NotificationState {
+        self.0.state.into()
+    }
+
+    /// In one line.
+    async fn subject(&self) -> &str {
+        &self.0.subject
+    }
+
+    /// How many alerts it tells of.
+    async fn alerts(&self) -> i64 {
+        self.0.alerts
+    }
+
+    /// How often it was tried.
+    async fn attempts(&self) -> i32 {
+        self.0.attempts
+    }
+
+    /// When it is tried next; null if it will not be.
+    async fn next_attempt_at(&self) -> Option<Instant> {
+        let is_pending = self.0.state == notification::State::Pending;
+        is_pending.then(|| self.0.next_attempt_at.into())
+    }
+
+    /// Why the last attempt failed.
+    async fn error(&self) -> Option<&str> {
+        self.0.error.as_deref()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// When it was sent, or given up.
+    async fn settled_at(&self) -> Option<Instant> {
+        self.0.settled_at.map(Into::into)
+    }
+}
+
+/// Where a message stands.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "notification::State")]
+pub(crate) enum NotificationState {
+    /// It is to be sent, or sent again.
+    Pending,
+    /// The receiver took it.
+    Sent,
+    /// It was tried as often as it may be.
+    Dead,
+}
+
+/// A message as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct NotificationPayload {
+    notification: Notification,
+}
+
+impl NotificationPayload {
+    pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = outbox::by_id(cx.store().read(), id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
+        let row = row.ok_or_else(|| CommandError::not_found("notification", id))?;
+        Ok(Self { notification: Notification(row) })
+    }
+}

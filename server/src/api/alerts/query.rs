@@ -1,0 +1,129 @@
+use async_graphql::{Context, Object};
+use uuid::Uuid;
+
+use super::{
+    alert::{Alert, AlertFilter},
+    channel::AlertChannel,
+    notification::{Notification, NotificationState},
+    preview::{AlertRulePreview, MOST_DAYS},
+    rule::AlertRule,
+    rule_input::CreateAlertRuleInput,
+};
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        page::{Connection, Paging, connection, cost},
+        query::namespace_id,
+    },
+    engine::{
+        alerts::Preview,
+        commands::{
+            BadInput, NewRule,
+            alerts::{MOST_CHANNELS, MOST_RULES, check_rule},
+        },
+    },
+    store::alerts::{channels, notes, outbox, rules},
+};
+
+/// What a preview costs beside its answer: it reads the past, so a request holds a handful.
+const PREVIEW: usize = 10_000;
+
+/// What can be asked about alerts.
+#[derive(Default)]
+pub(crate) struct AlertQuery;
+
+#[Object]
+impl AlertQuery {
+    /// The alert rules of a namespace by name, 100 at the most.
+    #[graphql(complexity = "cost(Some(100), None, child_complexity)")]
+    async fn alert_rules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<AlertRule>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let rows = rules::list(cx.store().read(), namespace, MOST_RULES).await?;
+        Ok(rows.into_iter().map(AlertRule).collect())
+    }
+
+    /// The channels of a namespace by name, 50 at the most.
+    #[graphql(complexity = "cost(Some(50), None, child_complexity)")]
+    async fn alert_channels(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<AlertChannel>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let rows = channels::list(cx.store().read(), namespace, MOST_CHANNELS).await?;
+        Ok(rows.into_iter().map(AlertChannel).collect())
+    }
+
+    /// What such a rule would have told in the last days, 1 to 30, at most 200 messages. Whether
+    /// its channels exist does not matter, nor whether it is enabled.
+    #[graphql(complexity = "PREVIEW + cost(Some(200), None, child_complexity)")]
+    async fn alert_rule_preview(
+        &self,
+        cx: &Context<'_>,
+        input: CreateAlertRuleInput,
+        #[graphql(default = 7)] days: i64,
+    ) -> Result<AlertRulePreview> {
+        cx.viewer()?;
+        let NewRule { namespace: name, spec } = input.into();
+        let namespace = namespace_id(cx, &name).await?;
+        if !(1..=MOST_DAYS).contains(&days) {
+            let problem = format!("is not 1 to {MOST_DAYS} days");
+            return Err(BadInput::new("days", days, problem, "ask for fewer days").into());
+        }
+        check_rule(&spec)?;
+        let now = cx.commands().clock.now();
+        let preview = Preview::of(cx.store(), (namespace, &name), spec.rule, now, days).await?;
+        Ok(preview.into())
+    }
+
+    /// What the rules of a namespace have taken note of, newest first.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn alerts(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        filter: Option<AlertFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Alert>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(key)?;
+        let filter = filter.unwrap_or_default().into();
+        let page = notes::page(cx.store(), namespace, &filter, &window).await?;
+        Ok(connection(page, |row| cursor(row.id), Alert))
+    }
+
+    /// The messages of a namespace, newest first. Those that were given up are DEAD.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn notifications(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        state: Option<NotificationState>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Notification>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(key)?;
+        let state = state.map(Into::into);
+        let page = outbox::page(cx.store(), namespace, state, &window).await?;
+        Ok(connection(page, |row| cursor(row.id), Notification))
+    }
+}
+
+fn key(cursor: &str) -> Option<Uuid> {
+    Uuid::try_parse(cursor).ok()
+}
+
+fn cursor(id: Uuid) -> String {
+    id.simple().to_string()
+}

@@ -1,0 +1,137 @@
+use async_graphql::{InputObject, MaybeUndefined};
+use uuid::Uuid;
+
+use super::rule::AlertEvent;
+use crate::{
+    api::calendar::CalendarWindow,
+    engine::{
+        alerts::{Quiet, Rule},
+        commands::{NewRule, RuleEdit, RuleSpec},
+    },
+};
+
+/// Local time in which nothing is told: what there is to tell is held until it is over.
+#[derive(InputObject)]
+pub(crate) struct QuietHoursInput {
+    /// IANA name.
+    zone: String,
+    /// 1 to 50 of them.
+    windows: Vec<CalendarWindow>,
+}
+
+impl From<QuietHoursInput> for Quiet {
+    fn from(input: QuietHoursInput) -> Self {
+        Self { zone: input.zone, windows: input.windows.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// A rule to be made.
+#[derive(InputObject)]
+pub(crate) struct CreateAlertRuleInput {
+    #[graphql(default = "default")]
+    namespace: String,
+    name: String,
+    #[graphql(default = true)]
+    enabled: bool,
+    /// What it tells of.
+    on: Vec<AlertEvent>,
+    /// About which schedules, in the search language of docs/search.md, as in `tag:billing`; all, if
+    /// empty.
+    #[graphql(default)]
+    search: String,
+    /// The channels that it tells: 1 to 10.
+    channel_ids: Vec<Uuid>,
+    /// What is over before is not told: 0 to a week. MISSED and LATE only happen and have none.
+    #[graphql(default_with = "Rule::GRACE")]
+    grace_seconds: i64,
+    /// For LOSING: so many failures in a row, 2 to 50.
+    #[graphql(default_with = "Rule::LOSING_AFTER")]
+    losing_after: i64,
+    /// For LATE: started so long after it was due, a minute to a week.
+    #[graphql(default_with = "Rule::LATE_AFTER")]
+    late_after_seconds: i64,
+    /// For STALLED: nobody has taken it for so long, a minute to a week.
+    #[graphql(default_with = "Rule::STALLED_AFTER")]
+    stalled_after_seconds: i64,
+    /// What happens within so long of the first that is to be told goes into one message: 0 to a
+    /// week.
+    #[graphql(default_with = "Rule::DIGEST")]
+    digest_seconds: i64,
+    quiet: Option<QuietHoursInput>,
+    /// Whether messages say why a run failed, in its own words.
+    #[graphql(default = true)]
+    include_errors: bool,
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateAlertRuleInput {
+    id: Uuid,
+    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    expected_version: i32,
+    name: Option<String>,
+    /// Disabled, it lets go of what it has taken note of.
+    enabled: Option<bool>,
+    on: Option<Vec<AlertEvent>>,
+    search: Option<String>,
+    channel_ids: Option<Vec<Uuid>>,
+    grace_seconds: Option<i64>,
+    losing_after: Option<i64>,
+    late_after_seconds: Option<i64>,
+    stalled_after_seconds: Option<i64>,
+    digest_seconds: Option<i64>,
+    /// Null for none.
+    quiet: MaybeUndefined<QuietHoursInput>,
+    include_errors: Option<bool>,
+}
+
+impl From<CreateAlertRuleInput> for NewRule {
+    fn from(input: CreateAlertRuleInput) -> Self {
+        let rule = Rule {
+            on: input.on.into_iter().map(Into::into).collect(),
+            search: input.search,
+            channels: input.channel_ids,
+            grace_seconds: input.grace_seconds,
+            losing_after: input.losing_after,
+            late_after_seconds: input.late_after_seconds,
+            stalled_after_seconds: input.stalled_after_seconds,
+            digest_seconds: input.digest_seconds,
+            quiet: input.quiet.map(Into::into),
+            include_errors: input.include_errors,
+        };
+        let spec = RuleSpec { name: input.name, enabled: input.enabled, rule };
+        Self { namespace: input.namespace, spec }
+    }
+}
+
+impl From<UpdateAlertRuleInput> for RuleEdit {
+    fn from(input: UpdateAlertRuleInput) -> Self {
+        let (id, expected_version) = (input.id, input.expected_version);
+        Self { id, expected_version, apply: Box::new(|spec| apply(input, spec)) }
+    }
+}
+
+fn apply(input: UpdateAlertRuleInput, spec: &mut RuleSpec) {
+    fn set<T>(place: &mut T, value: Option<T>) {
+        if let Some(value) = value {
+            *place = value;
+        }
+    }
+    let rule = &mut spec.rule;
+    set(&mut spec.name, input.name);
+    set(&mut spec.enabled, input.enabled);
+    set(&mut rule.on, input.on.map(|on| on.into_iter().map(Into::into).collect()));
+    set(&mut rule.search, input.search);
+    set(&mut rule.channels, input.channel_ids);
+    set(&mut rule.grace_seconds, input.grace_seconds);
+    set(&mut rule.losing_after, input.losing_after);
+    set(&mut rule.late_after_seconds, input.late_after_seconds);
+    set(&mut rule.stalled_after_seconds, input.stalled_after_seconds);
+    set(&mut rule.digest_seconds, input.digest_seconds);
+    set(&mut rule.include_errors, input.include_errors);
+    match input.quiet {
+        MaybeUndefined::Undefined => {}
+        MaybeUndefined::Null => rule.quiet = None,
+        MaybeUndefined::Value(quiet) => rule.quiet = Some(quiet.into()),
+    }
+}

@@ -1,0 +1,136 @@
+use entity::alert_rule;
+use serde_json::json;
+
+use super::*;
+
+const HOME: Uuid = Uuid::from_u128(1);
+const SCHEDULE: Uuid = Uuid::from_u128(2);
+
+fn noon() -> DateTime<Utc> {
+    "2026-03-01T12:00:00Z".parse().unwrap()
+}
+
+fn active(on: &[Event]) -> Active {
+    let rule = Rule {
+        on: on.to_vec(),
+        search: String::new(),
+        channels: vec![],
+        grace_seconds: 60,
+        losing_after: 3,
+        late_after_seconds: 300,
+        stalled_after_seconds: 300,
+        digest_seconds: 0,
+        quiet: None,
+        include_errors: true,
+    };
+    let row = alert_rule::Model {
+        id: Uuid::from_u128(3),
+        namespace_id: HOME,
+        name: "all".to_owned(),
+        definition: json!(rule),
+        enabled: true,
+        since: Timestamp(0),
+        muted_until: None,
+        muted_by: None,
+        muted_reason: None,
+        version: 1,
+        module: None,
+        created_at: Timestamp(0),
+        updated_at: Timestamp(0),
+    };
+    Active { row, rule, search: None }
+}
+
+fn failed(run: u128, minute: i64) -> BadRun {
+    let at = Timestamp(noon().timestamp_millis() + minute * 60_000);
+    BadRun {
+        id: Uuid::from_u128(run),
+        namespace_id: HOME,
+        schedule_id: SCHEDULE,
+        error: Some("exit code 1".to_owned()),
+        due_at: at,
+        started_at: Some(at),
+        finished_at: Some(at),
+        changed: 1,
+    }
+}
+
+fn judged(rule: &Active, runs: &[BadRun], streak: i64, open: &[Model]) -> Plan {
+    let rules = [rule.clone()];
+    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let streaks = HashMap::from([(SCHEDULE, streak)]);
+    let now = noon();
+    failures(runs, &Facts { rules: &rules, scopes: &scopes, streaks: &streaks, open, now })
+}
+
+#[test]
+fn the_first_failure_begins_an_alert_and_the_others_go_on_with_it() {
+    let rule = active(&[Event::Failed, Event::Losing, Event::Recovered]);
+    let plan = judged(&rule, &[failed(11, 0), failed(12, 1)], 2, &[]);
+    assert_eq!((plan.new.len(), plan.going.len()), (1, 0), "{plan:?}");
+    let alert = &plan.new[0];
+    assert_eq!((alert.kind, alert.count, &*alert.subject), (Kind::Failed, 2, "nightly"));
+    assert_eq!(alert.run_id, Some(Uuid::from_u128(12)));
+    assert_eq!(alert.tell_at, Some(Timestamp(alert.began_at.0 + 60_000)), "after the grace");
+
+    let again = judged(&rule, &[failed(13, 2)], 3, &plan.new);
+    assert_eq!(again.going[0].count, 3);
+    assert_eq!(again.new.len(), 1, "{again:?}");
+    assert_eq!(again.new[0].kind, Kind::Losing, "three in a row are told by themselves");
+}
+
+#[test]
+fn a_run_of_an_older_fire_that_fails_later_is_not_the_latest() {
+    let rule = active(&[Event::Failed]);
+    let open = judged(&rule, &[failed(12, 0)], 1, &[]).new;
+    let plan = judged(&rule, &[failed(11, 5)], 2, &open);
+    let going = &plan.going[0];
+    assert_eq!((going.run_id, going.count), (Some(Uuid::from_u128(12)), 2));
+    assert_eq!(going.last_at, failed(11, 5).finished_at.unwrap());
+    let plan = judged(&rule, &[failed(14, 3), failed(13, 4)], 3, &open);
+    assert_eq!(plan.going.len(), 1);
+    assert_eq!(plan.going[0].run_id, Some(Uuid::from_u128(14)));
+}
+
+#[test]
+fn a_rule_knows_only_its_own() {
+    let rule = active(&[Event::Failed]);
+    let mut foreign = failed(11, 0);
+    foreign.namespace_id = Uuid::from_u128(99);
+    let mut old = active(&[Event::Failed]);
+    old.row.since = Timestamp(noon().timestamp_millis() + 1);
+    let mut unknown = failed(12, 0);
+    unknown.schedule_id = Uuid::from_u128(98);
+    assert!(judged(&rule, &[foreign, unknown], 1, &[]).is_empty());
+    assert!(judged(&old, &[failed(11, 0)], 1, &[]).is_empty(), "before the rule was made");
+}
+
+#[test]
+fn a_recovery_is_told_once_and_only_of_what_was_told() {
+    let both = active(&[Event::Failed, Event::Losing, Event::Recovered]);
+    let plan = judged(&both, &[failed(11, 0)], 3, &[]);
+    let told = |kind: Kind| {
+        let alert = plan.new.iter().find(|alert| alert.kind == kind).unwrap().clone();
+        Model { told_at: Some(noon().into()), ..alert }
+    };
+    assert_eq!(recovery(&plan.new[0], Some(&both.rule), noon()), None, "nobody knows of it");
+    assert!(recovery(&told(Kind::Failed), Some(&both.rule), noon()).is_some());
+    assert!(recovery(&told(Kind::Losing), Some(&both.rule), noon()).is_none());
+    let losing = active(&[Event::Losing, Event::Recovered]);
+    assert!(recovery(&told(Kind::Losing), Some(&losing.rule), noon()).is_some());
+    assert!(recovery(&told(Kind::Failed), Some(&active(&[Event::Failed]).rule), noon()).is_none());
+    // A rule of recoveries alone takes note of failures and says nothing of them.
+    let alone = judged(&active(&[Event::Recovered]), &[failed(11, 0)], 1, &[]);
+    assert_eq!((alone.new[0].tell_at, alone.new[0].told_at.is_some()), (None, true));
+}
+
+#[test]
+fn a_run_is_late_by_the_rules_own_measure() {
+    let rules = [active(&[Event::Late])];
+    let scopes = Scopes::of_all(&rules, &[(SCHEDULE, "nightly")]);
+    let mut run = failed(11, 0);
+    for (seconds, told) in [(299, 0), (300, 1)] {
+        run.started_at = Some(Timestamp(run.due_at.0 + seconds * 1_000));
+        assert_eq!(late(&[run.clone()], &rules, &scopes, noon()).len(), told, "{seconds}");
+    }
+}

@@ -1,0 +1,86 @@
+use std::collections::{HashMap, HashSet};
+
+use entity::alert::{Kind, Model};
+use uuid::Uuid;
+
+use super::{judge::recovery, look::Look, rule::Rule};
+use crate::{
+    engine::EngineError,
+    store::alerts::{
+        notes::{self, Over},
+        standing,
+    },
+};
+
+const PAGE: u64 = 500;
+
+impl Look<'_> {
+    /// Schedules whose runs succeed again, and those that are gone; says how many alerts are over.
+    pub(super) async fn at_mended(&mut self) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        let (mut after, mut ended) = (Uuid::nil(), 0);
+        loop {
+            let kinds = [Kind::Failed, Kind::Losing];
+            let open = notes::open_page(store, &kinds, after, PAGE).await?;
+            let Some(last) = open.last() else { return Ok(ended) };
+            after = last.id;
+            let asked: Vec<(Uuid, Uuid, Uuid)> = open
+                .iter()
+                .filter_map(|alert| Some((alert.id, alert.schedule_id?, alert.run_id?)))
+                .collect();
+            let by_id: HashMap<Uuid, &Model> = open.iter().map(|alert| (alert.id, alert)).collect();
+            let mut over = Vec::new();
+            for mended in standing::mended(store, &asked).await? {
+                let Some(alert) = by_id.get(&mended.id) else { continue };
+                if let Some(at) = mended.mended_at {
+                    let tell_at = recovery(alert, self.rule(alert.rule_id), self.now);
+                    // The later run may have ended first.
+                    let ended_at = at.max(alert.began_at);
+                    over.push(Over { id: alert.id, ended_at, tell_at });
+                } else if !mended.lives {
+                    // Nobody mended it: there is nothing to tell.
+                    over.push(Over { id: alert.id, ended_at: self.now.into(), tell_at: None });
+                }
+            }
+            ended += self.end(&over).await?;
+            if u64::try_from(open.len()).is_ok_and(|count| count < PAGE) {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Nodes that are back.
+    pub(super) async fn at_nodes_back(&mut self) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        let open = notes::open_all(store, &[Kind::NodeLost]).await?;
+        if open.is_empty() {
+            return Ok(0);
+        }
+        let living: HashSet<String> = standing::living_nodes(store).await?.into_iter().collect();
+        let over: Vec<Over> = open
+            .iter()
+            .filter(|alert| living.contains(&alert.subject))
+            .map(|alert| Over {
+                id: alert.id,
+                ended_at: self.now.into(),
+                tell_at: recovery(alert, self.rule(alert.rule_id), self.now),
+            })
+            .collect();
+        self.end(&over).await
+    }
+
+    pub(super) fn rule(&self, id: Uuid) -> Option<&Rule> {
+        self.rules.iter().find(|active| active.row.id == id).map(|active| &active.rule)
+    }
+
+    pub(super) async fn end(&self, over: &[Over]) -> Result<usize, EngineError> {
+        let store = &self.core.store;
+        if over.is_empty() {
+            return Ok(0);
+        }
+        let Some(tx) = self.tenure.begin(store, &self.core.clock).await? else { return Ok(0) };
+        notes::end(store, &tx, over).await?;
+        store.commit(tx).await?;
+        Ok(over.len())
+    }
+}

@@ -1,0 +1,115 @@
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{
+    look::{Look, Place},
+    rule::Active,
+};
+use crate::{
+    engine::{EngineError, cluster::lead, core::Core, service::Service},
+    store::{Cursor, alerts::rules},
+};
+
+/// Takes note of what goes badly, and makes messages of it.
+#[derive(Debug)]
+pub(in crate::engine) struct Alerts {
+    core: Arc<Core>,
+    /// When fires that did not run were last looked at from some time before.
+    looked_back: Option<DateTime<Utc>>,
+    /// Where that look is to go on, if it was too much for one round.
+    broken_off: Option<Cursor>,
+}
+
+/// What a round did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlertsReport {
+    /// What was found, by rule.
+    pub noted: usize,
+    /// Alerts that are over.
+    pub ended: usize,
+    /// Alerts that messages tell of.
+    pub told: u64,
+    /// Messages to channels.
+    pub messages: usize,
+}
+
+const LEASE: &str = "alerts";
+
+/// Between two looks from some time before.
+const LOOKS_BACK: TimeDelta = TimeDelta::minutes(1);
+
+impl Alerts {
+    pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
+        Self { core, looked_back: None, broken_off: None }
+    }
+}
+
+impl Service for Alerts {
+    type Report = AlertsReport;
+    const NAME: &'static str = "alerts";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<AlertsReport, EngineError> {
+        let core = &self.core;
+        // Without a rule nothing is looked at, and the lease is nobody's.
+        let rules = Active::read(rules::enabled(core.store.read()).await?);
+        let tenure =
+            if rules.is_empty() { None } else { lead(core, LEASE, core.settings.poll * 3).await? };
+        let Some(tenure) = tenure else {
+            (self.looked_back, self.broken_off) = (None, None);
+            return Ok(AlertsReport::default());
+        };
+        let is_due = |at: DateTime<Utc>| now < at || now - at >= LOOKS_BACK;
+        let from = match (self.broken_off, self.looked_back) {
+            (Some(place), _) => Place::At(place),
+            (None, None) => Place::LongBefore,
+            (None, Some(at)) if is_due(at) => Place::Before,
+            (None, Some(_)) => Place::Cursor,
+        };
+        let mut look = Look { core, tenure: &tenure, rules: &rules, now, noted: 0 };
+        look.begin().await?;
+        // What is wrong with one of these must not keep the others from being told.
+        let mut problems = Problems::default();
+        problems.keep(look.at_failures().await);
+        problems.keep(look.at_late().await);
+        if let Some(broken_off) = problems.keep(look.at_missed(from).await) {
+            self.broken_off = broken_off;
+            if matches!(from, Place::Before | Place::LongBefore) {
+                self.looked_back = Some(now);
+            }
+        }
+        problems.keep(look.at_nodes().await);
+        let mut ended = problems.keep(look.at_stalls().await).unwrap_or_default();
+        ended += problems.keep(look.at_mended().await).unwrap_or_default();
+        ended += problems.keep(look.at_nodes_back().await).unwrap_or_default();
+        let (told, messages) = look.tell().await?;
+        let noted = look.noted;
+        problems.first.map_or(Ok(AlertsReport { noted, ended, told, messages }), Err)
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.core.settings.poll).unwrap_or_default()
+    }
+
+    fn is_notable(report: &AlertsReport) -> bool {
+        *report != AlertsReport::default()
+    }
+}
+
+/// The first thing that went wrong in a round.
+#[derive(Debug, Default)]
+struct Problems {
+    first: Option<EngineError>,
+}
+
+impl Problems {
+    fn keep<T>(&mut self, result: Result<T, EngineError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.first.get_or_insert(error);
+                None
+            }
+        }
+    }
+}

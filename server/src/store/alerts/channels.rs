@@ -1,0 +1,88 @@
+//! The ways to tell people.
+
+use entity::alert_channel::{ActiveModel, Column, Entity, Model};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+};
+use uuid::Uuid;
+
+use crate::store::StoreError;
+
+/// The channels of a namespace by name, at most `limit`.
+pub async fn list<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(Column::Name)
+        .limit(limit);
+    Ok(query.all(connection).await?)
+}
+
+/// All channels of a namespace, locked until the transaction ends.
+pub async fn lock_all<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(Column::Id)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// How many channels a namespace has.
+pub async fn count<C: ConnectionTrait>(connection: &C, namespace: Uuid) -> Result<u64, StoreError> {
+    Ok(Entity::find().filter(Column::NamespaceId.eq(namespace)).count(connection).await?)
+}
+
+/// The channels of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The same, of one namespace; they are not deleted before the transaction ends.
+pub async fn keep<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Id.is_in(ids.iter().copied()))
+        .order_by_asc(Column::Id)
+        .lock_shared();
+    Ok(query.all(tx).await?)
+}
+
+/// The channel, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// Adds a channel.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Writes the set columns of `row`. The channel was locked before.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Deletes a channel.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! What went badly since a cursor.
+//!
+//! Runs and nodes carry stamps of the change feed, so a cursor over them passes over nothing
+//! (`store::changes`). Fires carry none: those that did not run are read again for as long as a
+//! transaction can be open, from the instant of their verdict, and the unique key of alerts takes
+//! each once.
+//!
+//! While no rule is enabled nobody reads, and the cursors stand still. Whoever makes the first rule
+//! moves them to the ends of their feeds.
+
+use entity::{Timestamp, alert_cursor};
+use sea_orm::{
+    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, Set,
+    sea_query::{Expr, OnConflict},
+};
+use uuid::Uuid;
+
+use crate::store::{Cursor, DatabaseTransaction, Store, StoreError, reads};
+
+/// What is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// Runs that failed.
+    Failures,
+    /// Runs that started late.
+    Late,
+    /// Fires that did not run.
+    Missed,
+    /// Nodes that are gone.
+    Nodes,
+    /// Runs of schedules that call a watchdog. No rule asks for it: `store::pings` reads it.
+    Pings,
+}
+
+impl Feed {
+    /// All that rules ask for.
+    pub const ALL: [Self; 4] = [Self::Failures, Self::Late, Self::Missed, Self::Nodes];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Failures => "failures",
+            Self::Late => "late",
+            Self::Missed => "missed",
+            Self::Nodes => "nodes",
+            Self::Pings => "pings",
+        }
+    }
+}
+
+/// A run that failed, or started late.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct BadRun {
+    /// The run.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// Its schedule.
+    pub schedule_id: Uuid,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it was due.
+    pub due_at: Timestamp,
+    /// When it started.
+    pub started_at: Option<Timestamp>,
+    /// When it settled.
+    pub finished_at: Option<Timestamp>,
+    /// Its place in the feed.
+    pub changed: i64,
+}
+
+impl BadRun {
+    /// Its place in the feed.
+    pub fn cursor(&self) -> Cursor {
+        Cursor { changed: self.changed, id: self.id }
+    }
+}
+
+/// Fires that did not run: one, or a range of one fate.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct LostFire {
+    /// The first of them.
+    pub id: Uuid,
+    /// The tenant.
+    pub namespace_id: Uuid,
+    /// Their schedule.
+    pub schedule_id: Uuid,
+    /// The instant of the first.
+    pub scheduled_at: Timestamp,
+    /// How many.
+    pub count: i64,
+    /// Why, as the ledger has it.
+    pub reason: String,
+    /// When that was decided.
+    pub decided_at: Timestamp,
+}
+
+/// A node that is gone.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct LostNode {
+    /// Its life.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// When that was found.
+    pub ended_at: Timestamp,
+    /// Its place in the feed.
+    pub changed: i64,
+    /// Whether another life of that name has begun.
+    pub is_back: bool,
+}
+
+/// Where the reader of a feed stands; none if nobody ever read it.
+pub async fn cursor(store: &Store, feed: Feed) -> Result<Option<Cursor>, StoreError> {
+    let row = alert_cursor::Entity::find_by_id(feed.name()).one(store.read()).await?;
+    Ok(row.map(|row| Cursor { changed: row.changed, id: row.key }))
+}
+
+/// Where the feeds end at `now`: what happens from now on comes after.
+pub async fn ends(store: &Store, now: Timestamp) -> Result<[(Feed, Cursor); 4], StoreError> {
+    let runs = reads::feed::end_of_runs(store).await?;
+    let nodes = reads::feed::end_of_nodes(store).await?;
+    Ok(Feed::ALL.map(|feed| {
+        let end = match feed {
+            Feed::Failures | Feed::Late | Feed::Pings => runs,
+            Feed::Nodes => nodes,
+            Feed::Missed => Cursor { changed: now.0, id: Uuid::nil() },
+        };
+        (feed, end)
+    }))
+}
+
+/// Begins to read those feeds that nobody has read before. All of them are locked until the
+/// transaction ends.
+pub async fn begin(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
+    let rows = at.iter().map(|(feed, at)| alert_cursor::ActiveModel {
+        feed: Set(feed.name().to_owned()),
+        changed: Set(at.changed),
+        key: Set(at.id),
+    });
+    let column = alert_cursor::Column::Feed;
+    alert_cursor::Entity::insert_many(rows)
+        .on_conflict(OnConflict::column(column).update_column(column).to_owned())
+        .exec_without_returning(tx)
+        .await?;
+    Ok(())
+}
+
+/// Begins to read those feeds anew.
+pub async fn restart(tx: &DatabaseTransaction, at: &[(Feed, Cursor)]) -> Result<(), StoreError> {
+    use alert_cursor::Column;
+    for (feed, at) in at {
+        alert_cursor::Entity::update_many()
+            .col_expr(Column::Changed, Expr::value(at.changed))
+            .col_expr(Column::Key, Expr::value(at.id))
+            .filter(Column::Feed.eq(feed.name()))
+            .exec(tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Reads a feed no more.
+pub async fn stop(tx: &DatabaseTransaction, feed: Feed) -> Result<(), StoreError> {
+    alert_cursor::Entity::delete_by_id(feed.name()).exec(tx).await?;
+    Ok(())
+}
+
+/// Moves the reader of a feed, if it still stands at `from`.
+pub async fn move_if_at(
+    tx: &DatabaseTransaction,
+    feed: Feed,
+    from: Cursor,
+    to: Cursor,
+) -> Result<bool, StoreError> {
+    use alert_cursor::Column;
+    let moved = alert_cursor::Entity::update_many()
+        .col_expr(Column::Changed, Expr::value(to.changed))
+        .col_expr(Column::Key, Expr::value(to.id))
+        .filter(Column::Feed.eq(feed.name()))
+        .filter(Column::Changed.eq(from.changed))
+        .filter(Column::Key.eq(from.id))
+        .exec(tx)
+        .await?;
+    Ok(moved.rows_affected == 1)
+}
+
+const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
+    run.started_at, run.finished_at, run.changed FROM run";
+
+/// Runs of schedules that failed, in the order of the feed. Those of backfills are nobody's alarm:
+/// who ordered them looks at them.
+pub async fn failures(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
+    let condition = "run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill'";
+    bad_runs(store, condition, after, limit).await
+}
+
+/// Runs of schedules that started more than a minute late.
+pub async fn late(store: &Store, after: Cursor, limit: u64) -> Result<Vec<BadRun>, StoreError> {
+    let condition = "run.started_at > run.due_at + 60000 AND run.trigger = 'schedule'";
+    bad_runs(store, condition, after, limit).await
+}
+
+async fn bad_runs(
+    store: &Store,
+    condition: &str,
+    after: Cursor,
+    limit: u64,
+) -> Result<Vec<BadRun>, StoreError> {
+    let horizon = store.dialect().horizon();
+    let sql = format!(
+        "{RUN} WHERE {condition} AND run.schedule_id IS NOT NULL \
+           AND (run.changed, run.id) > ($1, $2) AND run.changed < {horizon} \
+         ORDER BY run.changed, run.id LIMIT $3"
+    );
+    let values = [after.changed.into(), after.id.into(), limit.cast_signed().into()];
+    let rows = BadRun::find_by_statement(store.dialect().statement(sql, values));
+    Ok(rows.all(store.read()).await?)
+}
+
+/// Fires that did not run, by the instant of their verdict, from `after` on.
+pub async fn missed(store: &Store, after: Cursor, limit: u64) -> Result<Vec<LostFire>, StoreError> {
+    let sql = "SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.scheduled_at, fire.count, \
+           fire.reason, fire.decided_at FROM fire \
+         WHERE fire.verdict IN ('missed', 'abandoned') AND fire.decided_at >= $1 \
+           AND (fire.decided_at, fire.id) > ($1, $2) \
+         ORDER BY fire.decided_at, fire.id LIMIT $3";
+    let values = [after.changed.into(), after.id.into(), limit.cast_signed().into()];
+    let rows = LostFire::find_by_statement(store.dialect().statement(sql, values));
+    Ok(rows.all(store.read()).await?)
+}
+
+/// Nodes that were declared dead, in the order of the feed.
+pub async fn nodes(store: &Store, after: Cursor, limit: u64) -> Result<Vec<LostNode>, StoreError> {
+    let horizon = store.dialect().horizon();
+    let sql = format!(
+        "SELECT node.id, node.name, node.ended_at, node.changed, EXISTS (SELECT 1 FROM node n \
+           WHERE n.name = node.name AND n.state = 'alive') AS is_back \
+         FROM node WHERE node.state = 'dead' AND node.ended_at IS NOT NULL \
+           AND (node.changed, node.id) > ($1, $2) AND node.changed < {horizon} \
+         ORDER BY node.changed, node.id LIMIT $3"
+    );
+    let values = [after.changed.into(), after.id.into(), limit.cast_signed().into()];
+    let rows = LostNode::find_by_statement(store.dialect().statement(sql, values));
+    Ok(rows.all(store.read()).await?)
+}

@@ -1,0 +1,330 @@
+//! What rules have taken note of.
+
+use std::collections::HashSet;
+
+use entity::{
+    Timestamp,
+    alert::{ActiveModel, Column, Entity, Kind, Model},
+};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+    sea_query::{Expr, ExprTrait, SelectStatement},
+};
+use uuid::Uuid;
+
+use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, bulk::Bulk};
+
+/// How an alert that is not over goes on.
+#[derive(Clone, Debug)]
+pub struct Going {
+    /// The alert.
+    pub id: Uuid,
+    /// When it last happened.
+    pub last_at: Timestamp,
+    /// How many it stands for.
+    pub count: i64,
+    /// The run.
+    pub run_id: Option<Uuid>,
+    /// Why.
+    pub detail: Option<String>,
+}
+
+/// An alert that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over {
+    /// The alert.
+    pub id: Uuid,
+    /// Since when.
+    pub ended_at: Timestamp,
+    /// From when on that is to be told, beside what was still to be told.
+    pub tell_at: Option<Timestamp>,
+}
+
+/// What a rule has to tell.
+#[derive(Clone, Copy, Debug, FromQueryResult)]
+pub struct ToTell {
+    /// The rule.
+    pub rule_id: Uuid,
+    /// Since when.
+    pub since: Timestamp,
+    /// How many alerts.
+    pub alerts: i64,
+}
+
+/// How many alerts of a kind there are to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The kind.
+    pub kind: Kind,
+    /// Whether they were told before: what is told now is that they are over.
+    pub was_told: bool,
+    /// How many.
+    pub alerts: i64,
+}
+
+/// Which alerts. What is None does not narrow.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of this rule.
+    pub rule_id: Option<Uuid>,
+    /// Of this schedule.
+    pub schedule_id: Option<Uuid>,
+    /// Whether they are not over.
+    pub open: Option<bool>,
+}
+
+/// SQLite binds 32,766 values to a statement.
+const CHUNK: usize = 500;
+
+/// Adds alerts. What a rule has taken note of before stays as it is.
+pub async fn add_new(tx: &DatabaseTransaction, rows: Vec<Model>) -> Result<(), StoreError> {
+    let rows: Vec<ActiveModel> = rows.into_iter().map(IntoActiveModel::into_active_model).collect();
+    for chunk in rows.chunks(CHUNK) {
+        Entity::insert_many(chunk.to_vec())
+            .on_conflict_do_nothing_on([Column::RuleId, Column::Occurrence])
+            .exec_without_returning(tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Which of those alerts their rules have taken note of before, by rule and occurrence.
+pub async fn known(store: &Store, rows: &[Model]) -> Result<HashSet<(Uuid, String)>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        rule_id: Uuid,
+        occurrence: String,
+    }
+    let mut known = HashSet::new();
+    for rows in rows.chunks(CHUNK) {
+        let statement = Bulk::default()
+            .uuid("rule_id", rows.iter().map(|row| row.rule_id))
+            .text("occurrence", rows.iter().map(|row| row.occurrence.clone()))
+            .statement(
+                store.dialect(),
+                "SELECT alert.rule_id, alert.occurrence FROM v JOIN alert \
+                   ON alert.rule_id = v.rule_id AND alert.occurrence = v.occurrence",
+                vec![],
+            );
+        let found = Row::find_by_statement(statement).all(store.read()).await?;
+        known.extend(found.into_iter().map(|row| (row.rule_id, row.occurrence)));
+    }
+    Ok(known)
+}
+
+/// The alerts of those schedules that are not over.
+pub async fn open_of(
+    store: &Store,
+    schedules: &[Uuid],
+    kinds: &[Kind],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::ScheduleId.is_in(schedules.iter().copied()))
+        .filter(Column::EndedAt.is_null())
+        .filter(Column::Kind.is_in(kinds.iter().copied()));
+    Ok(query.all(store.read()).await?)
+}
+
+/// A page of the alerts that are not over, by key.
+pub async fn open_page(
+    store: &Store,
+    kinds: &[Kind],
+    after: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::EndedAt.is_null())
+        .filter(Column::Kind.is_in(kinds.iter().copied()))
+        .filter(Column::Id.gt(after))
+        .order_by_asc(Column::Id)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
+/// All alerts of those kinds that are not over.
+pub async fn open_all(store: &Store, kinds: &[Kind]) -> Result<Vec<Model>, StoreError> {
+    const PAGE: usize = 1_000;
+    let mut all = Vec::new();
+    loop {
+        let after = all.last().map_or(Uuid::nil(), |last: &Model| last.id);
+        let page = open_page(store, kinds, after, PAGE as u64).await?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
+}
+
+/// Writes how alerts go on.
+pub async fn go_on(
+    store: &Store,
+    tx: &DatabaseTransaction,
+    going: &[Going],
+) -> Result<(), StoreError> {
+    for going in going.chunks(CHUNK) {
+        let statement = Bulk::default()
+            .uuid("id", going.iter().map(|one| one.id))
+            .int("last_at", going.iter().map(|one| one.last_at.0))
+            .int("count", going.iter().map(|one| one.count))
+            .uuid("run_id", going.iter().map(|one| one.run_id))
+            .text("detail", going.iter().map(|one| one.detail.clone()))
+            .statement(
+                store.dialect(),
+                "UPDATE alert SET last_at = v.last_at, count = v.count, run_id = v.run_id, \
+                   detail = v.detail FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL",
+                vec![],
+            );
+        tx.execute_raw(statement).await?;
+    }
+    Ok(())
+}
+
+/// Writes that alerts are over. One that did not last for its grace was nothing: it goes.
+pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Result<(), StoreError> {
+    for over in over.chunks(CHUNK) {
+        let ended = || {
+            Bulk::default()
+                .uuid("id", over.iter().map(|one| one.id))
+                .int("ended_at", over.iter().map(|one| one.ended_at.0))
+                .int("tell_at", over.iter().map(|one| one.tell_at.map(|at| at.0)))
+        };
+        let unripe = "DELETE FROM alert WHERE alert.ended_at IS NULL AND alert.told_at IS NULL \
+            AND alert.tell_at > alert.began_at \
+            AND EXISTS (SELECT 1 FROM v WHERE v.id = alert.id AND alert.tell_at > v.ended_at)";
+        tx.execute_raw(ended().statement(store.dialect(), unripe, vec![])).await?;
+        let over = "UPDATE alert SET ended_at = v.ended_at, \
+            tell_at = coalesce(alert.tell_at, v.tell_at) \
+            FROM v WHERE alert.id = v.id AND alert.ended_at IS NULL";
+        tx.execute_raw(ended().statement(store.dialect(), over, vec![])).await?;
+    }
+    Ok(())
+}
+
+/// What there is to tell at `now`, by rule.
+pub async fn to_tell(store: &Store, now: Timestamp) -> Result<Vec<ToTell>, StoreError> {
+    let sql = "SELECT rule_id, min(tell_at) AS since, count(*) AS alerts FROM alert \
+         WHERE tell_at IS NOT NULL AND tell_at <= $1 GROUP BY rule_id";
+    let statement = store.dialect().statement(sql, [now.0.into()]);
+    Ok(ToTell::find_by_statement(statement).all(store.read()).await?)
+}
+
+/// So many alerts are told in one message, and written in one transaction.
+const MOST_TOLD: u64 = 10_000;
+
+/// What a rule has to tell at `now`, in the order in which it is told, at most [`MOST_TOLD`].
+fn ripe(rule: Uuid, now: Timestamp) -> Select<Entity> {
+    Entity::find()
+        .filter(Column::RuleId.eq(rule))
+        .filter(Column::TellAt.is_not_null())
+        .filter(Column::TellAt.lte(now.0))
+        .order_by_asc(Column::TellAt)
+        .order_by_asc(Column::Id)
+        .limit(MOST_TOLD)
+}
+
+/// The keys of what [`ripe`] gives.
+fn ripe_keys(rule: Uuid, now: Timestamp) -> SelectStatement {
+    ripe(rule, now).select_only().column(Column::Id).into_query()
+}
+
+/// The first alerts of those that a rule has to tell at `now` in one message, and how many of them
+/// there are in all.
+pub async fn telling(
+    tx: &DatabaseTransaction,
+    rule: Uuid,
+    now: Timestamp,
+    limit: u64,
+) -> Result<(Vec<Model>, Vec<Counted>), StoreError> {
+    let was_told = || Expr::cust("CASE WHEN alert.told_at IS NULL THEN 0 ELSE 1 END");
+    let first = ripe(rule, now).limit(limit);
+    let counts = Entity::find()
+        .filter(Column::Id.in_subquery(ripe_keys(rule, now)))
+        .select_only()
+        .column(Column::Kind)
+        .column_as(was_told(), "was_told")
+        .column_as(Expr::cust("count(*)"), "alerts")
+        .group_by(Column::Kind)
+        .group_by(was_told());
+    let counts: Vec<(Kind, i32, i64)> = counts.into_tuple().all(tx).await?;
+    let counted = |(kind, was_told, alerts)| Counted { kind, was_told: was_told != 0, alerts };
+    Ok((first.all(tx).await?, counts.into_iter().map(counted).collect()))
+}
+
+/// Writes that what a rule has to tell at `now` in one message was told.
+pub async fn told(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
+    let told = Expr::col(Column::ToldAt).if_null(Expr::val(now.0));
+    let done = Entity::update_many()
+        .col_expr(Column::ToldAt, told)
+        .col_expr(Column::TellAt, Expr::value(Option::<i64>::None))
+        .filter(Column::Id.in_subquery(ripe_keys(rule, now)));
+    Ok(done.exec(tx).await?.rows_affected)
+}
+
+/// Lets go of what a muted rule would tell at `now` of things that are over.
+pub async fn hush(tx: &DatabaseTransaction, rule: Uuid, now: Timestamp) -> Result<u64, StoreError> {
+    let over = ripe(rule, now).filter(Column::EndedAt.is_not_null());
+    let over = over.select_only().column(Column::Id).into_query();
+    let hushed = Entity::update_many()
+        .col_expr(Column::TellAt, Expr::value(Option::<i64>::None))
+        .filter(Column::Id.in_subquery(over));
+    Ok(hushed.exec(tx).await?.rows_affected)
+}
+
+/// The alert, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// The alert of that key.
+pub async fn by_id(store: &Store, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(store.read()).await?)
+}
+
+/// Writes who sees to an alert.
+pub async fn acknowledge<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    by: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::AcknowledgedAt, Expr::value(at.0))
+        .col_expr(Column::AcknowledgedBy, Expr::value(by))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// A page of a namespace's alerts, newest first.
+pub async fn page(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        // What a deleted rule took note of is on its way out.
+        .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
+        .apply_if(filter.rule_id, |query, id| query.filter(Column::RuleId.eq(id)))
+        .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
+        .apply_if(filter.open, |query, open| {
+            query.filter(if open {
+                Column::EndedAt.is_null()
+            } else {
+                Column::EndedAt.is_not_null()
+            })
+        })
+        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
+        .order_by_desc(Column::Id)
+        .limit(window.reach());
+    Ok(window.page(query.all(store.read()).await?))
+}
+
+/// The word of a kind, as occurrences begin.
+pub fn word(kind: Kind) -> String {
+    kind.to_value()
+}

@@ -1,0 +1,102 @@
+//! What went badly in the past of a namespace, for a rule that is tried out against it. Each
+//! question has the time limit of a search: a long past is a large one.
+
+use std::collections::HashMap;
+
+use entity::Timestamp;
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use super::feeds::{BadRun, LostFire};
+use crate::store::{Store, StoreError};
+
+/// A run that failed, and when a later one of its schedule succeeded.
+#[derive(Clone, Debug)]
+pub struct PastFailure {
+    /// The run.
+    pub run: BadRun,
+    /// When a later run succeeded; none if none has.
+    pub mended_at: Option<Timestamp>,
+}
+
+const RUN: &str = "SELECT run.id, run.namespace_id, run.schedule_id, run.error, run.due_at, \
+    run.started_at, run.finished_at, run.changed";
+
+/// Runs of schedules that failed since then, in the order in which they were made; at most `limit`,
+/// those that ended first.
+pub async fn failures(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<PastFailure>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        #[sea_orm(nested)]
+        run: BadRun,
+        mended_at: Option<Timestamp>,
+    }
+    // A success is looked for between a failure and the next one of its schedule, so each run is
+    // read once however long a streak is.
+    let sql = format!(
+        "WITH bad AS ({RUN} FROM run WHERE run.namespace_id = $1 AND run.finished_at >= $2 \
+             AND run.state IN ('failed', 'timed_out', 'cancelled') \
+             AND run.state IN ('failed', 'timed_out') AND run.trigger <> 'backfill' \
+             AND run.schedule_id IS NOT NULL \
+           ORDER BY run.finished_at, run.id LIMIT $3), \
+         failed AS (SELECT bad.*, \
+             lead(bad.id) OVER (PARTITION BY bad.schedule_id ORDER BY bad.id) AS next FROM bad) \
+         SELECT failed.*, (SELECT r.finished_at FROM run r \
+             WHERE r.schedule_id = failed.schedule_id \
+               AND r.id > failed.id AND r.id < coalesce(failed.next, $4) \
+               AND r.state = 'succeeded' AND r.trigger <> 'backfill' \
+             ORDER BY r.id LIMIT 1) AS mended_at \
+         FROM failed ORDER BY failed.id DESC"
+    );
+    let values = [namespace.into(), since.0.into(), limit.cast_signed().into(), Uuid::max().into()];
+    let rows: Vec<Row> = store.found(store.dialect().statement(sql, values), true).await?;
+    // From the last to the first: what mends a failure mends those before it as well.
+    let mut mended: HashMap<Uuid, Timestamp> = HashMap::new();
+    let mut failures = Vec::with_capacity(rows.len());
+    for Row { run, mended_at } in rows {
+        if let Some(at) = mended_at {
+            mended.insert(run.schedule_id, at);
+        }
+        let mended_at = mended.get(&run.schedule_id).copied();
+        failures.push(PastFailure { run, mended_at });
+    }
+    failures.reverse();
+    Ok(failures)
+}
+
+/// Runs of schedules that started more than a minute late since then, the last of them first; at
+/// most `limit`.
+pub async fn late(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<BadRun>, StoreError> {
+    let sql = format!(
+        "{RUN} FROM run WHERE run.started_at > run.due_at + 60000 AND run.schedule_id IS NOT NULL \
+           AND run.trigger = 'schedule' AND run.namespace_id = $1 AND run.started_at >= $2 \
+         ORDER BY run.changed DESC, run.id DESC LIMIT $3"
+    );
+    let values = [namespace.into(), since.0.into(), limit.cast_signed().into()];
+    store.found(store.dialect().statement(sql, values), true).await
+}
+
+/// Fires that did not run, by the instant of their verdict, since then; at most `limit`.
+pub async fn missed(
+    store: &Store,
+    namespace: Uuid,
+    since: Timestamp,
+    limit: u64,
+) -> Result<Vec<LostFire>, StoreError> {
+    let sql = "SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.scheduled_at, fire.count, \
+           fire.reason, fire.decided_at FROM fire \
+         WHERE fire.verdict IN ('missed', 'abandoned') AND fire.namespace_id = $1 \
+           AND fire.decided_at >= $2 ORDER BY fire.decided_at, fire.id LIMIT $3";
+    let values = [namespace.into(), since.0.into(), limit.cast_signed().into()];
+    store.found(store.dialect().statement(sql, values), true).await
+}

@@ -1,0 +1,122 @@
+//! Who is told of what.
+
+use entity::{
+    Timestamp, alert,
+    alert_rule::{ActiveModel, Column, Entity, Model},
+};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait},
+};
+use uuid::Uuid;
+
+use crate::store::StoreError;
+
+/// The rules of a namespace by name, at most `limit`.
+pub async fn list<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(Column::Name)
+        .limit(limit);
+    Ok(query.all(connection).await?)
+}
+
+/// All rules of a namespace, locked until the transaction ends.
+pub async fn lock_all<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .order_by_asc(Column::Id)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// The rules of all namespaces that do something.
+pub async fn enabled<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find().filter(Column::Enabled.eq(true)).order_by_asc(Column::Id);
+    Ok(query.all(connection).await?)
+}
+
+/// Whether any rule of any namespace does something.
+pub async fn is_any_enabled<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    Ok(Entity::find().filter(Column::Enabled.eq(true)).one(connection).await?.is_some())
+}
+
+/// The rules of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// The rule, locked until the transaction ends.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// Adds a rule.
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Writes the set columns of `row`. The rule was locked before.
+pub async fn update<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Deletes a rule. What it has taken note of is nobody's any more, and goes by [`forget`].
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
+}
+
+/// Removes up to `limit` of what a deleted rule has taken note of; says how many.
+pub async fn forget<C: ConnectionTrait>(tx: &C, id: Uuid, limit: u64) -> Result<u64, StoreError> {
+    let some = alert::Entity::find()
+        .select_only()
+        .column(alert::Column::Id)
+        .filter(alert::Column::RuleId.eq(id))
+        .limit(limit)
+        .into_query();
+    let gone =
+        alert::Entity::delete_many().filter(alert::Column::Id.in_subquery(some)).exec(tx).await?;
+    Ok(gone.rows_affected)
+}
+
+/// Ends up to `limit` of what the rule has taken note of: nothing of it is told any more. Says how
+/// many.
+pub async fn let_go<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    now: Timestamp,
+    limit: u64,
+) -> Result<u64, StoreError> {
+    let some = alert::Entity::find()
+        .select_only()
+        .column(alert::Column::Id)
+        .filter(alert::Column::RuleId.eq(id))
+        .filter(alert::Column::EndedAt.is_null().or(alert::Column::TellAt.is_not_null()))
+        .limit(limit)
+        .into_query();
+    let ended = Expr::col(alert::Column::EndedAt).if_null(Expr::val(now.0));
+    let let_go = alert::Entity::update_many()
+        .col_expr(alert::Column::EndedAt, ended)
+        .col_expr(alert::Column::TellAt, Expr::value(Option::<i64>::None))
+        .filter(alert::Column::Id.in_subquery(some))
+        .exec(tx)
+        .await?;
+    Ok(let_go.rows_affected)
+}

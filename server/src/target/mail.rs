@@ -1,0 +1,267 @@
+//! Mails to people, by the server that the configuration names.
+//!
+//! That server is the operator's choice, so the egress guard, which keeps users from reaching what
+//! only this machine can, has nothing to say about it; users name recipients and no server.
+//! Messages hold no line end in a header: the library encodes what it is given, and what it is
+//! given was made one line before.
+
+use std::{error::Error, time::Duration};
+
+use lettre::{
+    Address, Message,
+    message::{Mailbox, header::ContentType},
+    transport::smtp::{
+        Error as SmtpError,
+        authentication::{Credentials, DEFAULT_MECHANISMS},
+        client::{AsyncSmtpConnection, Certificate, Tls, TlsParameters},
+        commands::{Data, Mail, Rcpt},
+        extension::{ClientId, Extension, MailBodyParameter, MailParameter},
+        response::Category,
+    },
+};
+use secrecy::ExposeSecret;
+
+use super::TargetError;
+use crate::config::{Smtp, SmtpTls};
+
+/// Sends mails.
+#[derive(Clone, Debug)]
+pub struct Mailer {
+    place: (String, u16),
+    tls: Tls,
+    credentials: Option<Credentials>,
+    from: Address,
+}
+
+/// A mail.
+#[derive(Clone, Debug)]
+pub struct Letter<'a> {
+    /// The same over all attempts: what a receiver knows a repetition by.
+    pub id: String,
+    /// Who is to have it now. Each recipient is a transaction: one who is refused keeps it from
+    /// nobody else.
+    pub recipient: &'a str,
+    /// Everybody to whom it goes, as it says itself.
+    pub to: &'a [String],
+    /// One line.
+    pub subject: &'a str,
+    /// The text.
+    pub text: String,
+}
+
+/// Why a mail could not be sent, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailError {
+    /// The error with its causes.
+    pub text: String,
+    /// What it says something of.
+    pub blame: Blame,
+}
+
+/// What it says something of that a mail could not be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The server, the way to it, or what it thinks of us: nobody gets a mail by it now.
+    Server,
+    /// The recipient or the mail, as it is now.
+    Recipient,
+    /// The same for good: the server never will take it.
+    Refused,
+}
+
+/// How long the server may take to be reached.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Mailer {
+    /// What sends mails by that server, if it names one; `ca_pem` is trusted beside the system's
+    /// authorities.
+    pub fn new(smtp: &Smtp, ca_pem: Option<&str>) -> Result<Option<Self>, TargetError> {
+        let (Some(host), Some(from)) = (&smtp.host, &smtp.from) else { return Ok(None) };
+        let from = from.parse().map_err(|error: lettre::address::AddressError| {
+            TargetError::setup("smtp.from", error)
+        })?;
+        let tls = || tls(host, ca_pem);
+        let tls = match smtp.tls {
+            SmtpTls::Starttls => Tls::Required(tls()?),
+            SmtpTls::Tls => Tls::Wrapper(tls()?),
+            SmtpTls::None => Tls::None,
+        };
+        let credentials = smtp.username.clone().zip(smtp.password.as_ref());
+        let credentials = credentials
+            .map(|(name, password)| Credentials::new(name, password.expose_secret().to_owned()));
+        Ok(Some(Self { place: (host.clone(), smtp.port), tls, credentials, from }))
+    }
+
+    /// Sends a mail to one of its recipients.
+    pub async fn send(&self, letter: &Letter<'_>) -> Result<(), MailError> {
+        let wrong = |text: String| MailError { text, blame: Blame::Refused };
+        let message = self.message(letter).map_err(wrong)?.formatted();
+        let to = address(letter.recipient).map_err(wrong)?;
+        // Whom it refuses before it has heard of anybody, it refuses whoever the mail is for.
+        let mut server = self.connect().await.map_err(|error| failed(&error, Blame::Server))?;
+        let sent = self.hand_over(&mut server, to, &message).await;
+        server.abort().await;
+        sent
+    }
+
+    async fn hand_over(
+        &self,
+        server: &mut AsyncSmtpConnection,
+        to: Address,
+        message: &[u8],
+    ) -> Result<(), MailError> {
+        let mut parameters = Vec::new();
+        let mut needs = |extension, parameter, named: &str| {
+            parameters.push(parameter);
+            let text = format!("could not send the mail: the server does not know {named}");
+            let knows = server.server_info().supports_feature(extension);
+            if knows { Ok(()) } else { Err(MailError { text, blame: Blame::Refused }) }
+        };
+        if ![&self.from, &to].into_iter().all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
+            needs(Extension::SmtpUtfEight, MailParameter::SmtpUtfEight, "SMTPUTF8")?;
+        }
+        if !message.is_ascii() {
+            let eight_bits = MailParameter::Body(MailBodyParameter::EightBitMime);
+            needs(Extension::EightBitMime, eight_bits, "8BITMIME")?;
+        }
+        // What it says of the sender is no matter of the recipient.
+        let sender = Mail::new(Some(self.from.clone()), parameters);
+        server.command(sender).await.map_err(|error| failed(&error, Blame::Server))?;
+        let failed = |error: SmtpError| failed(&error, Blame::Recipient);
+        server.command(Rcpt::new(to, vec![])).await.map_err(failed)?;
+        server.command(Data).await.map_err(failed)?;
+        server.message(message).await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// Greets the server, and signs in where that is configured.
+    async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
+        let (host, port) = (self.place.0.as_str(), self.place.1);
+        let (us, patience) = (ClientId::default(), Some(PATIENCE));
+        let wrapped = if let Tls::Wrapper(tls) = &self.tls { Some(tls.clone()) } else { None };
+        let server =
+            AsyncSmtpConnection::connect_tokio1((host, port), patience, &us, wrapped, None);
+        let mut server = server.await?;
+        if let Tls::Required(tls) = &self.tls {
+            server.starttls(tls.clone(), &us).await?;
+        }
+        if let Some(credentials) = &self.credentials {
+            server.auth(DEFAULT_MECHANISMS, credentials).await?;
+        }
+        Ok(server)
+    }
+
+    /// Greets the server, and signs in where that is configured; otherwise says in words why it
+    /// could not. Nothing is sent.
+    pub async fn look(&self) -> Result<(), String> {
+        let server = self.connect().await;
+        let mut server =
+            server.map_err(|error| format!("it cannot be used: {}", explain(&error)))?;
+        let answers = server.test_connected().await;
+        server.abort().await;
+        if answers {
+            Ok(())
+        } else {
+            Err("it takes a connection and then does not answer".to_owned())
+        }
+    }
+
+    fn message(&self, letter: &Letter<'_>) -> Result<Message, String> {
+        let id = format!("<{}@{}>", letter.id, self.from.domain());
+        let mut message = Message::builder()
+            .from(Mailbox::new(Some("Carillon".to_owned()), self.from.clone()))
+            .subject(letter.subject)
+            .message_id(Some(id))
+            .header(ContentType::TEXT_PLAIN);
+        for to in letter.to {
+            message = message.to(Mailbox::new(None, address(to)?));
+        }
+        let message = message.body(letter.text.clone());
+        message.map_err(|error| format!("could not write the mail: {error}"))
+    }
+}
+
+/// What went wrong; `blame` is what an answer of the server at this point says something of.
+fn failed(error: &SmtpError, blame: Blame) -> MailError {
+    let code = error.status();
+    // Who is not let in, and a connection that ends, are no matter of the mail wherever they come.
+    let is_ours = code
+        .is_none_or(|code| matches!(code.category, Category::Connections | Category::Unspecified3));
+    let blame = match blame {
+        Blame::Recipient if is_ours => Blame::Server,
+        Blame::Recipient if error.is_permanent() => Blame::Refused,
+        Blame::Server | Blame::Recipient | Blame::Refused => blame,
+    };
+    MailError { text: format!("could not send the mail: {}", explain(error)), blame }
+}
+
+/// Whether a text is the address of somebody, and nothing beside it.
+pub fn check_address(text: &str) -> Result<(), String> {
+    if text.len() > 254 {
+        return Err("is longer than 254 characters".to_owned());
+    }
+    text.parse::<Address>().map(drop).map_err(|error| format!("is no mail address: {error}"))
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    text.parse().map_err(|_| format!("{text:?} is no mail address"))
+}
+
+fn tls(host: &str, ca_pem: Option<&str>) -> Result<TlsParameters, TargetError> {
+    let mut tls = TlsParameters::builder(host.to_owned());
+    if let Some(pem) = ca_pem {
+        let certificate = Certificate::from_pem(pem.as_bytes())
+            .map_err(|error| TargetError::setup("egress.ca_file for the mail server", error))?;
+        tls = tls.add_root_certificate(certificate);
+    }
+    tls.build_rustls().map_err(|error| TargetError::setup("TLS with the mail server", error))
+}
+
+/// The error with its causes.
+fn explain(error: &(dyn Error + 'static)) -> String {
+    let (mut texts, mut cause) = (vec![error.to_string()], error.source());
+    while let Some(next) = cause {
+        texts.push(next.to_string());
+        cause = next.source();
+    }
+    texts.dedup();
+    texts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mailer() -> Mailer {
+        let smtp = Smtp {
+            host: Some("127.0.0.1".to_owned()),
+            tls: SmtpTls::None,
+            from: Some("carillon@example.com".to_owned()),
+            ..Smtp::default()
+        };
+        Mailer::new(&smtp, None).unwrap().unwrap()
+    }
+
+    #[test]
+    fn nothing_in_a_subject_becomes_a_header() {
+        let letter = Letter {
+            id: "1".to_owned(),
+            recipient: "ada@example.com",
+            to: &["ada@example.com".to_owned()],
+            subject: "x\r\nBcc: eve@example.com\r\n\r\nbody",
+            text: "text".to_owned(),
+        };
+        let raw = String::from_utf8(mailer().message(&letter).unwrap().formatted()).unwrap();
+        let heads = raw.split("\r\n\r\n").next().unwrap();
+        assert!(!heads.lines().any(|line| line.starts_with("Bcc")), "{heads}");
+        assert!(heads.contains("Message-ID: <1@example.com>"), "{heads}");
+    }
+
+    #[test]
+    fn an_address_is_one_and_nothing_beside_it() {
+        assert_eq!(check_address("ada@example.com"), Ok(()));
+        for bad in ["", "ada", "ada@", "a@b\r\nBcc: c@d", "Ada <ada@example.com>", "a@b, c@d"] {
+            assert!(check_address(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A rule tried out against the past says what it would have told: what it did tell.
+
+use carillon::engine::alerts::{
+    Event::{Failed, Late, Losing, Missed, Recovered},
+    Preview, Quiet, Rule,
+};
+use entity::{Timestamp, fire, run};
+use sea_orm::{IdenStatic, Iterable};
+use timetable::TimeWindow;
+use uuid::Uuid;
+
+use super::watch::{Watch, rule};
+use crate::{
+    engine::forge,
+    support::{TestDatabase, on_both},
+};
+
+on_both!(
+    what_a_rule_would_have_told_is_what_it_did_tell,
+    a_schedule_that_has_never_succeeded_is_read_once,
+);
+
+async fn foretold(watch: &Watch, rule: Rule) -> Vec<String> {
+    let store = &watch.world.database.store;
+    let place = (watch.world.namespace, "test");
+    let preview = Preview::of(store, place, rule, watch.clock.now(), 7).await.unwrap();
+    assert!(!preview.is_cut);
+    preview.messages.into_iter().map(|message| message.subject).collect()
+}
+
+async fn what_a_rule_would_have_told_is_what_it_did_tell(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let all = rule(&[Failed, Recovered, Late, Missed], channel);
+    watch.rule(all.clone()).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let nightly = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let hourly = watch.schedule(|row| row.name = "hourly".to_owned()).await;
+    watch.ends(&nightly, run::State::Failed).await;
+    node.tells(&watch, 1).await;
+    watch.ends(&nightly, run::State::TimedOut).await;
+    watch.ends(&nightly, run::State::Failed).await;
+    let three = async || (watch.alerts().await[0].count == 3).then_some(());
+    node.looks_until(&watch, "three failures", three).await;
+    watch.ends(&nightly, run::State::Succeeded).await;
+    node.tells(&watch, 2).await;
+    let late = |_: &mut fire::Model, run: &mut run::Model| {
+        run.started_at = Some(Timestamp(run.due_at.0 + 360_000));
+        run.finished_at = run.started_at;
+    };
+    watch.ends_as(&hourly, late).await;
+    watch.pass(400);
+    node.tells(&watch, 3).await;
+    forge::intent(&watch.world, &hourly, |fire| {
+        (fire.verdict, fire.reason) = (fire::Verdict::Missed, fire::Reason::Outage);
+        (fire.decided_at, fire.count) = (Some(watch.now()), 4);
+    })
+    .await;
+    let told = node.tells(&watch, 4).await;
+    assert_eq!(
+        told,
+        [
+            "[test] nightly failed",
+            "[test] nightly has recovered",
+            "[test] hourly started 6 min late",
+            "[test] hourly missed 4 fires",
+        ]
+    );
+    assert_eq!(foretold(&watch, all.clone()).await, told);
+
+    // Other rules, about the same past.
+    let losing = rule(&[Losing], channel);
+    assert_eq!(foretold(&watch, losing.clone()).await, ["[test] nightly failed 3 times in a row"]);
+    assert!(foretold(&watch, Rule { losing_after: 4, ..losing }).await.is_empty());
+    let elsewhere = Rule { search: "schedule:hourly".to_owned(), ..all.clone() };
+    assert_eq!(foretold(&watch, elsewhere).await, told[2..]);
+    let patient = Rule { grace_seconds: 3_600, ..rule(&[Failed, Recovered], channel) };
+    assert!(foretold(&watch, patient).await.is_empty());
+    let digest = Rule { digest_seconds: 240, ..rule(&[Failed, Recovered], channel) };
+    let said = "[test] nightly failed 3 times in a row, and has recovered since";
+    assert_eq!(foretold(&watch, digest).await, [said]);
+    // It is noon: what the morning's silence held is told when it ends.
+    let morning = TimeWindow { from: "11:00".to_owned(), to: "12:20".to_owned(), weekdays: vec![] };
+    let quiet = Quiet { zone: "UTC".to_owned(), windows: vec![morning] };
+    watch.pass(3_600);
+    let quiet = foretold(&watch, Rule { quiet: Some(quiet), ..all }).await;
+    assert_eq!(quiet, ["[test] 1 failed, 1 late, 1 missed"]);
+}
+
+/// Adds so many runs of a schedule that come after all others, like the last one that is there.
+async fn add_later(watch: &Watch, count: i64) {
+    let columns: Vec<&str> = run::Column::iter().map(|column| column.as_str()).collect();
+    let id = if watch.world.database.store.dialect().is_postgres() {
+        "CAST('02' || lpad(to_hex(n.i), 30, '0') AS uuid)"
+    } else {
+        "unhex(printf('02%030x', n.i))"
+    };
+    let copied = columns.iter().map(|column| if *column == "id" { id } else { *column });
+    let sql = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+         INSERT INTO run ({}) SELECT {} FROM (SELECT * FROM run ORDER BY id DESC LIMIT 1) r, n",
+        columns.join(", "),
+        copied.collect::<Vec<_>>().join(", "),
+    );
+    watch.world.write(&sql, []).await;
+}
+
+async fn a_schedule_that_has_never_succeeded_is_read_once(database: TestDatabase) {
+    let watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let nightly = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    watch.world.long_past(&nightly, 1, 2_500).await;
+    add_later(&watch, 30_000).await;
+    let sql = "UPDATE run SET state = CASE WHEN id < $1 THEN 'failed' ELSE 'cancelled' END, \
+         error = 'exit code 1'";
+    watch.world.write(sql, [Uuid::from_u128(2 << 120).into()]).await;
+    // Within the time limit of a search, which reading all later ones for each failure is not.
+    let told = foretold(&watch, rule(&[Failed, Losing, Recovered], channel)).await;
+    assert_eq!(told, ["[test] nightly failed", "[test] nightly failed 3 times in a row"]);
+
+    // It recovered four times.
+    for place in [500_i64, 1_000, 1_500, 2_250] {
+        let sql = "UPDATE run SET state = 'succeeded', error = NULL WHERE scheduled_at IN ( \
+             SELECT scheduled_at FROM run ORDER BY scheduled_at LIMIT 1 OFFSET $1)";
+        watch.world.write(sql, [place.into()]).await;
+    }
+    let told = foretold(&watch, rule(&[Failed, Recovered], channel)).await;
+    let twice = ["[test] nightly failed", "[test] nightly has recovered"];
+    assert_eq!(told, [twice; 5].concat()[..9]);
+}

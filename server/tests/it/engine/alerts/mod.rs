@@ -1,0 +1,17 @@
+//! Alerts on real databases: what is taken note of, what is told, and what arrives.
+//!
+//! - `watch`: a world with channels and rules, and nodes that watch it, step by step
+//! - `inbox`: receivers for what they send
+//! - the others: one promise a file
+
+mod foretelling;
+mod inbox;
+pub(crate) mod mailing;
+mod naming;
+mod pinging;
+mod sealing;
+mod sending;
+mod taking_over;
+mod telling;
+mod transitions;
+mod watch;

@@ -1,0 +1,300 @@
+//! Calls to a watchdog outside, at a real receiver.
+
+use std::{net::TcpListener, time::Duration};
+
+use carillon::engine::{
+    Step,
+    commands::{Call, NewSecret},
+};
+use entity::{alert_cursor, ping, run, schedule};
+use sea_orm::EntityTrait;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    inbox::Inbox,
+    watch::{Watch, editor},
+};
+use crate::{
+    engine::world::{World, noop},
+    support::{TestDatabase, on_both},
+};
+
+on_both!(
+    a_watchdog_is_called_at_start_success_and_failure,
+    a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody,
+    a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens,
+    a_namespace_whose_watchdogs_are_silent_holds_up_no_other,
+    what_is_too_much_for_one_look_is_looked_at_at_once,
+    an_address_names_a_secret_and_nothing_says_it,
+    a_running_engine_calls_by_itself,
+);
+
+fn whom(inbox: &Inbox) -> Value {
+    let at = |path: &str| format!("http://{}/{path}", inbox.address);
+    json!({ "success": at("ok?job=1"), "start": at("start"), "failure": at("fail") })
+}
+
+/// Looks until the receiver has so many: another transaction of the server may keep the feed from
+/// being complete for a moment.
+async fn calls(pings: &mut Step, watch: &Watch, inbox: &Inbox, count: usize) -> Vec<String> {
+    let looking = async {
+        while inbox.arrived().len() < count {
+            pings.once(watch.clock.now()).await.unwrap();
+        }
+    };
+    let looked = tokio::time::timeout(Duration::from_secs(60), looking).await;
+    looked.unwrap_or_else(|_| panic!("looked in vain for {count} calls"));
+    inbox.places(count).await
+}
+
+async fn rows(watch: &Watch) -> Vec<ping::Model> {
+    ping::Entity::find().all(watch.world.database.store.read()).await.unwrap()
+}
+
+async fn follows(watch: &Watch) -> bool {
+    let cursors = alert_cursor::Entity::find().all(watch.world.database.store.read()).await;
+    !cursors.unwrap().is_empty()
+}
+
+fn runs_on(_: &mut entity::fire::Model, run: &mut run::Model) {
+    (run.state, run.finished_at) = (run::State::Running, None);
+}
+
+async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let quiet = watch.schedule(|_| {}).await;
+    // Without anybody to call nothing is followed.
+    pings.once(watch.clock.now()).await.unwrap();
+    assert!(!follows(&watch).await);
+    let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    assert!(follows(&watch).await);
+
+    let run = watch.ends_as(&called, runs_on).await;
+    watch.ends(&quiet, run::State::Succeeded).await;
+    assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/start"]);
+    let sql = "UPDATE run SET state = 'succeeded', finished_at = started_at + 1000 WHERE id = $1";
+    watch.world.write(sql, [run.into()]).await;
+    watch.stamp(&[run]).await;
+    assert_eq!(calls(&mut pings, &watch, &inbox, 2).await[1], "/ok?job=1");
+    assert_eq!(inbox.arrived()[1].header("idempotency-key"), format!("{run}-success"));
+    watch.ends(&called, run::State::TimedOut).await;
+    assert_eq!(calls(&mut pings, &watch, &inbox, 3).await[2], "/fail");
+    // Told once, however often somebody looks; one that was stopped is nobody's alarm.
+    watch.ends(&called, run::State::Cancelled).await;
+    for _ in 0..3 {
+        watch.pass(5);
+        pings.once(watch.clock.now()).await.unwrap();
+    }
+    assert_eq!(inbox.arrived().len(), 3);
+    let row = rows(&watch).await.remove(0);
+    assert_eq!((row.event, row.attempts, row.error), (ping::Event::Failure, 1, None));
+    assert_eq!((row.next_attempt_at, row.sent_at.is_some()), (None, true));
+
+    // It asks for no more calls, so nobody follows any more.
+    watch.world.write("UPDATE schedule SET ping = NULL", []).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    assert!(!follows(&watch).await);
+}
+
+async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let (away, there) = (Inbox::open().await, Inbox::open().await);
+    away.answers(503);
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let first = watch.schedule(|row| row.ping = Some(whom(&away))).await;
+    let second = watch.schedule(|row| row.ping = Some(whom(&there))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    watch.ends(&first, run::State::Failed).await;
+    watch.ends(&second, run::State::Succeeded).await;
+    calls(&mut pings, &watch, &away, 1).await;
+    assert_eq!(calls(&mut pings, &watch, &there, 1).await, ["/ok?job=1"]);
+    let of = async |schedule: &schedule::Model| {
+        let row = ping::Entity::find_by_id(schedule.id);
+        row.one(watch.world.database.store.read()).await.unwrap().unwrap()
+    };
+    let row = of(&first).await;
+    let error = row.error.unwrap();
+    assert!(error.contains("answered 503") && !error.contains("fail"), "{error}");
+    assert!(row.next_attempt_at.unwrap() > watch.now() && row.sent_at.is_none());
+    pings.once(watch.clock.now()).await.unwrap();
+    assert_eq!(away.arrived().len(), 1, "not before its time");
+
+    // What has happened since takes its place.
+    let newest = watch.ends(&first, run::State::Succeeded).await;
+    let replaced = async {
+        while of(&first).await.run_id != newest {
+            pings.once(watch.clock.now()).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), replaced).await.expect("the newest");
+    away.answers(200);
+    watch.pass(60);
+    let before = away.arrived().len();
+    let heard = calls(&mut pings, &watch, &away, before + 1).await;
+    assert_eq!(heard.last().unwrap(), "/ok?job=1");
+    watch.pass(600);
+    pings.once(watch.clock.now()).await.unwrap();
+    assert_eq!(away.arrived().len(), before + 1);
+
+    // A call is taken for the present: nobody hears of what was an hour ago.
+    away.answers(503);
+    watch.ends(&first, run::State::Succeeded).await;
+    calls(&mut pings, &watch, &away, before + 2).await;
+    watch.pass(3_601);
+    away.answers(200);
+    pings.once(watch.clock.now()).await.unwrap();
+    assert_eq!(away.arrived().len(), before + 2);
+    assert_eq!(of(&first).await.next_attempt_at, None);
+}
+
+/// Looks until what is to be said is about that run.
+async fn notes(pings: &mut Step, watch: &Watch, run: Uuid) {
+    let noting = async {
+        while rows(watch).await.iter().all(|row| row.run_id != run) {
+            pings.once(watch.clock.now()).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), noting).await.expect("the newest");
+}
+
+async fn a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens(
+    database: TestDatabase,
+) {
+    let mut watch = Watch::begin(database).await;
+    let away = Inbox::open().await;
+    away.answers(503);
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let schedule = watch.schedule(|row| row.ping = Some(whom(&away))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    let mut heard = Vec::new();
+    for _ in 0..8 {
+        // A run each minute, each of which is news.
+        let run = watch.ends(&schedule, run::State::Succeeded).await;
+        notes(&mut pings, &watch, run).await;
+        heard.push(away.arrived().len());
+    }
+    // After 10, 20, 40, 80 and 160 seconds.
+    assert_eq!(heard, [1, 2, 3, 4, 4, 5, 5, 5]);
+    let row = rows(&watch).await.remove(0);
+    assert!((row.failures, row.attempts) == (5, 0) && row.error.is_some(), "{row:?}");
+    away.answers(200);
+    watch.pass(160);
+    calls(&mut pings, &watch, &away, 6).await;
+    let row = rows(&watch).await.remove(0);
+    assert_eq!((row.failures, row.error, row.next_attempt_at), (0, None, None));
+}
+
+async fn a_namespace_whose_watchdogs_are_silent_holds_up_no_other(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}/", silent.local_addr().unwrap());
+    let there = Inbox::open().await;
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let first = watch.schedule(|row| row.ping = Some(whom(&there))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    let mut schedules = Vec::new();
+    for _ in 0..40 {
+        schedules
+            .push(watch.schedule(|row| row.ping = Some(json!({ "success": silent }))).await.id);
+    }
+    let other = Uuid::now_v7();
+    let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
+    watch.world.write(sql, [other.into()]).await;
+    let sql = "UPDATE schedule SET namespace_id = $1 WHERE id = $2";
+    watch.world.write(sql, [other.into(), first.id.into()]).await;
+    schedules.push(first.id);
+    // All are due; the one of the other namespace came last.
+    for (at, schedule) in (0_i64..).zip(schedules) {
+        let sql = "INSERT INTO ping (schedule_id, event, run_id, happened_at, attempts, failures, \
+             next_attempt_at) VALUES ($1, 'success', $1, $2, 0, 0, $3)";
+        let values = [schedule.into(), watch.now().0.into(), at.into()];
+        watch.world.write(sql, values).await;
+    }
+    // Nobody moves the clock, so the silent ones are waited for. Nor does it help to have failed.
+    for (failures, heard) in [(0, 1), (1, 2)] {
+        let sql = "UPDATE ping SET failures = $1, next_attempt_at = 0 WHERE event = 'success'";
+        watch.world.write(sql, [failures.into()]).await;
+        tokio::select! {
+            done = pings.once(watch.clock.now()) => panic!("nobody was silent: {done:?}"),
+            _ = there.places(heard) => {}
+        }
+    }
+}
+
+async fn what_is_too_much_for_one_look_is_looked_at_at_once(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let quiet = watch.schedule(|_| {}).await;
+    let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    watch.world.long_past(&quiet, 1, 5_000).await;
+    let stamp = watch.world.database.store.dialect().stamp("run");
+    watch.world.write(&format!("UPDATE run SET changed = {stamp}"), []).await;
+    watch.ends(&called, run::State::Succeeded).await;
+    let now = watch.clock.now();
+    let looking = async {
+        while pings.next_round(now) > now {
+            pings.once(now).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), looking).await.expect("more to look at");
+    assert!(inbox.arrived().is_empty());
+    assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/ok?job=1"]);
+    assert!(pings.next_round(now) > now);
+}
+
+async fn an_address_names_a_secret_and_nothing_says_it(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let address = format!("http://{}/{{{{ secrets.nightly }}}}", inbox.address);
+    let schedule = watch.schedule(|row| row.ping = Some(json!({ "success": address }))).await;
+    pings.once(watch.clock.now()).await.unwrap();
+    watch.ends(&schedule, run::State::Succeeded).await;
+    let missing = async {
+        while rows(&watch).await.first().is_none_or(|row| row.error.is_none()) {
+            pings.once(watch.clock.now()).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), missing).await.expect("an error");
+    let error = rows(&watch).await.remove(0).error.unwrap();
+    assert!(error.contains("find the secret 'nightly'"), "{error}");
+
+    let (namespace, name) = ("test".to_owned(), "nightly".to_owned());
+    let new = NewSecret { namespace, name, value: "open-sesame".into(), reason: None };
+    let admin = editor().who().admin().unwrap();
+    watch.commands().set_secret(&admin, new, &Call::once()).await.unwrap();
+    watch.pass(15);
+    assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/open-sesame"]);
+    let dump = watch.world.database.dump().await;
+    assert!(dump.contains("secrets.nightly") && !dump.contains("open-sesame"));
+    let row = rows(&watch).await.remove(0);
+    assert_eq!((row.error, row.attempts), (None, 2));
+}
+
+async fn a_running_engine_calls_by_itself(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.poll = Duration::from_millis(100);
+    let inbox = Inbox::open().await;
+    let watch = Watch::on(world);
+    let world = &watch.world;
+    let whom = whom(&inbox);
+    watch.schedule(|row| row.ping = Some(whom.clone())).await;
+    let engine = world.engine().await;
+    let begun = || async { follows(&watch).await.then_some(()) };
+    world.until("it follows", begun).await;
+    world.due_now(noop(), |row| row.ping = Some(json!({ "success": whom["success"] }))).await;
+    assert_eq!(inbox.places(1).await, ["/ok?job=1"]);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}

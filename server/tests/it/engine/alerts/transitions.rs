@@ -1,0 +1,358 @@
+//! What is told are transitions: once that it begins, once that it is over.
+
+use carillon::engine::{
+    alerts::Event::{Failed, Late, Losing, Missed, NodeLost, Recovered, Stalled},
+    commands::Call,
+};
+use entity::{Timestamp, alert, alert_cursor, fire, run};
+use sea_orm::{EntityTrait, IntoActiveModel, QueryOrder};
+use uuid::Uuid;
+
+use super::watch::{Watch, rule};
+use crate::{
+    engine::forge,
+    support::{TestDatabase, on_both},
+};
+
+on_both!(
+    a_schedule_that_fails_is_told_once_and_so_is_its_recovery,
+    a_failure_right_after_the_first_rule_is_told_and_nothing_older,
+    a_failure_that_ends_after_a_later_success_is_told,
+    what_is_over_before_its_grace_is_nothing,
+    failures_in_a_row_are_told_when_there_are_enough,
+    what_ran_late_or_not_at_all_is_told_each_time,
+    what_nobody_takes_is_told_until_somebody_does,
+    a_long_queue_of_one_schedule_hides_no_other,
+    a_node_that_is_lost_is_told_unless_it_is_back,
+    a_rule_is_about_the_schedules_that_its_search_finds,
+);
+
+async fn a_schedule_that_fails_is_told_once_and_so_is_its_recovery(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    // Before there was a rule.
+    watch.ends(&schedule, run::State::Failed).await;
+    watch.ends(&schedule, run::State::Succeeded).await;
+    watch.rule(rule(&[Failed, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    assert!(watch.alerts().await.is_empty());
+
+    let first = watch.ends(&schedule, run::State::Failed).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed"]);
+    let body = watch.messages().await.remove(0).body;
+    let told = &body["alerts"][0];
+    assert_eq!((&told["kind"], &told["error"]), (&"failed".into(), &"exit code 1".into()));
+    assert_eq!(told["run_id"], first.to_string());
+    assert_eq!(told["schedule"]["name"], "nightly");
+
+    let second = watch.ends(&schedule, run::State::TimedOut).await;
+    node.looks_until(&watch, "the second failure", async || {
+        (watch.alerts().await[0].run_id == Some(second)).then_some(())
+    })
+    .await;
+    assert_eq!((watch.alerts().await.len(), watch.alerts().await[0].count), (1, 2));
+    // A run that somebody stopped says nothing, a backfill's neither.
+    watch.ends(&schedule, run::State::Cancelled).await;
+    watch
+        .ends_as(&schedule, |_, run| {
+            (run.state, run.trigger) = (run::State::Succeeded, run::Trigger::Backfill);
+        })
+        .await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 1);
+
+    watch.ends(&schedule, run::State::Succeeded).await;
+    let told = node.tells(&watch, 2).await;
+    assert_eq!(told[1], "[test] nightly has recovered");
+    watch.ends(&schedule, run::State::Failed).await;
+    assert_eq!(node.tells(&watch, 3).await[2], "[test] nightly failed", "another time");
+}
+
+async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let mut node = watch.node("a").await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let cursors = async || {
+        let rows = alert_cursor::Entity::find().order_by_asc(alert_cursor::Column::Feed);
+        rows.all(watch.world.database.store.read()).await.unwrap()
+    };
+    watch.ends(&schedule, run::State::Failed).await;
+    let first = watch.rule(rule(&[Failed], channel)).await;
+    let begun = cursors().await;
+    assert_eq!(begun.len(), 4, "before anybody looks");
+    watch.ends(&schedule, run::State::Failed).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed 2 times in a row"]);
+    assert_eq!(watch.alerts().await[0].count, 2, "the streak, as the ledger has it");
+
+    // While there is none nobody reads; the next one does not begin where the last one ended.
+    let editor = super::watch::editor();
+    watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
+    assert!(watch.alerts().await.is_empty(), "they go with their rule");
+    let other = watch.schedule(|row| row.name = "other".to_owned()).await;
+    watch.ends(&other, run::State::Failed).await;
+    let left = cursors().await;
+    watch.rule(rule(&[Failed], channel)).await;
+    let moved = cursors().await;
+    assert!(moved.iter().zip(&left).all(|(now, then)| now.changed >= then.changed));
+    assert!(moved.iter().zip(&left).any(|(now, then)| now.changed > then.changed));
+    // With a second rule they stay: the first one has not read yet.
+    watch.pass(1);
+    watch.rule(rule(&[Failed], channel)).await;
+    assert_eq!(cursors().await, moved);
+    watch.ends(&schedule, run::State::Failed).await;
+    assert_eq!(node.tells(&watch, 3).await[1..], ["[test] nightly failed 3 times in a row"; 2]);
+}
+
+async fn a_failure_that_ends_after_a_later_success_is_told(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Failed, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let failed = watch
+        .ends_as(&schedule, |_, run| {
+            run.state = run::State::Failed;
+            // It ends long after the next one.
+            run.finished_at = run.finished_at.map(|at| Timestamp(at.0 + 3_600_000));
+        })
+        .await;
+    watch.ends(&schedule, run::State::Succeeded).await;
+    watch.pass(7_200);
+    let subjects = node.tells(&watch, 1).await;
+    assert_eq!(subjects, ["[test] nightly failed, and has recovered since"]);
+    let alert = watch.alerts().await.remove(0);
+    assert_eq!((alert.run_id, alert.ended_at), (Some(failed), Some(alert.began_at)));
+}
+
+async fn what_is_over_before_its_grace_is_nothing(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let grace = carillon::engine::alerts::Rule {
+        grace_seconds: 600,
+        ..rule(&[Failed, Recovered], channel)
+    };
+    watch.rule(grace).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|_| {}).await;
+    watch.ends(&schedule, run::State::Failed).await;
+    let noted = async || (!watch.alerts().await.is_empty()).then_some(());
+    node.looks_until(&watch, "the failure", noted).await;
+    watch.ends(&schedule, run::State::Succeeded).await;
+    let gone = async || watch.alerts().await.is_empty().then_some(());
+    node.looks_until(&watch, "nothing", gone).await;
+    watch.pass(700);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+
+    watch.ends(&schedule, run::State::Failed).await;
+    node.looks_until(&watch, "the next failure", noted).await;
+    watch.pass(599);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+    watch.pass(2);
+    node.tells(&watch, 1).await;
+}
+
+async fn failures_in_a_row_are_told_when_there_are_enough(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Losing, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    for state in [run::State::Failed, run::State::Failed, run::State::Succeeded] {
+        watch.ends(&schedule, state).await;
+    }
+    for _ in 0..2 {
+        watch.ends(&schedule, run::State::Failed).await;
+        node.look(&watch).await;
+    }
+    assert!(watch.subjects().await.is_empty());
+    watch.ends(&schedule, run::State::TimedOut).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] nightly failed 3 times in a row"]);
+    watch.ends(&schedule, run::State::Succeeded).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly has recovered");
+}
+
+async fn what_ran_late_or_not_at_all_is_told_each_time(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Missed, Late], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let schedule = watch.schedule(|row| row.name = "nightly".to_owned()).await;
+    let seconds_late = |run: &mut run::Model, seconds: i64| {
+        run.started_at = Some(Timestamp(run.due_at.0 + seconds * 1_000));
+    };
+    watch.ends_as(&schedule, |_, run| seconds_late(run, 299)).await;
+    watch.ends_as(&schedule, |_, run| seconds_late(run, 360)).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] nightly started 6 min late"]);
+
+    let missed = |fire: &mut fire::Model| {
+        (fire.verdict, fire.reason) = (fire::Verdict::Missed, fire::Reason::Outage);
+        (fire.decided_at, fire.count) = (Some(fire.claimed_at), 4);
+    };
+    watch.pass(3_600);
+    forge::intent(&watch.world, &schedule, missed).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] nightly missed 4 fires");
+    // Committed a while after the instant of its verdict: behind the cursor, and told all the same.
+    let late = forge::intent(&watch.world, &schedule, |fire| {
+        missed(fire);
+        fire.verdict = fire::Verdict::Abandoned;
+        fire.scheduled_at.0 -= 7;
+        fire.decided_at = Some(Timestamp(fire.claimed_at.0 - 300_000));
+    })
+    .await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 2);
+    watch.pass(61);
+    node.tells(&watch, 3).await;
+    let alerts = watch.alerts().await;
+    assert_eq!(alerts.iter().filter(|alert| alert.fire_id == Some(late.id)).count(), 1);
+    // Looked at again and again, each was told once.
+    watch.pass(61);
+    node.look(&watch).await;
+    assert_eq!((watch.alerts().await.len(), watch.subjects().await.len()), (3, 3));
+}
+
+async fn what_nobody_takes_is_told_until_somebody_does(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let due = watch.schedule(|row| row.name = "due".to_owned()).await;
+    let queued = watch.schedule(|row| row.name = "queued".to_owned()).await;
+    let now = watch.now();
+    let sql = "UPDATE schedule SET next_fire_at = $2 WHERE id = $1";
+    watch.world.write(sql, [due.id.into(), now.0.into()]).await;
+    let run = watch
+        .ends_as(&queued, |_, run| {
+            (run.state, run.finished_at, run.started_at) = (run::State::Queued, None, None);
+        })
+        .await;
+    watch.pass(200);
+    node.look(&watch).await;
+    assert!(watch.subjects().await.is_empty());
+    watch.pass(50);
+    node.look(&watch).await;
+    node.look(&watch).await;
+    assert_eq!(
+        watch.subjects().await,
+        ["[test] due is due, and no node claims it"],
+        "the run has not waited for long enough"
+    );
+    watch.pass(60);
+    let told = node.tells(&watch, 2).await;
+    assert_eq!(told[1], "[test] queued has a run that waits, and no node takes it");
+    assert_eq!(watch.alerts().await[1].run_id, Some(run));
+
+    let sql = "UPDATE schedule SET next_fire_at = NULL WHERE id = $1";
+    watch.world.write(sql, [due.id.into()]).await;
+    assert_eq!(node.tells(&watch, 3).await[2], "[test] due is taken up again");
+}
+
+async fn a_long_queue_of_one_schedule_hides_no_other(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[Stalled, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let waits = |_: &mut fire::Model, run: &mut run::Model| {
+        (run.state, run.finished_at, run.started_at) = (run::State::Queued, None, None);
+    };
+    let long = watch.schedule(|row| row.name = "long".to_owned()).await;
+    let first = watch.ends_as(&long, waits).await;
+    // As many as are looked at in a namespace, and each waits for longer than the other's.
+    let store = &watch.world.database.store;
+    let row = run::Entity::find_by_id(first).one(store.read()).await.unwrap().unwrap();
+    let many: Vec<_> = (0..600)
+        .map(|_| run::Model { id: Uuid::now_v7(), ..row.clone() }.into_active_model())
+        .collect();
+    let tx = store.begin().await.unwrap();
+    run::Entity::insert_many(many).exec_without_returning(&tx).await.unwrap();
+    store.commit(tx).await.unwrap();
+    let other = watch.schedule(|row| row.name = "other".to_owned()).await;
+    let last = watch.ends_as(&other, waits).await;
+    watch.pass(400);
+    let told = node.tells(&watch, 1).await;
+    assert_eq!(told, ["[test] 2 stalled"]);
+    // One of them is taken up again while the other still waits.
+    watch.world.write("DELETE FROM run WHERE id = $1", [last.into()]).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] other is taken up again");
+}
+
+async fn a_node_that_is_lost_is_told_unless_it_is_back(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    watch.rule(rule(&[NodeLost, Recovered], channel)).await;
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let other = forge::node(&watch.world).await;
+    node.look(&watch).await;
+    let died = async |id: Uuid| {
+        let stamp = watch.world.database.store.dialect().stamp("node");
+        let sql = format!(
+            "UPDATE node SET state = 'dead', ended_at = $2, changed = {stamp} WHERE id = $1"
+        );
+        watch.world.write(&sql, [id.into(), watch.now().0.into()]).await;
+    };
+    died(other).await;
+    assert_eq!(node.tells(&watch, 1).await, ["[test] node other is lost"]);
+    let back = forge::node(&watch.world).await;
+    assert_eq!(node.tells(&watch, 2).await[1], "[test] node other is back");
+    // One that was restarted under its name before anybody looked is nothing.
+    died(back).await;
+    forge::node(&watch.world).await;
+    node.look(&watch).await;
+    node.look(&watch).await;
+    assert_eq!(watch.subjects().await.len(), 2);
+}
+
+async fn a_rule_is_about_the_schedules_that_its_search_finds(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let channel = watch.idle_channel().await;
+    let mut billing = rule(&[Failed], channel);
+    billing.search = "tag:billing -name:test".to_owned();
+    let billing = watch.rule(billing).await;
+    let all = watch.rule(rule(&[Failed], channel)).await;
+    // Somebody else's rule, about the same.
+    let other = Uuid::now_v7();
+    let sql = "INSERT INTO namespace (id, name, created_at) VALUES ($1, 'other', 0)";
+    watch.world.write(sql, [other.into()]).await;
+    let sql = "INSERT INTO alert_rule (id, namespace_id, name, definition, enabled, since, version, \
+        created_at, updated_at) SELECT $1, $2, name, definition, enabled, since, version, \
+        created_at, updated_at FROM alert_rule WHERE id = $3";
+    watch.world.write(sql, [Uuid::now_v7().into(), other.into(), all.into()]).await;
+
+    let mut node = watch.node("a").await;
+    node.look(&watch).await;
+    let tagged = |name: &str| {
+        let name = name.to_owned();
+        move |row: &mut entity::schedule::Model| {
+            (row.name, row.tags.0) = (name, vec!["billing".to_owned()]);
+        }
+    };
+    for schedule in [
+        watch.schedule(tagged("invoices")).await,
+        watch.schedule(tagged("invoices-test")).await,
+        watch.schedule(|row| row.name = "report".to_owned()).await,
+    ] {
+        watch.ends(&schedule, run::State::Failed).await;
+    }
+    let four = async || (watch.alerts().await.len() == 4).then_some(());
+    node.looks_until(&watch, "four alerts", four).await;
+    let of = |rule: Uuid, alerts: &[alert::Model]| {
+        let of_rule = alerts.iter().filter(|alert| alert.rule_id == rule);
+        let mut names: Vec<String> = of_rule.map(|alert| alert.subject.clone()).collect();
+        names.sort();
+        names
+    };
+    let alerts = watch.alerts().await;
+    assert_eq!(of(billing, &alerts), ["invoices"]);
+    assert_eq!(of(all, &alerts), ["invoices", "invoices-test", "report"]);
+}
