@@ -1,0 +1,112 @@
+//! Whom a schedule calls, and how the last call went.
+
+use async_graphql::{ComplexObject, Context, Enum, InputObject, SimpleObject};
+use entity::ping;
+use uuid::Uuid;
+
+use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
+use crate::{
+    engine::{commands::watchdog::masked_address, pings},
+    target::Secret,
+};
+
+/// Whom a schedule calls: a watchdog outside, which notices when the calls stop. An address may name
+/// secrets, as in `https://watchdog.example/{{ secrets.nightly }}`, behind its host.
+#[derive(InputObject)]
+pub(crate) struct PingInput {
+    /// Called when a run has succeeded.
+    success: String,
+    /// Called when a run starts.
+    start: Option<String>,
+    /// Called when a run has failed or timed out, after all of its attempts.
+    failure: Option<String>,
+}
+
+impl From<PingInput> for pings::Ping {
+    fn from(input: PingInput) -> Self {
+        let PingInput { success, start, failure } = input;
+        Self {
+            success: Secret::new(success),
+            start: start.map(Secret::new),
+            failure: failure.map(Secret::new),
+        }
+    }
+}
+
+/// Whom a schedule calls. Of each address its server is shown, and the names of secrets in it; given
+/// back as it is shown, an address stays as it is.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct Ping {
+    /// Called when a run has succeeded.
+    success: String,
+    /// Called when a run starts.
+    start: Option<String>,
+    /// Called when a run has failed or timed out, after all of its attempts.
+    failure: Option<String>,
+    #[graphql(skip)]
+    schedule: Uuid,
+}
+
+impl Ping {
+    pub(super) fn of(row: &entity::schedule::Model) -> Option<Self> {
+        let ping: pings::Ping = serde_json::from_value(row.ping.clone()?).ok()?;
+        let shown = |address: &Secret| masked_address(address.expose());
+        Some(Self {
+            success: shown(&ping.success),
+            start: ping.start.as_ref().map(shown),
+            failure: ping.failure.as_ref().map(shown),
+            schedule: row.id,
+        })
+    }
+}
+
+#[ComplexObject]
+impl Ping {
+    /// The last call; null before the first.
+    async fn last(&self, cx: &Context<'_>) -> Result<Option<PingCall>> {
+        Ok(cx.rows().load_one(PingRow(self.schedule)).await?.map(PingCall::from))
+    }
+}
+
+/// What the last call says, and what became of it.
+#[derive(SimpleObject)]
+pub(crate) struct PingCall {
+    event: PingEvent,
+    /// The run that it is about.
+    run_id: Uuid,
+    happened_at: Instant,
+    attempts: i32,
+    /// Not to be tried before; null when it arrived, or was not made for an hour.
+    next_attempt_at: Option<Instant>,
+    /// Why the last attempt failed.
+    error: Option<String>,
+    /// When a call last arrived, whatever it said.
+    sent_at: Option<Instant>,
+}
+
+impl From<ping::Model> for PingCall {
+    fn from(row: ping::Model) -> Self {
+        Self {
+            event: row.event.into(),
+            run_id: row.run_id,
+            happened_at: row.happened_at.into(),
+            attempts: row.attempts,
+            next_attempt_at: row.next_attempt_at.map(Into::into),
+            error: row.error,
+            sent_at: row.sent_at.map(Into::into),
+        }
+    }
+}
+
+/// What a call says.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "ping::Event")]
+pub(crate) enum PingEvent {
+    /// A run began.
+    Start,
+    /// A run succeeded.
+    Success,
+    /// A run failed or timed out.
+    Failure,
+}
