@@ -1,72 +1,66 @@
-use std::collections::BTreeSet;
+//! From a file to the tables.
 
-use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashMap};
+
 use serde_json::json;
-use timetable::Warning;
 use uuid::Uuid;
 
-use super::file::{CalendarEntry, File, ScheduleEntry};
+use super::{
+    alerts::Alerts,
+    declared::Declared,
+    effect::{Effect, Outlook, Outlooks},
+    file::{File, Format},
+    plan::{Change, Deployment},
+};
 use crate::{
-    engine::{
-        Definition,
-        commands::{
-            BadInput, Call, CommandError, Commands, Editor, NewSchedule, Viewer, Work,
-            audit::Entry, check, naming, workflows::At,
-        },
+    engine::commands::{
+        BadInput, Call, CommandError, Commands, Editor, Viewer, Work, alerts::Aftermath,
+        audit::Entry, check, naming, workflows::At,
     },
-    store::{DatabaseTransaction, calendars, groups, schedules, workflows},
+    store::{DatabaseTransaction, calendars, modules, schedules},
 };
 
-/// What a deployment did, or would do.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Deployment {
-    /// The module's name.
-    pub module: String,
-    /// Whether nothing was written.
+/// What is to be deployed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The module's file.
+    pub text: &'a str,
+    /// What it is written in.
+    pub format: Format,
+    /// Whether it is only said what would happen.
     pub dry_run: bool,
-    /// What happened to each thing that the module declares or declared.
-    pub changes: Vec<Change>,
+    /// Whether what the module no longer declares is deleted.
+    pub prune: bool,
+    /// Whether things of the same names that were made by hand are taken over.
+    pub adopt: bool,
+    /// Why, for the audit log: of the deployment, and of all that it changes.
+    pub reason: Option<&'a str>,
 }
 
-/// What happened to one thing.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Change {
-    /// See [`Action`].
-    pub action: Action,
-    /// `calendar`, `group`, `workflow` or `schedule`.
-    pub kind: String,
-    /// Its name.
-    pub name: String,
-    /// What changed, in words.
-    pub detail: String,
-    /// What is likely not meant by its timing.
-    pub warnings: Vec<Warning>,
+impl<'a> Source<'a> {
+    /// A module in YAML, to be deployed for good; what is gone from it is deleted.
+    pub fn yaml(text: &'a str) -> Self {
+        let format = Format::Yaml;
+        Self { text, format, dry_run: false, prune: true, adopt: false, reason: None }
+    }
 }
 
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// It was made.
-    Create,
-    /// It was changed.
-    Update,
-    /// It was deleted.
-    Delete,
-    /// It is as declared.
-    Unchanged,
-}
-
-/// So many calendars, workflows and schedules in one module: it is deployed in one transaction, and while that
+/// So many things in one module, groups aside: it is deployed in one transaction, and while that
 /// lasts nothing else is written.
-const MOST_ENTRIES: usize = 1_000;
+pub(super) const MOST_ENTRIES: usize = 1_000;
+
+/// So many schedules of others are looked at that a changed calendar concerns.
+const OTHERS: u64 = 200;
 
 /// What is the same for all that one deployment writes.
-struct Site<'a> {
-    tx: &'a DatabaseTransaction,
-    who: &'a Viewer,
-    namespace: Uuid,
-    module: &'a str,
+pub(super) struct Site<'a> {
+    pub(super) tx: &'a DatabaseTransaction,
+    pub(super) who: &'a Viewer,
+    pub(super) namespace: Uuid,
+    pub(super) module: &'a str,
+    pub(super) adopt: bool,
+    /// What the module declared when it was deployed before.
+    pub(super) last: &'a Declared,
 }
 
 impl Commands {
@@ -74,39 +68,53 @@ impl Commands {
     pub async fn deploy(
         &self,
         right: &Editor,
-        source: &str,
-        dry_run: bool,
-        prune: bool,
+        source: Source<'_>,
         call: &Call,
     ) -> Result<Deployment, CommandError> {
-        let file = File::read(source)?;
+        let file = File::read(source.text, source.format)?;
         check::name("module", &file.module)?;
+        if let Some(reason) = source.reason {
+            check::text("reason", reason, 500)?;
+        }
+        within_bounds(&file)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let namespace = self.namespace(&tx, &file.namespace).await?;
-        let module = file.module.clone();
-        let site = Site { tx: &tx, who: right.who(), namespace, module: &module };
-        let changes = self.apply(&site, file, prune).await?;
-        let deployment = Deployment { module, dry_run, changes };
+        let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
+        let (module, declared) = (file.module.clone(), Declared::of(&file));
+        let last = self.declared(&tx, namespace, &module).await?;
+        let mut who = right.who().clone();
+        who.reason = source.reason.map(str::to_owned).or(who.reason);
+        let (who, adopt) = (&who, source.adopt);
+        let site = Site { tx: &tx, who, namespace, module: &module, adopt, last: &last };
+        let names = Names::of(&file);
+        let mut outlooks = self.before(&site, &names).await?;
+        let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
+        let mut aftermath = Aftermath::default();
+        let changes = self.apply(&site, file, source.prune, &mut aftermath).await?;
+        self.silences_nobody(&tx, &dated).await?;
+        self.after(&site, &names, &mut outlooks).await?;
+        let dry_run = source.dry_run;
+        let mut deployment = Deployment { module, dry_run, changes, effect: None };
         if dry_run {
             tx.rollback().await?;
+            deployment.effect = Some(self.effect(outlooks).await?);
             return Ok(deployment);
         }
-        let changed = |change: &&Change| change.action != Action::Unchanged;
-        if deployment.changes.iter().any(|change| changed(&change)) {
+        if deployment.changes.iter().any(Change::is_one) {
             let told = |change: &Change| json!([change.action, change.kind, change.name]);
-            let after = deployment.changes.iter().filter(changed).map(told).collect();
+            let changed = deployment.changes.iter().filter(|change| change.is_one());
             let entry = Entry {
                 action: "module.deploy",
                 namespace: Some(namespace),
                 subject: &deployment.module,
-                after: Some(serde_json::Value::Array(after)),
+                after: Some(serde_json::Value::Array(changed.map(told).collect())),
                 ..Entry::default()
             };
-            self.audit(&tx, right.who(), entry).await?;
+            self.audit(&tx, who, entry).await?;
         }
+        self.keep_declared(&tx, right.who(), (namespace, &deployment.module), &declared).await?;
         self.remember(&tx, right.who(), call, &deployment).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
@@ -114,6 +122,8 @@ impl Commands {
         self.signals.wake_dispatcher();
         self.signals.wake_backfill();
         self.signals.wake_canceller();
+        self.clear_up(aftermath).await;
+        deployment.effect = Some(self.effect(outlooks).await?);
         Ok(deployment)
     }
 
@@ -122,16 +132,10 @@ impl Commands {
         site: &Site<'_>,
         file: File,
         prune: bool,
+        aftermath: &mut Aftermath,
     ) -> Result<Vec<Change>, CommandError> {
+        let alerts = Alerts { channels: file.alert_channels, rules: file.alert_rules };
         let declared: BTreeSet<String> = file.schedules.keys().cloned().collect();
-        let entries = file.calendars.len() + file.workflows.len() + file.schedules.len();
-        if entries > MOST_ENTRIES {
-            let problem = format!(
-                "declares {entries} calendars, workflows and schedules; the limit is {MOST_ENTRIES}"
-            );
-            let help = "divide it into several modules";
-            return Err(BadInput::new("source", "", problem, help).into());
-        }
         let dated: BTreeSet<String> = file.calendars.keys().cloned().collect();
         let mut kept: BTreeSet<String> = file.workflows.keys().cloned().collect();
         let kept_groups: BTreeSet<String> = file.groups.keys().cloned().collect();
@@ -180,237 +184,144 @@ impl Commands {
             changes.extend(self.prune_calendars(site, &dated).await?);
             changes.extend(self.prune_groups(site, &kept_groups).await?);
         }
+        changes.extend(self.apply_alerts(site, alerts, prune, aftermath).await?);
         Ok(changes)
     }
 
-    async fn declare_calendar(
-        &self,
-        site: &Site<'_>,
-        name: &str,
-        entry: CalendarEntry,
-    ) -> Result<Change, CommandError> {
-        let spec = entry.spec(name);
-        let change = |action, detail: String| Change {
-            action,
-            kind: "calendar".to_owned(),
-            name: name.to_owned(),
-            detail,
-            warnings: vec![],
-        };
-        let Some(row) = calendars::by_name(site.tx, site.namespace, name).await? else {
-            let module = Some(site.module);
-            self.create_calendar_in(site.tx, site.who, site.namespace, &spec, module).await?;
-            return Ok(change(Action::Create, "made".to_owned()));
-        };
-        owned(site, "name", name, row.module.as_deref())?;
-        let updated = self.update_calendar_in(site.tx, site.who, &row, &spec, None).await?;
-        let (saved, true) = updated else {
-            return Ok(change(Action::Unchanged, String::new()));
-        };
-        let silenced = match &saved.silenced[..] {
-            [] => String::new(),
-            names => format!("; it lets no fire through of {}", names.join(", ")),
-        };
-        Ok(change(Action::Update, format!("changed{silenced}")))
+    /// The schedules that the deployment may concern, as they are.
+    async fn before(&self, site: &Site<'_>, names: &Names) -> Result<Outlooks, CommandError> {
+        let (tx, namespace) = (site.tx, site.namespace);
+        let mut rows = schedules::of_module(tx, namespace, site.module).await?;
+        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
+        let mut outlooks = Outlooks::default();
+        for calendar in calendars::by_names(tx, namespace, &names.calendars, false).await? {
+            rows.extend(calendars::users(tx, self.store.dialect(), &calendar, None, OTHERS).await?);
+            outlooks.versions.insert(calendar.id, calendar.version);
+        }
+        outlooks.before = self.outlooks(tx, rows).await?;
+        Ok(outlooks)
     }
 
-    async fn declare_group(
+    /// The same as the deployment leaves them.
+    async fn after(
         &self,
         site: &Site<'_>,
-        name: &str,
-        max_runs: i64,
-    ) -> Result<Change, CommandError> {
-        let field = format!("groups.{name}");
-        let change = |action, detail| Change {
-            action,
-            kind: "group".to_owned(),
-            name: name.to_owned(),
-            detail,
-            warnings: vec![],
-        };
-        let Some(row) = groups::by_name(site.tx, site.namespace, name).await? else {
-            let (module, group) = (Some(site.module), (name, max_runs));
-            let added = self.add_group(site.tx, site.who, site.namespace, group, module).await;
-            added.map_err(|error| at_key(error, &field))?;
-            return Ok(change(Action::Create, "made".to_owned()));
-        };
-        owned(site, &field, name, row.module.as_deref())?;
-        let revised = self.revise_group(site.tx, site.who, &row, (name, max_runs)).await;
-        Ok(match revised.map_err(|error| at_key(error, &field))? {
-            Some(told) => change(Action::Update, told),
-            None => change(Action::Unchanged, String::new()),
+        names: &Names,
+        outlooks: &mut Outlooks,
+    ) -> Result<(), CommandError> {
+        let (tx, namespace) = (site.tx, site.namespace);
+        let keys: Vec<Uuid> = outlooks.before.keys().copied().collect();
+        let mut rows = schedules::by_ids(tx, &keys).await?;
+        rows.retain(|row| row.deleted_at.is_none());
+        rows.extend(schedules::by_names(tx, namespace, &names.schedules).await?);
+        let calendars = calendars::by_names(tx, namespace, &names.calendars, false).await?;
+        outlooks.versions.retain(|id, version| {
+            calendars.iter().any(|row| row.id == *id && row.version != *version)
+        });
+        outlooks.after = self.outlooks(tx, rows).await?;
+        Ok(())
+    }
+
+    async fn outlooks(
+        &self,
+        tx: &DatabaseTransaction,
+        rows: Vec<entity::schedule::Model>,
+    ) -> Result<HashMap<Uuid, Outlook>, CommandError> {
+        let mut found = HashMap::with_capacity(rows.len());
+        for row in rows {
+            if found.contains_key(&row.id) {
+                continue;
+            }
+            match self.timetable_of(tx, &row).await {
+                Ok(timetable) => {
+                    found.insert(row.id, Outlook { row, timetable });
+                }
+                // One whose timing cannot be read does not fire.
+                Err(CommandError::BadInput(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Counted beside the requests of others: it may take a while.
+    async fn effect(&self, outlooks: Outlooks) -> Result<Effect, CommandError> {
+        let now = self.clock.now();
+        let counted = tokio::task::spawn_blocking(move || outlooks.effect(now)).await;
+        counted.map_err(|error| {
+            CommandError::conflict(format!("the effect was not counted: {error}"), "try again")
         })
-    }
-
-    async fn declare_workflow(
-        &self,
-        site: &Site<'_>,
-        field: &str,
-        name: &str,
-        (at, mut definition): (At<'_>, Definition),
-    ) -> Result<Change, CommandError> {
-        let checked = self.check_definition(at, &mut definition, None);
-        checked.map_err(|error| inside(error, field))?;
-        let change = |action, detail| Change {
-            action,
-            kind: "workflow".to_owned(),
-            name: name.to_owned(),
-            detail,
-            warnings: vec![],
-        };
-        let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
-            let module = Some(site.module);
-            let added =
-                self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
-            added.await.map_err(|error| inside(error, field))?;
-            return Ok(change(Action::Create, "made".to_owned()));
-        };
-        owned(site, field, name, row.module.as_deref())?;
-        let old = self.definition_of(site.tx, &row).await?;
-        let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
-        Ok(match revised.change {
-            Some(told) => change(Action::Update, told),
-            None => change(Action::Unchanged, String::new()),
-        })
-    }
-
-    /// `own` is what became of the workflow that the schedule's own task is.
-    async fn declare_schedule(
-        &self,
-        site: &Site<'_>,
-        name: &str,
-        entry: ScheduleEntry,
-        work: Work,
-        own: Option<Change>,
-    ) -> Result<Change, CommandError> {
-        let paused = entry.paused;
-        let spec = entry.spec(name);
-        let change = |action, detail, warnings| Change {
-            action,
-            kind: "schedule".to_owned(),
-            name: name.to_owned(),
-            detail,
-            warnings,
-        };
-        let Some(row) = schedules::by_name(site.tx, site.namespace, name).await? else {
-            let new = NewSchedule { namespace: String::new(), spec, work, paused };
-            let module = Some(site.module);
-            let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
-            return Ok(change(Action::Create, "made".to_owned(), saved.warnings));
-        };
-        // Found without a lock: a claim or a pause may have written it since.
-        let row = self.locked(site.tx, row.id).await?;
-        owned(site, "name", name, row.module.as_deref())?;
-        let (saved, told) =
-            self.update_in(site.tx, site.who, &row, &spec, Some(work), None).await?;
-        let task = own.filter(|own| own.action != Action::Unchanged).map(|own| own.detail);
-        let told: Vec<String> =
-            [Some(told).filter(|told| !told.is_empty()), task].into_iter().flatten().collect();
-        let action = if told.is_empty() { Action::Unchanged } else { Action::Update };
-        Ok(change(action, told.join("; "), saved.warnings))
-    }
-
-    async fn prune_schedules(
-        &self,
-        site: &Site<'_>,
-        declared: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
-        let mut changes = Vec::new();
-        for row in schedules::of_module(site.tx, site.namespace, site.module).await? {
-            if declared.contains(&row.name) {
-                continue;
-            }
-            let row = self.locked(site.tx, row.id).await?;
-            self.delete_in(site.tx, site.who, &row, Some("no longer declared")).await?;
-            changes.push(gone("schedule", row.name));
-        }
-        Ok(changes)
-    }
-
-    async fn prune_calendars(
-        &self,
-        site: &Site<'_>,
-        declared: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
-        let mut changes = Vec::new();
-        for row in calendars::of_module(site.tx, site.namespace, site.module).await? {
-            if declared.contains(&row.name) {
-                continue;
-            }
-            self.delete_calendar_in(site.tx, site.who, &row, Some("no longer declared")).await?;
-            changes.push(gone("calendar", row.name));
-        }
-        Ok(changes)
-    }
-
-    async fn prune_workflows(
-        &self,
-        site: &Site<'_>,
-        kept: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
-        let mut changes = Vec::new();
-        for row in workflows::of_module(site.tx, site.namespace, site.module).await? {
-            if kept.contains(&row.name) {
-                continue;
-            }
-            let users = workflows::users(site.tx, row.id, None).await?;
-            if users > 0 {
-                return Err(CommandError::conflict(
-                    format!("{users} schedules outside the module run workflow {:?}", row.name),
-                    "point them at another workflow, declare it again, or deploy without prune",
-                ));
-            }
-            workflows::delete(site.tx, row.id, self.clock.now().into()).await?;
-            changes.push(gone("workflow", row.name));
-        }
-        Ok(changes)
-    }
-
-    async fn prune_groups(
-        &self,
-        site: &Site<'_>,
-        kept: &BTreeSet<String>,
-    ) -> Result<Vec<Change>, CommandError> {
-        let mut changes = Vec::new();
-        for row in groups::of_module(site.tx, site.namespace, site.module).await? {
-            if !kept.contains(&row.name) {
-                self.remove_group(site.tx, site.who, &row).await?;
-                changes.push(gone("group", row.name));
-            }
-        }
-        Ok(changes)
     }
 }
 
-fn gone(kind: &str, name: String) -> Change {
-    let detail = "no longer declared".to_owned();
-    Change { action: Action::Delete, kind: kind.to_owned(), name, detail, warnings: vec![] }
+fn within_bounds(file: &File) -> Result<(), BadInput> {
+    let entries = file.entries();
+    if entries <= MOST_ENTRIES {
+        return Ok(());
+    }
+    let problem = format!(
+        "declares {entries} calendars, workflows, schedules, alert channels and rules; the limit is \
+         {MOST_ENTRIES}"
+    );
+    Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }
 
-fn owned(
-    site: &Site<'_>,
-    field: &str,
-    name: &str,
-    module: Option<&str>,
-) -> Result<(), CommandError> {
-    let problem = match module {
-        Some(module) if module == site.module => return Ok(()),
-        Some(module) => format!("is declared by the module {module:?}"),
-        None => "was made by hand".to_owned(),
-    };
-    let help = "choose another name, or remove the one that is there";
-    Err(BadInput::new(field, name, problem, help).into())
+/// The names in a file whose things may be there already.
+struct Names {
+    schedules: Vec<String>,
+    calendars: Vec<String>,
+}
+
+impl Names {
+    fn of(file: &File) -> Self {
+        Self {
+            schedules: file.schedules.keys().cloned().collect(),
+            calendars: file.calendars.keys().cloned().collect(),
+        }
+    }
+}
+
+impl Commands {
+    /// What a module declared when it was last deployed; nothing, if it never was.
+    pub(super) async fn declared(
+        &self,
+        tx: &DatabaseTransaction,
+        namespace: Uuid,
+        module: &str,
+    ) -> Result<Declared, CommandError> {
+        let Some(row) = modules::find(tx, namespace, module).await? else {
+            return Ok(Declared::default());
+        };
+        serde_json::from_value(row.declared).map_err(|source| CommandError::Unreadable {
+            what: format!("the module {module:?} as it was deployed"),
+            source,
+        })
+    }
+
+    async fn keep_declared(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        (namespace, module): (Uuid, &str),
+        declared: &Declared,
+    ) -> Result<(), CommandError> {
+        if declared.is_empty() {
+            return Ok(modules::forget(tx, namespace, module).await?);
+        }
+        let at = self.clock.now().into();
+        Ok(modules::keep(tx, (namespace, module), json!(declared), (&who.name, at)).await?)
+    }
 }
 
 /// The same error, of a key inside `place` of the file.
-fn inside(error: CommandError, place: &str) -> CommandError {
+pub(super) fn inside(error: CommandError, place: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     let field = naming::in_module(&bad.field);
     BadInput { field, ..bad }.inside(place).into()
 }
 
 /// The same error, of the key itself: what a group is stands behind its name.
-fn at_key(error: CommandError, key: &str) -> CommandError {
+pub(super) fn at_key(error: CommandError, key: &str) -> CommandError {
     let CommandError::BadInput(bad) = error else { return error };
     BadInput { field: key.to_owned(), ..bad }.into()
 }

@@ -1,0 +1,27 @@
+//! What a module declared when it was last deployed.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One module.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "module")]
+pub struct Model {
+    /// The tenant.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub namespace_id: Uuid,
+    /// Unique in the namespace.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub name: String,
+    /// What its file declared, secrets masked.
+    #[sea_orm(column_type = "JsonBinary")]
+    pub declared: Json,
+    /// Who deployed it.
+    pub deployed_by: String,
+    /// When.
+    pub deployed_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

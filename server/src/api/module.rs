@@ -1,0 +1,187 @@
+//! What is deployed, and the ledger row by row.
+
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    deploy::{FieldChange, ModuleFormat},
+    error::Result,
+    fire::Fire,
+    page::{Connection, Paging, connection, cost},
+    query::namespace_id,
+    scalar::Instant,
+};
+use crate::{
+    engine::commands::{self, WantedExport},
+    store::reads::{batches, modules},
+};
+
+/// More that can be read.
+#[derive(Default)]
+pub(super) struct ReadingDeployed;
+
+/// More that can be read.
+#[Object]
+impl ReadingDeployed {
+    /// A row of the ledger.
+    #[graphql(complexity = "100 + child_complexity")]
+    async fn fire(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Fire>> {
+        cx.viewer()?;
+        let row = batches::fires(cx.store(), &[id]).await?.pop();
+        Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Fire))
+    }
+
+    /// The modules of which something is deployed, by name.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn modules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Module>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(|text| Some(text.to_owned()))?;
+        let page = modules::page(cx.store(), namespace, &window).await?;
+        Ok(connection(page, |row| row.name.clone(), Into::into))
+    }
+
+    /// What is otherwise than a module declared it when it was last deployed; null if nothing of
+    /// that name is deployed.
+    #[graphql(complexity = "2000 + child_complexity")]
+    async fn module_drift(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+    ) -> Result<Option<ModuleDrift>> {
+        let right = cx.viewer()?;
+        let drift = cx.commands().drift(right.permit(), &namespace, &name).await?;
+        Ok(drift.map(Into::into))
+    }
+
+    /// Files that declare what is there, one for each module, and one for what was made by hand.
+    /// At most 5,000 schedules. Needs the right to see payloads.
+    #[graphql(complexity = "10000 + 10 * child_complexity")]
+    async fn export_modules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        #[graphql(desc = "Only what that module declares.")] module: Option<String>,
+        #[graphql(
+            desc = "Only schedules that a search in the language of docs/search.md finds, and what they name."
+        )]
+        search: Option<String>,
+        #[graphql(
+            default = "exported",
+            desc = "The name of the module that declares what was made by hand."
+        )]
+        name: String,
+        #[graphql(default_with = "ModuleFormat::Yaml")] format: ModuleFormat,
+    ) -> Result<Vec<ExportedModule>> {
+        let right = cx.viewer()?;
+        let wanted = WantedExport { namespace, module, search, name, format: format.into() };
+        let exported = cx.commands().export(right.permit(), &wanted).await?;
+        Ok(exported.into_iter().map(Into::into).collect())
+    }
+}
+
+/// A file that declares workflows and schedules together, as far as they are there.
+#[derive(SimpleObject)]
+pub(crate) struct Module {
+    name: String,
+    /// How many it declares.
+    schedules: i64,
+    /// How many it declares.
+    workflows: i64,
+    /// When one of them last changed.
+    changed_at: Instant,
+}
+
+impl From<modules::Module> for Module {
+    fn from(row: modules::Module) -> Self {
+        let modules::Module { name, schedules, workflows, changed_at } = row;
+        Self { name, schedules, workflows, changed_at: changed_at.into() }
+    }
+}
+
+/// How a module stands against its last deployment.
+#[derive(SimpleObject)]
+pub(crate) struct ModuleDrift {
+    module: String,
+    deployed_by: String,
+    deployed_at: Instant,
+    /// What is otherwise; nothing, if all is as it was declared.
+    drifted: Vec<DriftedThing>,
+}
+
+/// A thing that is otherwise than its module declared it.
+#[derive(SimpleObject)]
+pub(crate) struct DriftedThing {
+    /// `calendar`, `group`, `workflow`, `schedule`, `alert_channel` or `alert_rule`.
+    kind: String,
+    name: String,
+    /// Whose it is to decide about that.
+    side: DriftSide,
+    /// As it was declared, and as it is. Without a path where it is gone.
+    fields: Vec<FieldChange>,
+    /// Who did it last, where that is known.
+    by: Option<String>,
+    at: Option<Instant>,
+    /// Why, where somebody had to say so.
+    reason: Option<String>,
+}
+
+/// Whose it is to decide about something that a module declares.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "commands::Side")]
+pub(crate) enum DriftSide {
+    /// The operators': pauses, notes and mutes stay.
+    Operators,
+    /// The module's: the next deployment puts it as its file says.
+    Module,
+}
+
+impl From<commands::Drift> for ModuleDrift {
+    fn from(drift: commands::Drift) -> Self {
+        let (deployed_by, deployed_at) = drift.deployed;
+        let thing = |one: commands::Drifted| DriftedThing {
+            kind: one.kind.to_owned(),
+            name: one.name,
+            side: one.side.into(),
+            fields: one.fields.into_iter().map(Into::into).collect(),
+            by: one.by,
+            at: one.at.map(Into::into),
+            reason: one.reason,
+        };
+        Self {
+            module: drift.module,
+            deployed_by,
+            deployed_at: deployed_at.into(),
+            drifted: drift.drifted.into_iter().map(thing).collect(),
+        }
+    }
+}
+
+/// A module's file.
+#[derive(SimpleObject)]
+pub(crate) struct ExportedModule {
+    module: String,
+    /// Whether it declares what was made by hand: to be applied with `adopt`.
+    is_by_hand: bool,
+    /// Whether it holds a part of the module only: to be applied without `prune`.
+    is_part: bool,
+    /// How many schedules it declares.
+    schedules: u64,
+    /// The file. Secrets are masked.
+    source: String,
+}
+
+impl From<commands::Exported> for ExportedModule {
+    fn from(file: commands::Exported) -> Self {
+        let commands::Exported { module, is_by_hand, is_part, schedules, source } = file;
+        Self { module, is_by_hand, is_part, schedules: schedules as u64, source }
+    }
+}

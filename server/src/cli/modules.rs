@@ -1,0 +1,80 @@
+//! Files that are read and written around modules.
+
+use std::{
+    io::{ErrorKind, Read},
+    path::Path,
+};
+
+use super::CliError;
+use crate::engine::commands::{Format, modules::file::MOST_BYTES};
+
+/// A module's file as it was read.
+pub(super) struct ModuleFile {
+    pub(super) text: String,
+    pub(super) format: Format,
+}
+
+impl ModuleFile {
+    pub(super) fn read(file: &Path) -> Result<Self, CliError> {
+        Ok(Self { text: text(file, "module file")?, format: format_of(file) })
+    }
+
+    /// The format as the API spells it.
+    pub(super) fn spelt(&self) -> &'static str {
+        spelt(self.format)
+    }
+}
+
+pub(super) fn spelt(format: Format) -> &'static str {
+    match format {
+        Format::Yaml => "YAML",
+        Format::Toml => "TOML",
+    }
+}
+
+/// What a file is written in, by its name.
+pub(super) fn format_of(file: &Path) -> Format {
+    match file.extension() {
+        Some(extension) if extension == "toml" => Format::Toml,
+        Some(_) | None => Format::Yaml,
+    }
+}
+
+/// The text of a file, or of standard input for `-`: not more of it than a module may have.
+pub(super) fn text(file: &Path, what: &str) -> Result<String, CliError> {
+    let refused =
+        |problem: String| CliError::Usage(format!("the {what} '{}' {problem}", file.display()));
+    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {error}"));
+    let mut bytes = Vec::new();
+    let most = MOST_BYTES as u64 + 1;
+    if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+    } else {
+        let opened = std::fs::File::open(file).map_err(unreadable)?;
+        if opened.metadata().map_err(unreadable)?.is_dir() {
+            return Err(unreadable(ErrorKind::IsADirectory.into()));
+        }
+        opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    if bytes.len() > MOST_BYTES {
+        return Err(refused(format!("is larger than {MOST_BYTES} bytes; divide it into several")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = read.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let begin = read.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let column = String::from_utf8_lossy(&read[begin..]).chars().count() + 1;
+        refused(format!("is not UTF-8: line {line}, column {column}; save it as UTF-8"))
+    })
+}
+
+/// Writes a file that is there as a whole, or not at all.
+pub(super) fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| {
+        CliError::Usage(format!("the file '{}' cannot be written: {error}", file.display()))
+    };
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, text).map_err(failed)?;
+    std::fs::rename(&beside, file).map_err(failed)
+}

@@ -1,0 +1,243 @@
+//! What a deployment does to the fires to come: which are added, which are left out, counted by
+//! the one calculator of time.
+//!
+//! The fires of a schedule before and after are walked side by side. What a walk may cost is
+//! bounded; where it ends early (a schedule of every second has millions of fires), it says up to
+//! which instant it compared, and the totals beside it are exact all the same.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::schedule::Model;
+use timetable::Timetable;
+use uuid::Uuid;
+
+/// So far ahead it is looked.
+const DAYS: i64 = 30;
+/// So many fires of one schedule are compared, and of all together.
+const OF_ONE: usize = 20_000;
+const OF_ALL: usize = 300_000;
+/// So many instants are shown of what is added, and of what is left out.
+const SAMPLE: usize = 3;
+const MS: TimeDelta = TimeDelta::milliseconds(1);
+
+/// What a deployment does to the fires to come.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// The instant of the plan.
+    pub from: DateTime<Utc>,
+    /// And so far it looks.
+    pub until: DateTime<Utc>,
+    /// How many fires it adds.
+    pub added: u64,
+    /// How many it leaves out.
+    pub removed: u64,
+    /// False where a schedule has more fires than are compared: then both are at least so many.
+    pub is_complete: bool,
+    /// The schedules whose fires change, by name.
+    pub schedules: Vec<ScheduleEffect>,
+}
+
+/// What a deployment does to the fires of one schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleEffect {
+    /// Its name.
+    pub name: String,
+    /// How many fires it had until then; none where calendars cut them into too many pieces.
+    pub before: Option<u64>,
+    /// How many it has.
+    pub after: Option<u64>,
+    /// How many are new.
+    pub added: u64,
+    /// How many are gone.
+    pub removed: u64,
+    /// The first of the new ones.
+    pub added_sample: Vec<DateTime<Utc>>,
+    /// The first of those that are gone.
+    pub removed_sample: Vec<DateTime<Utc>>,
+    /// Added and removed are counted up to here.
+    pub compared_until: DateTime<Utc>,
+    /// Whether that is all of it.
+    pub is_complete: bool,
+}
+
+/// What one schedule will do.
+#[derive(Clone)]
+pub(super) struct Outlook {
+    pub(super) row: Model,
+    pub(super) timetable: Timetable,
+}
+
+/// Schedules before and after a deployment.
+#[derive(Default)]
+pub(super) struct Outlooks {
+    pub(super) before: HashMap<Uuid, Outlook>,
+    pub(super) after: HashMap<Uuid, Outlook>,
+    /// The calendars that are not what they were, and their versions before.
+    pub(super) versions: HashMap<Uuid, i32>,
+}
+
+impl Outlooks {
+    /// The effect, seen at `now`.
+    pub(super) fn effect(self, now: DateTime<Utc>) -> Effect {
+        let until = now + TimeDelta::days(DAYS);
+        let mut effect =
+            Effect { from: now, until, added: 0, removed: 0, is_complete: true, schedules: vec![] };
+        let mut ids: Vec<&Uuid> = self.before.keys().chain(self.after.keys()).collect();
+        let name = |id: &Uuid| {
+            let found = self.after.get(id).or_else(|| self.before.get(id));
+            found.map(|one| one.row.name.clone()).unwrap_or_default()
+        };
+        ids.sort_by_key(|id| (name(id), **id));
+        ids.dedup();
+        let mut looks = OF_ALL;
+        for id in ids {
+            let (before, after) = (self.before.get(id), self.after.get(id));
+            if self.is_same(before, after) {
+                continue;
+            }
+            let before = before.and_then(|one| Ahead::of(one, now, until));
+            let after = after.and_then(|one| Ahead::of(one, now, until));
+            let pair = (before.as_ref(), after.as_ref());
+            let one = compare(name(id), pair, until, &mut looks);
+            effect.added += one.added;
+            effect.removed += one.removed;
+            effect.is_complete &= one.is_complete;
+            if one.added > 0 || one.removed > 0 || !one.is_complete {
+                effect.schedules.push(one);
+            }
+        }
+        effect
+    }
+
+    /// Whether nothing that decides about its fires is different.
+    fn is_same(&self, before: Option<&Outlook>, after: Option<&Outlook>) -> bool {
+        let (Some(before), Some(after)) = (before, after) else { return false };
+        let (old, new) = (&before.row, &after.row);
+        let keys = new.calendars.iter().flat_map(|keys| keys.0.iter());
+        old.expressions == new.expressions
+            && old.zone == new.zone
+            && (old.dst_gap, old.dst_overlap) == (new.dst_gap, new.dst_overlap)
+            && (old.start_at, old.end_at) == (new.start_at, new.end_at)
+            && (old.enabled, old.paused_until) == (new.enabled, new.paused_until)
+            && (old.max_fires, old.next_scheduled_at) == (new.max_fires, new.next_scheduled_at)
+            && old.calendars == new.calendars
+            && !keys.into_iter().any(|key| self.versions.contains_key(key))
+    }
+}
+
+type Instants<'a> = Box<dyn Iterator<Item = DateTime<Utc>> + 'a>;
+
+/// The fires of one schedule in the window.
+struct Ahead<'a> {
+    timetable: &'a Timetable,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+    left: u64,
+}
+
+impl<'a> Ahead<'a> {
+    /// None for one that does not fire: it is paused, or nothing is left.
+    fn of(one: &'a Outlook, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+        let row = &one.row;
+        let cursor = row.next_scheduled_at?.utc();
+        let mut after = now.max(cursor - MS);
+        if !row.enabled {
+            after = after.max(row.paused_until?.utc() - MS);
+        }
+        let left = row.max_fires.map_or(u64::MAX, |most| {
+            u64::try_from(most.saturating_sub(row.fire_count)).unwrap_or_default()
+        });
+        Some(Self { timetable: &one.timetable, after, until, left })
+    }
+
+    fn count(&self) -> Option<u64> {
+        let count = self.timetable.count_allowed(self.after, self.until)?;
+        Some(count.min(self.left))
+    }
+
+    fn instants(&self) -> Instants<'a> {
+        let (timetable, until) = (self.timetable, self.until);
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        if !timetable.has_calendars() {
+            return Box::new(timetable.fires(self.after, until).map(|fire| fire.at).take(left));
+        }
+        let pieces = timetable.pieces(self.after, until);
+        let allowed = pieces.filter(|piece| piece.suppressed_by.is_none());
+        let fires = allowed.flat_map(move |piece| timetable.fires(piece.first.at - MS, piece.last));
+        Box::new(fires.map(|fire| fire.at).take(left))
+    }
+}
+
+fn compare(
+    name: String,
+    (before, after): (Option<&Ahead<'_>>, Option<&Ahead<'_>>),
+    until: DateTime<Utc>,
+    looks: &mut usize,
+) -> ScheduleEffect {
+    let count = |one: Option<&Ahead<'_>>| one.map_or(Some(0), Ahead::count);
+    let mut told = ScheduleEffect {
+        name,
+        before: count(before),
+        after: count(after),
+        added: 0,
+        removed: 0,
+        added_sample: vec![],
+        removed_sample: vec![],
+        compared_until: until,
+        is_complete: true,
+    };
+    // Where one of them does not fire at all, the other's number says everything.
+    match (before, after) {
+        (None, Some(new)) if told.after.is_some() => {
+            told.added = told.after.unwrap_or_default();
+            told.added_sample = new.instants().take(SAMPLE).collect();
+            return told;
+        }
+        (Some(old), None) if told.before.is_some() => {
+            told.removed = told.before.unwrap_or_default();
+            told.removed_sample = old.instants().take(SAMPLE).collect();
+            return told;
+        }
+        (None | Some(_), None | Some(_)) => {}
+    }
+    let (mut old, mut new) = (before.map(Ahead::instants), after.map(Ahead::instants));
+    let (mut left, mut right) = (next(&mut old), next(&mut new));
+    for _ in 0..OF_ONE.min(*looks) {
+        *looks -= 1;
+        let (is_old, is_new, at) = match (left, right) {
+            (None, None) => return told,
+            (Some(at), None) => (true, false, at),
+            (None, Some(at)) => (false, true, at),
+            (Some(old), Some(new)) => (old <= new, new <= old, old.min(new)),
+        };
+        if is_old {
+            left = next(&mut old);
+        }
+        if is_new {
+            right = next(&mut new);
+        }
+        match (is_old, is_new) {
+            (true, false) => note(at, &mut told.removed, &mut told.removed_sample),
+            (false, true) => note(at, &mut told.added, &mut told.added_sample),
+            (true, true) | (false, false) => {}
+        }
+    }
+    let rest = left.into_iter().chain(right).min();
+    if let Some(rest) = rest {
+        told.is_complete = false;
+        told.compared_until = rest - MS;
+    }
+    told
+}
+
+fn next(of: &mut Option<Instants<'_>>) -> Option<DateTime<Utc>> {
+    of.as_mut().and_then(Iterator::next)
+}
+
+fn note(at: DateTime<Utc>, count: &mut u64, sample: &mut Vec<DateTime<Utc>>) {
+    *count += 1;
+    if sample.len() < SAMPLE {
+        sample.push(at);
+    }
+}
