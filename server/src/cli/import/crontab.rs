@@ -1,0 +1,313 @@
+//! Crontab files, as Debian's cron and cronie read them.
+
+use std::collections::BTreeMap;
+
+use entity::schedule::{CatchUp, Overlap};
+
+use super::{
+    gathered::{Gathered, Origin, check_zone},
+    plain::{plain, quoted},
+};
+use crate::{
+    engine::{
+        Task,
+        commands::modules::file::{MisfireEntry, ScheduleEntry, TaskEntry},
+    },
+    target::{Command, Secret, Target},
+};
+
+/// What a file does not say itself.
+#[derive(Clone, Copy)]
+pub(super) struct Form<'a> {
+    /// Whether a user stands before each command.
+    pub(super) system: bool,
+    /// Whose file it is.
+    pub(super) user: Option<&'a str>,
+    /// The zone of the machine.
+    pub(super) zone: &'a str,
+}
+
+/// Cron knows no limit; this is the longest.
+const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// What the lines above an entry set.
+struct Settings {
+    zone: Result<String, String>,
+    env: BTreeMap<String, String>,
+    note: Vec<String>,
+}
+
+/// Takes in what a file has.
+pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, form: Form<'_>) {
+    let mut settings =
+        Settings { zone: Ok(form.zone.to_owned()), env: BTreeMap::new(), note: vec![] };
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() {
+            settings.note.clear();
+            continue;
+        }
+        if let Some(comment) = line.strip_prefix('#') {
+            settings.note.push(comment.trim().to_owned());
+            continue;
+        }
+        if let Some((name, value)) = assignment(line) {
+            settings.set(name, value);
+            continue;
+        }
+        let place = format!("{file}:{}", index + 1);
+        entry(gathered, &Origin { place, entry: line }, form, &settings);
+        settings.note.clear();
+    }
+}
+
+impl Settings {
+    fn set(&mut self, name: String, value: String) {
+        if name == "CRON_TZ" {
+            let known = check_zone(&value);
+            self.zone = known.map(|()| value).map_err(|why| format!("CRON_TZ: {why}"));
+        } else {
+            self.env.insert(name, value);
+        }
+        self.note.clear();
+    }
+}
+
+/// `NAME = value`, either in quotes or not, as cron's own reader takes it.
+fn assignment(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.split_once('=')?;
+    let name = unquoted(name.trim());
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then(|| (name.to_owned(), unquoted(value.trim()).to_owned()))
+}
+
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        let inner = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return inner;
+        }
+    }
+    text
+}
+
+fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings: &Settings) {
+    let zone = match &settings.zone {
+        Ok(zone) => zone,
+        Err(why) => return gathered.refuse(origin, why),
+    };
+    let mut changes = Vec::new();
+    // With a hyphen in front cron writes nothing to the system's log; there is none here.
+    let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
+    let (when, rest) = match timing(line, &mut changes) {
+        Ok(found) => found,
+        Err(why) => return gathered.refuse(origin, why),
+    };
+    let (user, command) = if form.system {
+        match word(rest) {
+            Some((user, command)) if !command.is_empty() => (Some(user), command),
+            Some(_) | None => {
+                let why = "a user and a command are missing behind the time; is it a user's \
+                           crontab? Then leave --system out";
+                return gathered.refuse(origin, why);
+            }
+        }
+    } else {
+        (form.user, rest)
+    };
+    if command.is_empty() {
+        return gathered.refuse(origin, "there is no command behind the time");
+    }
+
+    let mut schedule = ScheduleEntry::new(vec![when]);
+    zone.clone_into(&mut schedule.zone);
+    schedule.note = settings.note.join("\n");
+    // Cron starts a job although the one before is still at work, and makes up for none.
+    schedule.overlap = Some(Overlap::Allow);
+    schedule.misfire = MisfireEntry { catch_up: Some(CatchUp::Skip), ..MisfireEntry::default() };
+    let script = script(command);
+    let mut target = Command { user: user.map(str::to_owned), ..Command::default() };
+    let mut shell = "/bin/sh";
+    for (name, value) in &settings.env {
+        match &**name {
+            "SHELL" => shell = value,
+            "MAILTO" if value.is_empty() => {}
+            "MAILTO" => changes.push(format!(
+                "MAILTO={value}: output is not mailed; it is kept with each run, and alerts tell \
+                 of failures"
+            )),
+            "MAILFROM" | "CONTENT_TYPE" | "CONTENT_TRANSFER_ENCODING" => {}
+            "RANDOM_DELAY" => changes.push(format!(
+                "RANDOM_DELAY={value}: it is not imported; give the schedule a 'jitter'"
+            )),
+            "HOME" => {
+                target.directory = Some(plain(value));
+                target.env.insert(name.clone(), Secret::new(plain(value)));
+            }
+            "LOGNAME" | "USER" => {}
+            _ => {
+                target.env.insert(name.clone(), Secret::new(plain(value)));
+            }
+        }
+    }
+    if shell == "/bin/sh" {
+        target.script = Some(script);
+    } else {
+        target.program = Some(shell.to_owned());
+        target.args = vec!["-c".to_owned(), plain(&script)];
+    }
+    let mut task = Task::new("main", Target::Command(target));
+    task.timeout_ms = LONGEST_MS;
+    schedule.task = Some(TaskEntry::of(&task));
+    gathered.add(origin, program(command), (schedule, None), changes);
+}
+
+/// The expression that an entry begins with, and what stands behind it.
+fn timing<'a>(line: &'a str, changes: &mut Vec<String>) -> Result<(String, &'a str), String> {
+    if line.starts_with('@') {
+        let (name, rest) = word(line).unwrap_or((line, ""));
+        return match name.to_ascii_lowercase().as_str() {
+            "@reboot" => Err("@reboot: there is no start of a machine to run at; let the \
+                              machine's init system run it, or trigger a schedule from there"
+                .to_owned()),
+            "@every_minute" => Ok(("* * * * *".to_owned(), rest)),
+            known @ ("@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight"
+            | "@hourly") => Ok((known.to_owned(), rest)),
+            _ => Err(format!("{name} is no time that cron knows")),
+        };
+    }
+    let (mut fields, mut rest) = (Vec::new(), line);
+    for _ in 0..5 {
+        let Some((field, behind)) = word(rest) else {
+            return Err("it has neither five fields for the time nor a name and '='".to_owned());
+        };
+        fields.push(spread(field, changes));
+        rest = behind;
+    }
+    Ok((fields.join(" "), rest))
+}
+
+/// A field in our dialect: cronie's `0~59` is a value that is chosen for good.
+fn spread(field: &str, changes: &mut Vec<String>) -> String {
+    let item = |item: &str| {
+        let Some((low, high)) = item.split_once('~') else { return item.to_owned() };
+        match (low, high) {
+            ("", "") => "H".to_owned(),
+            (low, high) if !low.is_empty() && !high.is_empty() => format!("H({low}-{high})"),
+            (low, high) => format!("{low}~{high}"),
+        }
+    };
+    let made: Vec<String> = field.split(',').map(item).collect();
+    let made = made.join(",");
+    if made.contains('H') && field.contains('~') {
+        changes.push(format!(
+            "{field}: cron chooses anew whenever it reads the file; here the value is chosen once"
+        ));
+    }
+    made
+}
+
+/// The first word of a text, and what stands behind it.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches([' ', '\t']);
+    if text.is_empty() {
+        return None;
+    }
+    let (word, rest) = text.split_at(text.find([' ', '\t']).unwrap_or(text.len()));
+    Some((word, rest.trim_start_matches([' ', '\t'])))
+}
+
+/// A command as the shell gets it: behind the first `%` stands what it reads, line by line.
+fn script(command: &str) -> String {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in command.chars() {
+        match (c, escaped) {
+            ('%', false) => parts.push(String::new()),
+            ('%', true) => {
+                if let Some(part) = parts.last_mut() {
+                    part.pop();
+                    part.push('%');
+                }
+            }
+            (c, _) => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(c);
+                }
+            }
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    let command = parts.remove(0);
+    if parts.is_empty() {
+        return command;
+    }
+    let lines: Vec<String> = parts.iter().map(|line| quoted(line)).collect();
+    format!("printf '%s\\n' {} | {{\n{command}\n}}", lines.join(" "))
+}
+
+/// What a command may be called: the program that it is about.
+fn program(command: &str) -> &str {
+    const BEFORE: [&str; 12] = [
+        "nice", "ionice", "nohup", "env", "exec", "sudo", "time", "timeout", "flock", "bash", "sh",
+        "test",
+    ];
+    let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
+    let command = behind_cd.map_or(command, |(_, rest)| rest);
+    let words = command.split([' ', '\t', ';', '|', '&', '(', ')', '<', '>', '"', '\'']);
+    let mut last = "job";
+    for word in words.filter(|word| !word.is_empty()) {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let is_option = word.starts_with('-') || word.starts_with('[') || word.contains('=');
+        if is_option || name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        last = name;
+        if !BEFORE.contains(&name) {
+            break;
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_are_lines_of_input() {
+        for (command, expected) in [
+            ("date +\\%F", "date +%F"),
+            ("mail -s hi%Hello%it's me", "printf '%s\\n' 'Hello' 'it'\\''s me' | {\nmail -s hi\n}"),
+            ("echo \\\\", "echo \\\\"),
+        ] {
+            assert_eq!(script(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn settings_are_told_from_entries() {
+        let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
+        assert_eq!(assignment("MAILTO=\"\""), pair("MAILTO", ""));
+        assert_eq!(assignment("'A B' = c"), None);
+        assert_eq!(
+            assignment("PATH = /bin:/usr/bin # no comment"),
+            pair("PATH", "/bin:/usr/bin # no comment")
+        );
+        assert_eq!(assignment("* * * * * FOO=1 run"), None);
+    }
+
+    #[test]
+    fn an_entry_is_called_as_the_program_that_it_runs() {
+        for (command, name) in [
+            ("/usr/local/bin/backup.sh --full", "backup.sh"),
+            ("cd / && run-parts --report /etc/cron.hourly", "run-parts"),
+            ("nice -n 19 /opt/report", "report"),
+            ("FOO=1 ./x", "x"),
+            ("[ -x /bin/true ] && true", "true"),
+        ] {
+            assert_eq!(program(command), name, "{command}");
+        }
+    }
+}

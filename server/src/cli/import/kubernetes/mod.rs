@@ -1,0 +1,315 @@
+//! Kubernetes CronJob manifests.
+//!
+//! A pod becomes a command on a node: its image is not used, and the report says so. What else of a
+//! manifest has no place here is named, so that nobody takes it for imported.
+//!
+//! - `container`: what a container runs
+
+mod container;
+
+use entity::schedule::Overlap;
+use serde_json::{Map, Value};
+
+use super::gathered::{Gathered, Origin, check_zone};
+use crate::{
+    engine::{
+        Definition, Task,
+        commands::modules::file::{
+            DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
+        },
+    },
+    target::Target,
+};
+
+/// Where nothing is said, a job is tried again six times.
+const BACKOFF_LIMIT: i64 = 6;
+/// The most attempts that a task may have.
+const MOST_ATTEMPTS: i64 = 100;
+/// The longest attempt, and the longest catch-up window, in seconds.
+const LONGEST: i64 = 7 * 24 * 60 * 60;
+const WINDOW: i64 = 30 * 24 * 60 * 60;
+/// So deep lists may hold lists.
+const DEPTH: usize = 8;
+
+/// Takes in what a file has.
+pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, zone: &str) {
+    for (line, document) in documents(text) {
+        let place = format!("{file}:{line}");
+        let origin = Origin { place, entry: document.lines().next().unwrap_or_default() };
+        match serde_saphyr::from_str::<Value>(document) {
+            Ok(Value::Null) => {}
+            Ok(value) => manifest(gathered, &origin, &value, zone, DEPTH),
+            Err(error) => {
+                let said = error.without_snippet().to_string();
+                let place = match error.location() {
+                    Some(at) => format!("{file}:{}:{}", line as u64 + at.line() - 1, at.column()),
+                    None => origin.place.clone(),
+                };
+                let why = format!("it is no YAML: {}", said.lines().next().unwrap_or_default());
+                gathered.refuse(&Origin { place, ..origin }, why);
+            }
+        }
+    }
+}
+
+/// The documents of a file, with the line of each one's first key.
+fn documents(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut start, mut first) = (Vec::new(), 0, 1);
+    let mut at = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let bare = line.trim_end();
+        if bare == "---" || bare.starts_with("--- ") || bare == "..." {
+            found.push((first, &text[start..at]));
+            start = at + line.len();
+            first = index + 2;
+        }
+        at += line.len();
+    }
+    found.push((first, &text[start..]));
+    // Comments and empty lines before the first key are not what is looked for.
+    let trimmed = found.into_iter().filter_map(|(first, document)| {
+        let mut skipped = 0;
+        for (lines, line) in document.split_inclusive('\n').enumerate() {
+            if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+                return Some((first + lines, &document[skipped..]));
+            }
+            skipped += line.len();
+        }
+        None
+    });
+    trimmed.collect()
+}
+
+fn manifest(gathered: &mut Gathered, origin: &Origin<'_>, value: &Value, zone: &str, depth: usize) {
+    let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let shown = format!("{kind} {name}");
+    let origin = Origin { place: origin.place.clone(), entry: shown.trim() };
+    if kind == "List" || kind == "CronJobList" {
+        let items = value.get("items").and_then(Value::as_array);
+        for item in items.into_iter().flatten() {
+            if depth == 0 {
+                return gathered.refuse(&origin, "lists stand too deep in lists");
+            }
+            let mut item = item.clone();
+            if let (Some(item), "CronJobList") = (item.as_object_mut(), kind) {
+                item.entry("kind").or_insert_with(|| "CronJob".into());
+            }
+            manifest(gathered, &origin, &item, zone, depth - 1);
+        }
+        return;
+    }
+    if kind != "CronJob" {
+        let what = if kind.is_empty() { "without a 'kind' it" } else { "it" };
+        return gathered.refuse(&origin, format!("{what} is no CronJob; only these are imported"));
+    }
+    match cron_job(value, name, zone) {
+        Ok((schedule, workflow, changes)) => {
+            gathered.add(&origin, name, (schedule, workflow), changes);
+        }
+        Err(why) => gathered.refuse(&origin, why),
+    }
+}
+
+type Made = (ScheduleEntry, Option<WorkflowEntry>, Vec<String>);
+
+fn cron_job(value: &Value, name: &str, zone: &str) -> Result<Made, String> {
+    let spec = value.get("spec").and_then(Value::as_object).ok_or("it has no 'spec'")?;
+    let job = value.pointer("/spec/jobTemplate/spec").and_then(Value::as_object);
+    let job = job.ok_or("it has no 'spec.jobTemplate.spec'")?;
+    let pod = value.pointer("/spec/jobTemplate/spec/template/spec").and_then(Value::as_object);
+    let pod = pod.ok_or("it has no 'spec.jobTemplate.spec.template.spec'")?;
+    let mut changes = Vec::new();
+
+    let mut schedule = timed(spec, zone)?;
+    if let Some(namespace) = value.pointer("/metadata/namespace").and_then(Value::as_str) {
+        schedule.note = format!("{namespace}/{name} in Kubernetes");
+    }
+    policies(spec, &mut schedule, &mut changes)?;
+
+    let mut task = Task::new("main", Target::Command(container::command(pod, &mut changes)?));
+    let limit = number(job, "backoffLimit")?.unwrap_or(BACKOFF_LIMIT);
+    let attempts = limit.saturating_add(1).clamp(1, MOST_ATTEMPTS);
+    if attempts != limit.saturating_add(1) {
+        changes.push(format!("backoffLimit {limit}: a task has at most {MOST_ATTEMPTS} attempts"));
+    }
+    // Checked to be small.
+    task.retry.max_attempts = i32::try_from(attempts).unwrap_or(1);
+    if attempts > 1 {
+        (task.retry.initial_ms, task.retry.max_ms, task.retry.jitter) = (10_000, 360_000, 0.0);
+    }
+    let of_pod = number(pod, "activeDeadlineSeconds")?;
+    task.timeout_ms = of_pod.unwrap_or(LONGEST).clamp(1, LONGEST) * 1_000;
+    if let Some(grace) = number(pod, "terminationGracePeriodSeconds")? {
+        task.kill_grace_ms = grace.clamp(0, 3_600) * 1_000;
+    } else {
+        task.kill_grace_ms = 30_000;
+    }
+    left_out(spec, job, pod, &mut changes);
+
+    let deadline = number(job, "activeDeadlineSeconds")?;
+    if deadline.is_none() {
+        schedule.task = Some(TaskEntry::of(&task));
+        return Ok((schedule, None, changes));
+    }
+    // The deadline of a job covers all its attempts: that is a workflow's to say.
+    let mut definition = Definition::single(task);
+    definition.timeout_ms = deadline.map(|seconds| seconds.clamp(1, WINDOW) * 1_000);
+    Ok((schedule, Some(WorkflowEntry::of(&definition)), changes))
+}
+
+fn timed(spec: &Map<String, Value>, zone: &str) -> Result<ScheduleEntry, String> {
+    let when = spec.get("schedule").and_then(Value::as_str).ok_or("it has no 'spec.schedule'")?;
+    let mut zone = zone;
+    let mut when = when.trim();
+    if let Some((prefix, rest)) = when.split_once(' ')
+        && let Some(named) = prefix.strip_prefix("CRON_TZ=").or(prefix.strip_prefix("TZ="))
+    {
+        (zone, when) = (named, rest.trim());
+    }
+    if let Some(named) = spec.get("timeZone").and_then(Value::as_str) {
+        zone = named;
+    }
+    check_zone(zone).map_err(|why| format!("spec.timeZone: {why}"))?;
+    let mut schedule = ScheduleEntry::new(expressions(when));
+    zone.clone_into(&mut schedule.zone);
+    if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
+        // What the clock skips is not made up for, and what it repeats comes twice.
+        schedule.dst = DstEntry {
+            gap: Some(entity::schedule::DstGap::Skip),
+            overlap: Some(entity::schedule::DstOverlap::Both),
+        };
+    }
+    Ok(schedule)
+}
+
+/// The expression in our dialect. In Kubernetes a day field with steps does not count as `*`: with
+/// two restricted fields either may match, where here both must. Two expressions say the same.
+fn expressions(when: &str) -> Vec<String> {
+    let fields: Vec<&str> = when.split_whitespace().collect();
+    let is_stepped = |field: &str| field.strip_prefix("*/").is_some_and(|step| step != "1");
+    if let [minute, hour, day, month, weekday] = fields[..] {
+        let is_any = |field: &str| matches!(field, "*" | "?" | "*/1");
+        let either = !is_any(day) && !is_any(weekday);
+        if either && (is_stepped(day) || is_stepped(weekday)) {
+            return vec![
+                format!("{minute} {hour} {day} {month} *"),
+                format!("{minute} {hour} * {month} {weekday}"),
+            ];
+        }
+    }
+    vec![fields.join(" ")]
+}
+
+fn policies(
+    spec: &Map<String, Value>,
+    schedule: &mut ScheduleEntry,
+    changes: &mut Vec<String>,
+) -> Result<(), String> {
+    schedule.overlap = match spec.get("concurrencyPolicy").and_then(Value::as_str) {
+        None | Some("Allow") => Some(Overlap::Allow),
+        Some("Forbid") => None,
+        Some("Replace") => Some(Overlap::TerminateOther),
+        Some(other) => return Err(format!("concurrencyPolicy {other:?} is not known")),
+    };
+    let window = match number(spec, "startingDeadlineSeconds")? {
+        Some(deadline) => {
+            let kept = deadline.clamp(1, WINDOW);
+            if kept != deadline {
+                changes.push(format!("startingDeadlineSeconds {deadline} becomes {kept}"));
+            }
+            schedule.start_deadline = Some(Seconds(kept));
+            kept
+        }
+        None => WINDOW,
+    };
+    schedule.misfire = MisfireEntry { window: Some(Seconds(window)), ..MisfireEntry::default() };
+    schedule.paused = spec.get("suspend").and_then(Value::as_bool).unwrap_or(false);
+    for key in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
+        if let Some(limit) = number(spec, key)? {
+            changes.push(format!("{key} {limit}: history is kept by days; see 'retention'"));
+        }
+    }
+    Ok(())
+}
+
+/// Names what else a manifest says.
+fn left_out(
+    spec: &Map<String, Value>,
+    job: &Map<String, Value>,
+    pod: &Map<String, Value>,
+    changes: &mut Vec<String>,
+) {
+    for (at, map, known) in [
+        (
+            "spec",
+            spec,
+            &[
+                "schedule",
+                "timeZone",
+                "concurrencyPolicy",
+                "startingDeadlineSeconds",
+                "suspend",
+                "jobTemplate",
+                "successfulJobsHistoryLimit",
+                "failedJobsHistoryLimit",
+            ][..],
+        ),
+        (
+            "the job",
+            job,
+            &["backoffLimit", "activeDeadlineSeconds", "template", "ttlSecondsAfterFinished"][..],
+        ),
+        (
+            "the pod",
+            pod,
+            &[
+                "containers",
+                "restartPolicy",
+                "activeDeadlineSeconds",
+                "terminationGracePeriodSeconds",
+                "dnsPolicy",
+                "schedulerName",
+            ][..],
+        ),
+    ] {
+        let others = map.iter().filter(|(key, value)| {
+            let is_one = matches!(&***key, "parallelism" | "completions") && **value == 1;
+            let is_empty = value.as_object().is_some_and(Map::is_empty) || value.is_null();
+            !known.contains(&key.as_str()) && !is_one && !is_empty
+        });
+        let others: Vec<&str> = others.map(|(key, _)| key.as_str()).collect();
+        if !others.is_empty() {
+            changes.push(format!("of {at} is left out: {}", others.join(", ")));
+        }
+    }
+}
+
+fn number(map: &Map<String, Value>, key: &str) -> Result<Option<i64>, String> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            value.as_i64().map(Some).ok_or_else(|| format!("{key} {value} is no whole number"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_told_apart_with_their_lines() {
+        let text = "# head\n---\nkind: A\n\n---\n# about b\n\nkind: B\n...\n---\n";
+        let found = documents(text);
+        assert_eq!(found, [(3, "kind: A\n\n"), (8, "kind: B\n")]);
+    }
+
+    #[test]
+    fn steps_do_not_count_as_a_star() {
+        assert_eq!(expressions("0 0 */2 * 1"), ["0 0 */2 * *", "0 0 * * 1"]);
+        assert_eq!(expressions("0 0 */2 * *"), ["0 0 */2 * *"]);
+        assert_eq!(expressions("0  0 13 * 5"), ["0 0 13 * 5"]);
+        assert_eq!(expressions("@hourly"), ["@hourly"]);
+    }
+}

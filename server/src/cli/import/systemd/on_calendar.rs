@@ -1,0 +1,256 @@
+//! `OnCalendar=` expressions as cron.
+//!
+//! Where systemd restricts both the weekday and the date, both must match: the day of week gets
+//! the `+` that says so.
+
+/// An expression of systemd's in ours.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) expression: String,
+    /// The zone at its end.
+    pub(super) zone: Option<String>,
+}
+
+const WEEKDAYS: [&str; 7] =
+    ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+pub(super) fn read(text: &str) -> Result<Read, String> {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let zone = words.last().copied().filter(|word| is_zone(word)).map(str::to_owned);
+    if zone.is_some() {
+        words.pop();
+    }
+    if let [word] = words[..] {
+        if let Some(expression) = shorthand(word) {
+            return Ok(Read { expression: expression.to_owned(), zone });
+        }
+        if let Some(seconds) = word.strip_prefix('@') {
+            return Ok(Read { expression: format!("@at {seconds}"), zone });
+        }
+    }
+    let mut fields = Fields::default();
+    let mut words = words.into_iter().peekable();
+    if let Some(word) = words.next_if(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())) {
+        fields.weekday = weekdays(word)?;
+    }
+    if let Some(word) = words.next_if(|word| !word.contains(':')) {
+        fields.date(word)?;
+    }
+    if let Some(word) = words.next() {
+        fields.time(word)?;
+    }
+    match words.next() {
+        Some(word) => Err(format!("{word:?} stands where nothing is expected")),
+        None => Ok(Read { expression: fields.expression()?, zone }),
+    }
+}
+
+fn shorthand(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "minutely" => "* * * * *",
+        "hourly" => "0 * * * *",
+        "daily" => "0 0 * * *",
+        "weekly" => "0 0 * * 1",
+        "monthly" => "0 0 1 * *",
+        "yearly" | "annually" | "anually" => "0 0 1 1 *",
+        "quarterly" => "0 0 1 1,4,7,10 *",
+        "semiannually" | "biannually" | "bi-annually" | "semi-annually" => "0 0 1 1,7 *",
+        _ => return None,
+    })
+}
+
+fn is_zone(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && shorthand(word).is_none()
+        && weekdays(word).is_err()
+}
+
+/// The fields of a cron expression.
+struct Fields {
+    second: String,
+    minute: String,
+    hour: String,
+    day: String,
+    month: String,
+    weekday: String,
+    year: String,
+    /// The day is counted from the end of the month.
+    from_end: bool,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        let (zero, any) = (|| "0".to_owned(), || "*".to_owned());
+        Self {
+            second: zero(),
+            minute: zero(),
+            hour: zero(),
+            day: any(),
+            month: any(),
+            weekday: any(),
+            year: any(),
+            from_end: false,
+        }
+    }
+}
+
+impl Fields {
+    /// `2026-01-01`, `*-*-01`, `01-01`, `*-02~01`.
+    fn date(&mut self, word: &str) -> Result<(), String> {
+        let (rest, day) = match word.rsplit_once('~') {
+            Some(parts) => {
+                self.from_end = true;
+                parts
+            }
+            None => word.rsplit_once('-').ok_or_else(|| format!("{word:?} is no date"))?,
+        };
+        let (year, month) = rest.rsplit_once('-').unwrap_or(("*", rest));
+        self.year = values(year)?;
+        self.month = values(month)?;
+        self.day = values(day)?;
+        Ok(())
+    }
+
+    /// `02:00`, `*:0/15`, `02:00:30`.
+    fn time(&mut self, word: &str) -> Result<(), String> {
+        let parts: Vec<&str> = word.split(':').collect();
+        let (hour, minute, second) = match parts[..] {
+            [hour, minute] => (hour, minute, "0"),
+            [hour, minute, second] => (hour, minute, second),
+            _ => return Err(format!("{word:?} is no time of the day")),
+        };
+        self.hour = values(hour)?;
+        self.minute = values(minute)?;
+        self.second = values(second)?;
+        Ok(())
+    }
+
+    fn expression(mut self) -> Result<String, String> {
+        if self.from_end {
+            let is_one_day = self.weekday.len() == 1 && self.weekday != "*";
+            match &*self.day {
+                "1" if self.weekday == "*" => self.day = "L".to_owned(),
+                // The last seven days have each weekday once.
+                "7/1" | "1-7" if is_one_day => {
+                    self.weekday.push('L');
+                    self.day = "*".to_owned();
+                }
+                day => {
+                    return Err(format!(
+                        "~{day} counts days from the end of the month; only the last day (~01) \
+                         and the last of one weekday (~07/1) can be said here"
+                    ));
+                }
+            }
+        }
+        if self.weekday != "*" && !self.day.starts_with('*') {
+            self.weekday.insert(0, '+');
+        }
+        let Self { second, minute, hour, day, month, weekday, year, .. } = self;
+        let five = format!("{minute} {hour} {day} {month} {weekday}");
+        Ok(match (&*second, &*year) {
+            ("0", "*") => five,
+            (_, "*") => format!("{second} {five}"),
+            _ => format!("{second} {five} {year}"),
+        })
+    }
+}
+
+/// `*`, `5`, `1..5`, `0/15`, `8..18/2`, and lists of these.
+fn values(text: &str) -> Result<String, String> {
+    let items: Result<Vec<String>, String> = text.split(',').map(item).collect();
+    Ok(items?.join(","))
+}
+
+fn item(text: &str) -> Result<String, String> {
+    let (range, step) = match text.split_once('/') {
+        Some((range, step)) => (range, Some(number(step)?)),
+        None => (text, None),
+    };
+    let range = match range.split_once("..") {
+        Some((low, high)) => format!("{}-{}", number(low)?, number(high)?),
+        None if range == "*" => "*".to_owned(),
+        None => number(range)?.to_string(),
+    };
+    Ok(match step {
+        Some(step) => format!("{range}/{step}"),
+        None => range,
+    })
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed = text.parse().ok().filter(|_| is_number);
+    parsed.ok_or_else(|| {
+        if text.contains('.') {
+            format!("{text:?} has a part of a second; fires are at whole seconds here")
+        } else {
+            format!("{text:?} is no number")
+        }
+    })
+}
+
+/// `Mon..Fri`, `Sat,Sun`.
+fn weekdays(text: &str) -> Result<String, String> {
+    let list = text.trim_end_matches(',');
+    let item = |item: &str| -> Result<String, String> {
+        match item.split_once("..").or_else(|| item.split_once('-')) {
+            Some((low, high)) => {
+                let (low, high) = (weekday(low)?, weekday(high)?);
+                Ok(format!("{low}-{}", if high == 0 { 7 } else { high }))
+            }
+            None => Ok(weekday(item)?.to_string()),
+        }
+    };
+    let items: Result<Vec<String>, String> = list.split(',').map(item).collect();
+    Ok(items?.join(","))
+}
+
+fn weekday(name: &str) -> Result<usize, String> {
+    let name = name.to_ascii_lowercase();
+    let found = WEEKDAYS.iter().position(|day| *day == name || day[..3] == name);
+    found.ok_or_else(|| format!("{name:?} is no weekday"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_of_systemd_are_read() {
+        for (text, expression, zone) in [
+            ("daily", "0 0 * * *", None),
+            ("weekly UTC", "0 0 * * 1", Some("UTC")),
+            ("*-*-* 02:30:00", "30 2 * * *", None),
+            ("02:30", "30 2 * * *", None),
+            ("Mon..Fri *-*-* 08:00", "0 8 * * 1-5", None),
+            ("Sat,Sun 10:00", "0 10 * * 6,0", None),
+            ("Fri..Sun", "0 0 * * 5-7", None),
+            ("*:0/15", "0/15 * * * *", None),
+            ("*-*-* *:*:00/10", "0/10 * * * * *", None),
+            ("*-*-01,15 00:00", "0 0 1,15 * *", None),
+            ("Mon *-*-01..07 03:00", "0 3 1-7 * +1", None),
+            ("*-02~01", "0 0 L 2 *", None),
+            ("Mon *-05~07/1", "0 0 * 5 1L", None),
+            ("2027-01-15 08:00:00", "0 0 8 15 1 * 2027", None),
+            ("12-24 18:00 Europe/Berlin", "0 18 24 12 *", Some("Europe/Berlin")),
+            ("*-*-* 8..18/2:00", "0 8-18/2 * * *", None),
+            ("@1800000000", "@at 1800000000", None),
+        ] {
+            let expected =
+                Read { expression: expression.to_owned(), zone: zone.map(str::to_owned) };
+            assert_eq!(read(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_refused() {
+        for text in ["", "*-*-* 25", "*-*~05", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
+            if text.is_empty() {
+                // An empty one takes back those before it, and is never asked for.
+                continue;
+            }
+            assert!(read(text).is_err(), "{text}: {:?}", read(text));
+        }
+    }
+}

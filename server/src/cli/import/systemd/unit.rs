@@ -1,0 +1,131 @@
+use std::path::Path;
+
+use crate::cli::{CliError, modules};
+
+/// A unit's file, with its drop-ins behind it.
+#[derive(Debug, Default)]
+pub(super) struct Unit {
+    /// The name of the file.
+    pub(super) name: String,
+    settings: Vec<Setting>,
+}
+
+#[derive(Debug)]
+struct Setting {
+    section: String,
+    key: String,
+    value: String,
+    line: usize,
+}
+
+impl Unit {
+    /// Reads it.
+    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let mut unit = Self { name: name.to_owned(), settings: vec![] };
+        unit.add(&modules::text(path, "unit")?);
+        let folder = path.with_file_name(format!("{name}.d"));
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut drop_ins: Vec<_> = entries.map(|entry| entry.path()).collect();
+        drop_ins.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
+        drop_ins.sort();
+        for path in drop_ins {
+            unit.add(&modules::text(&path, "unit")?);
+        }
+        Ok(unit)
+    }
+
+    fn add(&mut self, text: &str) {
+        let mut section = String::new();
+        let mut lines = text.lines().enumerate();
+        while let Some((index, line)) = lines.next() {
+            let line = line.trim();
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                name.clone_into(&mut section);
+                continue;
+            }
+            let is_comment = |line: &str| line.starts_with(['#', ';']);
+            let Some((key, value)) = line.split_once('=').filter(|_| !is_comment(line)) else {
+                continue;
+            };
+            // A backslash at the end of a line joins the next one to it; comments between are not.
+            let mut value = value.trim().to_owned();
+            while value.ends_with('\\') {
+                value.pop();
+                match lines.next() {
+                    Some((_, next)) if is_comment(next.trim_start()) => value.push('\\'),
+                    Some((_, next)) => {
+                        value.push(' ');
+                        value.push_str(next.trim());
+                    }
+                    None => break,
+                }
+            }
+            let key = key.trim().to_owned();
+            self.settings.push(Setting { section: section.clone(), key, value, line: index + 1 });
+        }
+    }
+
+    /// The values of a key that may be given several times. An empty one takes back those before.
+    pub(super) fn values<'a>(&'a self, section: &str, key: &str) -> Vec<&'a str> {
+        let mut values = Vec::new();
+        for setting in self.of(section).filter(|setting| setting.key == key) {
+            if setting.value.is_empty() {
+                values.clear();
+            } else {
+                values.push(&*setting.value);
+            }
+        }
+        values
+    }
+
+    /// The value of a key of which the last counts.
+    pub(super) fn value<'a>(&'a self, section: &str, key: &str) -> Option<&'a str> {
+        let last = self.of(section).filter(|setting| setting.key == key).last();
+        last.map(|setting| &*setting.value).filter(|value| !value.is_empty())
+    }
+
+    /// The keys of a section, each once.
+    pub(super) fn keys<'a>(&'a self, section: &str) -> Vec<&'a str> {
+        let mut keys: Vec<&'a str> = Vec::new();
+        for setting in self.of(section) {
+            if !keys.contains(&&*setting.key) && self.value(section, &setting.key).is_some() {
+                keys.push(&setting.key);
+            }
+        }
+        keys
+    }
+
+    /// The line of a section's first key.
+    pub(super) fn line(&self, section: &str) -> usize {
+        self.of(section).next().map_or(1, |setting| setting.line)
+    }
+
+    fn of<'a, 's>(&'a self, section: &'s str) -> impl Iterator<Item = &'a Setting> + use<'a, 's> {
+        self.settings.iter().filter(move |setting| setting.section == section)
+    }
+}
+
+/// Whether a value says yes.
+pub(super) fn is_true(value: Option<&str>) -> bool {
+    value.is_some_and(|value| {
+        ["1", "yes", "y", "true", "t", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_may_come_again_go_on_and_be_taken_back() {
+        let mut unit = Unit::default();
+        unit.add(
+            "[Timer]\n# no\nOnCalendar=daily\nOnCalendar=\nOnCalendar=a \\\n; between\n  b\n\
+             [Service]\nExecStart = x=y\n",
+        );
+        assert_eq!(unit.values("Timer", "OnCalendar"), ["a  b"]);
+        assert_eq!(unit.value("Service", "ExecStart"), Some("x=y"));
+        assert_eq!((unit.line("Timer"), unit.line("Service")), (3, 9));
+    }
+}
