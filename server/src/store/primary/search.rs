@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use sea_orm::sqlx::{self, ConnectOptions, Connection, Row, postgres::PgConnection};
 
 use super::address::{Address, Host};
@@ -10,6 +10,9 @@ use crate::clock::Clock;
 
 /// A server has so long to take a connection and to say what it is.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// One that has not answered is asked anew this often, beside what is asked already: a connection
+/// that was opened while the way to it swallowed everything stays deaf when the way is open again.
+const ANEW: Duration = Duration::from_secs(1);
 
 /// A life of a server that may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +53,37 @@ impl Answer {
 /// Asks all hosts at once.
 pub(super) async fn ask_all(address: &Address) -> Vec<Answer> {
     let with_timeline = address.hosts.len() > 1;
-    let asked = address.hosts.iter().enumerate().map(|(index, host)| async move {
-        let clock = Clock::system();
-        match clock.timeout(PATIENCE, ask(index, host, with_timeline)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => unanswered(&error),
-            Err(_) => Answer::Nothing { why: format!("no answer in {PATIENCE:?}"), soon: true },
-        }
-    });
+    let asked = address
+        .hosts
+        .iter()
+        .enumerate()
+        .map(|(index, host)| first_answer(PATIENCE, move || ask(index, host, with_timeline)));
     join_all(asked).await
+}
+
+/// Asks again and again, until something comes of one of the questions or the first has had its
+/// time. None is given up for a later one: on a slow way the first is the first to be answered.
+async fn first_answer<F>(patience: Duration, ask: impl Fn() -> F) -> Answer
+where
+    F: Future<Output = Result<Answer, sqlx::Error>>,
+{
+    let clock = Clock::system();
+    let answer = async {
+        let mut asked = FuturesUnordered::new();
+        loop {
+            asked.push(ask());
+            tokio::select! {
+                biased;
+                Some(answer) = asked.next() => return answer,
+                () = clock.sleep(ANEW) => {}
+            }
+        }
+    };
+    match clock.timeout(patience, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => unanswered(&error),
+        Err(_) => Answer::Nothing { why: format!("no answer in {patience:?}"), soon: true },
+    }
 }
 
 async fn ask(index: usize, host: &Host, with_timeline: bool) -> Result<Answer, sqlx::Error> {
@@ -134,7 +159,17 @@ pub(super) fn reasons(address: &Address, answers: &[Answer]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        future::pending,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use tokio::sync::Notify;
+
     use super::*;
+
+    /// However busy the machine is.
+    const MINUTE: Duration = Duration::from_secs(60);
 
     fn primary(host: usize, timeline: u32) -> Answer {
         Answer::Primary(Server { host, timeline, started_at: 0 })
@@ -143,6 +178,37 @@ mod tests {
     fn chosen(answers: &[Answer], current: Option<usize>) -> Option<usize> {
         let current = current.map(|host| Server { host, timeline: 1, started_at: 0 });
         choose(answers, current).map(|server| server.host)
+    }
+
+    #[tokio::test]
+    async fn a_server_is_asked_anew_while_a_question_has_no_answer() {
+        let asked = AtomicUsize::new(0);
+        // What is asked first, and what is asked next, is swallowed.
+        let ask = || {
+            let number = asked.fetch_add(1, Ordering::Relaxed);
+            async move { if number < 2 { pending().await } else { Ok(Answer::Standby) } }
+        };
+        assert_eq!(first_answer(MINUTE, ask).await, Answer::Standby);
+    }
+
+    #[tokio::test]
+    async fn a_question_on_a_slow_way_is_not_given_up_for_a_later_one() {
+        let asked = AtomicUsize::new(0);
+        let others = Notify::new();
+        // The first is answered when a second one is on its way, which never is.
+        let ask = || {
+            let number = asked.fetch_add(1, Ordering::Relaxed);
+            let others = &others;
+            async move {
+                if number == 0 {
+                    others.notified().await;
+                    return Ok(Answer::Full);
+                }
+                others.notify_one();
+                pending().await
+            }
+        };
+        assert_eq!(first_answer(MINUTE, ask).await, Answer::Full);
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! A line in the search language. What is typed is sought a moment after the last key; what the server refuses stands under
+//! it, with the place marked.
+
+use std::time::Duration;
+
+use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
+
+use super::{Glyph, icon, live, pointed};
+use crate::api::Loading;
+
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// The line, and what is wrong with it as far as `loading` has heard.
+#[component]
+pub(crate) fn SearchLine(
+    label: &'static str,
+    placeholder: &'static str,
+    /// What is sought now.
+    #[prop(into)]
+    value: Signal<String>,
+    loading: Loading,
+    search: Callback<String>,
+) -> impl IntoView {
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
+            timer.clear();
+        }
+    };
+    let typed = move |text: String| {
+        stop();
+        let later = move || search.run(text.clone());
+        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
+    };
+    on_cleanup(stop);
+    let wrong = move || {
+        let failure = loading.failure().filter(|failure| failure.is_of_search())?;
+        let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
+        Some(view! { {place}<p>{failure.message}</p> }.into_any())
+    };
+    let is_wrong = move || loading.failure().is_some_and(|failure| failure.is_of_search());
+    view! {
+        <div class="search-line">
+            <div class="search-field">
+                {icon(Glyph::Search)}
+                <input
+                    type="search"
+                    aria-label=label
+                    aria-invalid=move || is_wrong().then_some("true")
+                    aria-describedby="search-error"
+                    placeholder=placeholder
+                    autocapitalize="off"
+                    spellcheck="false"
+                    prop:value=move || value.get()
+                    on:input:target=move |event| typed(event.target().value())
+                />
+                <kbd aria-hidden="true">"/"</kbd>
+            </div>
+            <div class="field-error" id="search-error" aria-live="polite">
+                {live(move || wrong().unwrap_or_else(|| ().into_any()))}
+            </div>
+        </div>
+    }
+}

@@ -1,0 +1,96 @@
+use std::ops::Range;
+
+/// Why a search was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {help}")]
+pub struct SearchError {
+    /// The bytes that are wrong.
+    pub position: Range<usize>,
+    /// What is wrong, with the term in which it is.
+    pub problem: String,
+    /// What would fit.
+    pub help: String,
+}
+
+impl SearchError {
+    pub(super) fn new(
+        position: Range<usize>,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { position, problem: problem.into(), help: help.into() }
+    }
+}
+
+/// How much of a value an error repeats.
+const ECHO: usize = 40;
+
+/// A value as an error repeats it.
+pub(super) fn quoted(value: &str) -> String {
+    if value.chars().count() <= ECHO {
+        return format!("'{value}'");
+    }
+    let begin: String = value.chars().take(ECHO - 1).collect();
+    format!("'{begin}…'")
+}
+
+/// What would fit: first what was likely meant, then all there is.
+pub(super) fn one_of(word: &str, what: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(word, known) {
+        Some(meant) => format!("did you mean '{meant}'? {what}: {all}"),
+        None => format!("{what}: {all}"),
+    }
+}
+
+/// The word that differs in two letters at the most, and in fewer than half of its own.
+fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    if word.len() > ECHO {
+        return None;
+    }
+    let distances = known.iter().map(|known| (distance(&word, known), *known));
+    let (steps, known) = distances.min()?;
+    (steps <= 2 && steps * 2 < known.len()).then_some(known)
+}
+
+/// How many letters must be added, taken out or replaced.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, letter) in from.chars().enumerate() {
+        let mut corner = line;
+        let mut left = line + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(&to) {
+            let replaced = corner + usize::from(letter != *other);
+            corner = *cell;
+            *cell = replaced.min(corner + 1).min(left + 1);
+            left = *cell;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_that_differ_are_counted() {
+        for (from, to, steps) in
+            [("state", "state", 0), ("stat", "state", 1), ("satte", "state", 2), ("", "tag", 3)]
+        {
+            assert_eq!(distance(from, to), steps, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn what_was_likely_meant_is_named() {
+        assert_eq!(nearest("worflow", &["tag", "workflow"]), Some("workflow"));
+        assert_eq!(nearest("Stat", &["state", "tag"]), Some("state"));
+        assert_eq!(nearest("x", &["tag"]), None);
+    }
+}

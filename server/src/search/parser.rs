@@ -1,0 +1,173 @@
+//! What the terms mean.
+
+use super::{
+    List, Moment, Order, Search, SearchError, Span, Term, Test, TimeField, Trigger,
+    error::{one_of, quoted},
+    field::Field,
+    lexer::{self, Raw, RawValue},
+    time,
+};
+
+/// A search is typed by people: a longer one is a mistake, and each part costs a condition.
+const MOST_BYTES: usize = 1_000;
+const MOST_TERMS: usize = 20;
+const MOST_VALUES: usize = 20;
+
+/// What a time may be compared with, for errors.
+const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or an instant \
+    (>2026-01-31, <=2026-01-31T12:00:00Z), or give a day or 'never'";
+
+pub(super) fn parse(list: List, text: &str) -> Result<Search, SearchError> {
+    if text.len() > MOST_BYTES {
+        let problem = format!("the search has {} bytes; the limit is {MOST_BYTES}", text.len());
+        let start = text.floor_char_boundary(MOST_BYTES);
+        return Err(SearchError::new(start..text.len(), problem, "shorten it"));
+    }
+    if let Some(at) = text.find('\0') {
+        let problem = "the search has a NUL character";
+        return Err(SearchError::new(at..at + 1, problem, "remove it"));
+    }
+    let raw = lexer::terms(text)?;
+    if let Some(first) = raw.get(MOST_TERMS) {
+        let problem = format!("the search has {} terms; the limit is {MOST_TERMS}", raw.len());
+        return Err(SearchError::new(first.at.start..text.len(), problem, "leave some out"));
+    }
+    let terms = raw.into_iter().map(|raw| term(list, text, raw)).collect::<Result<_, _>>()?;
+    Ok(Search { terms })
+}
+
+fn term(list: List, text: &str, raw: Raw<'_>) -> Result<Term, SearchError> {
+    let Raw { at, negated, field, mut values } = raw;
+    let whole = quoted(text.get(at.clone()).unwrap_or_default());
+    let Some((name, name_at)) = field else {
+        let text = values.pop().map(|value| value.text).unwrap_or_default();
+        return Ok(Term { negated, test: Test::Text(text) });
+    };
+    let lower = name.to_ascii_lowercase();
+    let known = list.fields();
+    let Some(field) = known.iter().copied().find(|field| field.name() == lower) else {
+        let names: Vec<_> = known.iter().map(|field| field.name()).collect();
+        let noun = list.noun();
+        let problem = format!("{noun} have no field '{name}' (term {whole})");
+        let help = one_of(name, "the fields are", &names);
+        let help = format!("{help}; to find it as text, put the term in quotes");
+        return Err(SearchError::new(name_at, problem, help));
+    };
+    if let Some(first) = values.get(MOST_VALUES) {
+        let problem = format!("term {whole} has {} values", values.len());
+        let help = format!("give at most {MOST_VALUES}");
+        return Err(SearchError::new(first.at.start..at.end, problem, help));
+    }
+    let test = match field {
+        Field::State => Test::State(
+            words(&whole, values, |word| {
+                let word = word.replace('-', "_");
+                list.states().find(|state| state.word() == word)
+            })
+            .map_err(|bad| bad.known(list.states().map(|state| state.word()).collect()))?,
+        ),
+        Field::Trigger => Test::Trigger(
+            words(&whole, values, |word| {
+                Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
+            })
+            .map_err(|bad| bad.known(Trigger::ALL.iter().map(|it| it.word()).collect()))?,
+        ),
+        Field::Word(field) => {
+            Test::Word(field, values.into_iter().map(|value| value.text).collect())
+        }
+        Field::Time(field) => Test::Time(field, moment(&whole, field, &single(&whole, values)?)?),
+        Field::Span(field) => {
+            let value = single(&whole, values)?;
+            let (order, rest) = order(&value);
+            let span = Span::parse(rest).filter(|_| !value.is_quoted);
+            let (Some(order), Some(span)) = (order, span) else {
+                let problem = format!("{} is no comparison (term {whole})", quoted(&value.text));
+                let help = "compare with a duration, as in >5s, <=1h30m or <500ms";
+                return Err(SearchError::new(value.at, problem, help));
+            };
+            Test::Span(field, order, span)
+        }
+    };
+    Ok(Term { negated, test })
+}
+
+/// A word that means nothing here.
+struct Unknown {
+    value: RawValue,
+    whole: String,
+}
+
+impl Unknown {
+    fn known(self, known: Vec<&str>) -> SearchError {
+        let problem = format!("{} is none (term {})", quoted(&self.value.text), self.whole);
+        SearchError::new(self.value.at, problem, one_of(&self.value.text, "there are", &known))
+    }
+}
+
+/// What the words mean, in any case.
+fn words<T>(
+    whole: &str,
+    values: Vec<RawValue>,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Unknown> {
+    let one = |value: RawValue| {
+        let found = read(&value.text.to_lowercase());
+        found.ok_or_else(|| Unknown { value, whole: whole.to_owned() })
+    };
+    values.into_iter().map(one).collect()
+}
+
+/// The one value, where several would contradict each other.
+fn single(whole: &str, mut values: Vec<RawValue>) -> Result<RawValue, SearchError> {
+    let more = values.get(1).map(|second| second.at.clone());
+    match (values.pop(), more) {
+        (Some(value), None) => Ok(value),
+        (_, more) => {
+            let problem = format!("term {whole} has several values");
+            let help = "give one, and write another term for another comparison";
+            Err(SearchError::new(more.unwrap_or_default(), problem, help))
+        }
+    }
+}
+
+/// The comparison that a value begins with, and what is behind it.
+fn order(value: &RawValue) -> (Option<Order>, &str) {
+    let orders =
+        [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Less), (">", Order::More)];
+    let found = orders.into_iter().find_map(|(sign, order)| {
+        let rest = value.text.strip_prefix(sign)?;
+        Some((Some(order), rest))
+    });
+    found.unwrap_or((None, &value.text))
+}
+
+fn moment(whole: &str, field: TimeField, value: &RawValue) -> Result<Moment, SearchError> {
+    let refused = |problem: String, help: String| {
+        Err(SearchError::new(value.at.clone(), format!("{problem} (term {whole})"), help))
+    };
+    let shown = quoted(&value.text);
+    if value.is_quoted {
+        return refused(format!("{shown} is a text"), format!("{TIMES}, without quotes"));
+    }
+    match order(value) {
+        (None, "never" | "Never" | "NEVER") => Ok(Moment::Never),
+        (None, text) => match (time::day(text), Span::parse(text), time::instant(text)) {
+            (Some(day), ..) => Ok(Moment::On(day)),
+            (None, Some(span), _) => {
+                let name = field.word();
+                let problem = format!("{shown} lacks a comparison");
+                refused(problem, format!("write {name}:<{span} or {name}:>{span}"))
+            }
+            (None, None, Some(_)) => {
+                let problem = format!("{shown} lacks a comparison");
+                refused(problem, "write < or > before it; only a whole day goes without".into())
+            }
+            (None, None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+        },
+        (Some(order), text) => match (Span::parse(text), time::instant(text)) {
+            (Some(span), _) => Ok(Moment::Away(order, span)),
+            (None, Some(at)) => Ok(Moment::At(order, at)),
+            (None, None) => refused(format!("{shown} is no time"), TIMES.into()),
+        },
+    }
+}

@@ -1,0 +1,172 @@
+use chrono::{DateTime, NaiveDate};
+use proptest::{collection::vec, prelude::*};
+
+use super::{field::Field, *};
+
+fn schedules(text: &str) -> Search {
+    Search::parse(List::Schedules, text).unwrap()
+}
+
+fn refused(list: List, text: &str) -> SearchError {
+    Search::parse(list, text).unwrap_err()
+}
+
+#[test]
+fn the_example_of_the_language_is_read() {
+    let text = r#"state:failed tag:billing workflow:report "free text" next:<1h"#;
+    let hour = Span::from_millis(3_600_000).unwrap();
+    let expected = [
+        Test::State(vec![State::Failed]),
+        Test::Word(WordField::Tag, vec!["billing".to_owned()]),
+        Test::Word(WordField::Workflow, vec!["report".to_owned()]),
+        Test::Text("free text".to_owned()),
+        Test::Time(TimeField::Next, Moment::Away(Order::Less, hour)),
+    ];
+    for list in [List::Schedules, List::Runs] {
+        let read = Search::parse(list, text).unwrap();
+        assert!(read.terms.iter().all(|term| !term.negated));
+        let tests: Vec<_> = read.terms.into_iter().map(|term| term.test).collect();
+        assert_eq!(tests, expected, "{list:?}");
+    }
+}
+
+#[test]
+fn a_search_is_printed_in_one_way() {
+    for (text, printed) in [
+        ("", ""),
+        ("  nightly\treport ", "nightly report"),
+        ("STATE:Paused,timed-out -Tag:x", "state:paused,timed_out -tag:x"),
+        (r#"tag:"a b",c name:"say \"hi\"""#, r#"tag:"a b",c name:"say \"hi\"""#),
+        ("last:>90m next:never", "last:>1h30m next:never"),
+        ("created:2026-01-31", "created:2026-01-31"),
+        ("updated:>=2026-01-31", "updated:>=2026-01-31T00:00:00Z"),
+        ("12:30 50%", r#""12:30" "50%""#),
+    ] {
+        assert_eq!(schedules(text).to_string(), printed, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place_and_what_would_fit() {
+    for (list, text, place, problem, help) in [
+        (List::Schedules, "tag:x stat:failed", 6..10, "no field 'stat'", "did you mean 'state'"),
+        (List::Schedules, "late:>5s", 0..4, "schedules have no field 'late'", "the fields are"),
+        (List::Runs, "https://x", 0..5, "no field 'https'", "in quotes"),
+        (List::Runs, "state:faild", 6..11, "'faild' is none", "did you mean 'failed'"),
+        (List::Runs, "state:failed,paused", 13..19, "'paused' is none", "there are: queued"),
+        (List::Runs, "trigger:cron", 8..12, "'cron' is none", "schedule, manual"),
+        (List::Runs, "late:5s", 5..7, "no comparison", ">5s"),
+        (List::Runs, "took:>1y", 5..8, "no comparison", "1h30m"),
+        (List::Schedules, "next:1h", 5..7, "lacks a comparison", "next:<1h or next:>1h"),
+        (List::Schedules, "next:soon", 5..9, "is no time", "2026-01-31"),
+        (List::Schedules, "next:<1h,>2h", 9..12, "several values", "another term"),
+        (List::Schedules, "tag:", 4..4, "nothing behind it", "right behind"),
+        (List::Schedules, "tag:a,", 6..6, "nothing behind it", "right behind"),
+        (List::Schedules, "é \"open", 3..8, "not closed", "another \""),
+        (List::Schedules, "\"a\"b", 3..4, "follows a quote", "space"),
+        (List::Schedules, "a - b", 2..3, "stands alone", "-tag:test"),
+        (List::Schedules, "\"\"", 0..2, "empty", "found"),
+        (List::Schedules, "a\0b", 1..2, "NUL", "remove"),
+    ] {
+        let error = refused(list, text);
+        assert_eq!(error.position, place, "{text}: {error}");
+        assert!(error.problem.contains(problem), "{text}: {error}");
+        assert!(error.help.contains(help), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_search_has_limits() {
+    assert!(refused(List::Runs, &"x".repeat(1_001)).problem.contains("1000"));
+    assert!(refused(List::Runs, &"x ".repeat(21)).problem.contains("21 terms"));
+    let many = format!("tag:{}", vec!["x"; 21].join(","));
+    assert!(refused(List::Runs, &many).problem.contains("21 values"));
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{1,8}", "[^\0]{1,6}", r#"[-:,"\\ <>=%_]{1,6}"#]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Less), Just(Order::AtMost), Just(Order::More), Just(Order::AtLeast)]
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    (0_i64..4_000_000_000).prop_map(|millis| Span::from_millis(millis).unwrap())
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    let day = (0_i32..200_000).prop_map(|days| {
+        Moment::On(NaiveDate::from_ymd_opt(1970, 1, 1).unwrap() + chrono::Days::new(days as u64))
+    });
+    let at = (order(), 0_i64..253_402_000_000_000).prop_map(|(order, millis)| {
+        Moment::At(order, DateTime::from_timestamp_millis(millis).unwrap())
+    });
+    let away = (order(), span()).prop_map(|(order, span)| Moment::Away(order, span));
+    prop_oneof![Just(Moment::Never), day, away, at]
+}
+
+fn test(list: List) -> impl Strategy<Value = Test> {
+    let states: Vec<_> = list.states().collect();
+    let fields = list.fields();
+    let field = prop::sample::select(fields).prop_flat_map(move |field| match field {
+        Field::State => {
+            vec(prop::sample::select(states.clone()), 1..4).prop_map(Test::State).boxed()
+        }
+        Field::Trigger => {
+            vec(prop::sample::select(Trigger::ALL), 1..4).prop_map(Test::Trigger).boxed()
+        }
+        Field::Word(field) => {
+            vec(text(), 1..4).prop_map(move |words| Test::Word(field, words)).boxed()
+        }
+        Field::Time(field) => moment().prop_map(move |moment| Test::Time(field, moment)).boxed(),
+        Field::Span(field) => {
+            (order(), span()).prop_map(move |(order, span)| Test::Span(field, order, span)).boxed()
+        }
+    });
+    prop_oneof![1 => text().prop_map(Test::Text), 3 => field]
+}
+
+fn search(list: List) -> impl Strategy<Value = Search> {
+    let term = (any::<bool>(), test(list)).prop_map(|(negated, test)| Term { negated, test });
+    vec(term, 0..6).prop_map(|terms| Search { terms })
+}
+
+proptest! {
+    #[test]
+    fn a_printed_search_of_schedules_reads_back_as_itself(search in search(List::Schedules)) {
+        prop_assert_eq!(Search::parse(List::Schedules, &search.to_string()), Ok(search));
+    }
+
+    #[test]
+    fn a_printed_search_of_runs_reads_back_as_itself(search in search(List::Runs)) {
+        prop_assert_eq!(Search::parse(List::Runs, &search.to_string()), Ok(search));
+    }
+
+    #[test]
+    fn nothing_that_can_be_typed_panics(text in ".{0,40}") {
+        read_or_refused(&text)?;
+    }
+
+    #[test]
+    fn nothing_that_looks_like_a_search_panics(
+        text in r#"([-" \\]|state|tag|next|late|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
+    ) {
+        read_or_refused(&text)?;
+    }
+}
+
+fn read_or_refused(text: &str) -> Result<(), TestCaseError> {
+    for list in [List::Schedules, List::Runs] {
+        match Search::parse(list, text) {
+            Ok(read) => {
+                prop_assert_eq!(Search::parse(list, &read.to_string()), Ok(read));
+            }
+            Err(error) => {
+                prop_assert!(text.get(error.position.clone()).is_some(), "{error:?}");
+                prop_assert!(!error.problem.is_empty() && !error.help.is_empty());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Durations, days and instants as a search writes them.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+
+/// A duration in whole milliseconds, up to a hundred years.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(i64);
+
+/// The units, the largest first.
+const UNITS: [(&str, i64); 6] = [
+    ("w", 7 * 24 * 60 * 60 * 1_000),
+    ("d", 24 * 60 * 60 * 1_000),
+    ("h", 60 * 60 * 1_000),
+    ("m", 60 * 1_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
+
+/// A hundred years.
+const MOST: i64 = 36_525 * 24 * 60 * 60 * 1_000;
+
+impl Span {
+    /// So many milliseconds, if it is a duration that can be sought.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        (0..=MOST).contains(&millis).then_some(Self(millis))
+    }
+
+    /// In milliseconds.
+    pub fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// As in `1h30m`: numbers with a unit each.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (mut rest, mut sum) = (text, 0_i64);
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+            let (number, behind) = rest.split_at_checked(digits)?;
+            let length = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
+            let (unit, behind) = behind.split_at_checked(length)?;
+            let (_, millis) = UNITS.iter().find(|(name, _)| *name == unit)?;
+            sum = sum.checked_add(number.parse::<i64>().ok()?.checked_mul(*millis)?)?;
+            rest = behind;
+        }
+        if text.is_empty() { None } else { Self::from_millis(sum) }
+    }
+}
+
+impl std::fmt::Display for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0s");
+        }
+        let mut left = self.0;
+        // Weeks are read and not written: days are what people count in.
+        for (unit, millis) in UNITS.iter().skip(1) {
+            if left >= *millis {
+                write!(f, "{}{unit}", left / millis)?;
+                left %= millis;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A day, as in 2026-01-31.
+pub(super) fn day(text: &str) -> Option<NaiveDate> {
+    // The year in four digits: any other way of writing a day would be read in more than one way.
+    let day = (text.len() == 10).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())??;
+    within(day.and_time(chrono::NaiveTime::MIN).and_utc()).map(|at| at.date_naive())
+}
+
+/// An instant: a day's begin, or in RFC 3339; in UTC without an offset.
+pub(super) fn instant(text: &str) -> Option<DateTime<Utc>> {
+    if let Some(day) = day(text) {
+        return Some(day.and_time(chrono::NaiveTime::MIN).and_utc());
+    }
+    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+        return within(at.to_utc());
+    }
+    let formats = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"];
+    let found = formats.iter().find_map(|f| NaiveDateTime::parse_from_str(text, f).ok());
+    within(found?.and_utc())
+}
+
+/// In whole milliseconds, as all instants of the ledger are; none outside the years 1970 to 9999.
+fn within(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let most = NaiveDate::from_ymd_opt(9999, 12, 31)?;
+    let at = DateTime::from_timestamp_millis(at.timestamp_millis())?;
+    let is_in = at.timestamp_millis() >= 0 && at.date_naive() <= most;
+    is_in.then_some(at).filter(|at| at.checked_add_signed(TimeDelta::days(1)).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_in_units() {
+        for (text, millis) in [
+            ("0s", Some(0)),
+            ("500ms", Some(500)),
+            ("90s", Some(90_000)),
+            ("1h30m", Some(5_400_000)),
+            ("2w", Some(1_209_600_000)),
+            ("", None),
+            ("5", None),
+            ("h", None),
+            ("1y", None),
+            ("-1h", None),
+            ("1.5h", None),
+            ("99999999999999999999d", None),
+            ("40000d", None),
+        ] {
+            assert_eq!(Span::parse(text).map(Span::millis), millis, "{text}");
+        }
+        assert_eq!(Span::parse("1w36h61s").unwrap().to_string(), "8d12h1m1s");
+    }
+
+    #[test]
+    fn instants_are_days_or_in_rfc_3339() {
+        for (text, written) in [
+            ("2026-01-31", Some("2026-01-31T00:00:00+00:00")),
+            ("2026-01-31T12:30", Some("2026-01-31T12:30:00+00:00")),
+            ("2026-01-31T12:30:00+02:00", Some("2026-01-31T10:30:00+00:00")),
+            ("2026-02-30", None),
+            ("1960-01-01", None),
+            ("26-01-31", None),
+            ("tomorrow", None),
+        ] {
+            assert_eq!(instant(text).map(|at| at.to_rfc3339()).as_deref(), written, "{text}");
+        }
+    }
+}

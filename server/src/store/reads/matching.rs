@@ -1,0 +1,65 @@
+//! Conditions on columns that hold texts and numbers. Every word is a bound value, and a LIKE pattern
+//! is escaped.
+
+use sea_orm::{
+    ColumnTrait, Condition, IntoSimpleExpr,
+    sea_query::{BinOper, Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
+};
+
+use crate::search::Order;
+
+pub(super) fn nothing() -> Condition {
+    any_of(Expr::cust("1 = 0"))
+}
+
+pub(super) fn any_of(condition: impl IntoCondition) -> Condition {
+    Condition::any().add(condition.into_condition())
+}
+
+/// That the column has a value, of which the condition holds.
+pub(super) fn some<C: ColumnTrait>(column: C, condition: impl IntoCondition) -> Condition {
+    any_of(Condition::all().add(column.is_not_null()).add(condition.into_condition()))
+}
+
+fn lower<C: ColumnTrait>(column: C) -> SimpleExpr {
+    Func::lower(column.into_simple_expr()).into()
+}
+
+/// A text as the database folds it: what a column holds is folded by the same rules then, which
+/// know no more than ASCII on SQLite.
+fn folded(text: impl Into<String>) -> SimpleExpr {
+    Func::lower(Expr::val(text.into())).into()
+}
+
+/// One of the words, in any case.
+pub(super) fn is<C: ColumnTrait>(column: C, words: &[String]) -> Condition {
+    any_of(lower(column).is_in(words.iter().map(folded)))
+}
+
+pub(super) fn is_some<C: ColumnTrait>(column: C, words: &[String]) -> Condition {
+    some(column, is(column, words))
+}
+
+/// The text stands in it, in any case.
+pub(super) fn contains<C: ColumnTrait>(column: C, text: &str) -> Condition {
+    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let pattern = folded(format!("%{escaped}%")).binary(BinOper::Escape, Expr::cust("'\\'"));
+    any_of(lower(column).binary(BinOper::Like, pattern))
+}
+
+pub(super) fn contains_some<C: ColumnTrait>(column: C, text: &str) -> Condition {
+    some(column, contains(column, text))
+}
+
+pub(super) fn any_part<C: ColumnTrait>(column: C, parts: &[String]) -> Condition {
+    parts.iter().fold(Condition::any(), |any, part| any.add(contains(column, part)))
+}
+
+pub(super) fn compare(value: SimpleExpr, order: Order, with: i64) -> SimpleExpr {
+    match order {
+        Order::Less => value.lt(with),
+        Order::AtMost => value.lte(with),
+        Order::More => value.gt(with),
+        Order::AtLeast => value.gte(with),
+    }
+}

@@ -1,0 +1,353 @@
+//! What the terms of a search mean in SQL. Every word is a bound value; what stands in the text of
+//! a statement is written here.
+//!
+//! A condition is never unknown, or its opposite would be, too, and find nothing: whatever may be
+//! null is asked for first.
+//!
+//! Indexes: the lists themselves are read in the order of an index (`schedule_name`, the key of
+//! runs) until the page is full. `next` adds `schedule_due`; `state`, of what is alive or ended
+//! badly, the partial indexes over such runs; what names a schedule, a workflow, a group or a node
+//! is looked up there once. Everything else is compared row by row.
+
+use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
+};
+use uuid::Uuid;
+
+use super::{
+    matching::{any_of, any_part, compare, contains, contains_some, is, is_some, nothing, some},
+    runs::ended_badly,
+};
+use crate::{
+    search::{Moment, Order, Search, Span, SpanField, State, Test, TimeField, Trigger, WordField},
+    store::Dialect,
+};
+
+/// A search, and the instant that its distances count from.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// What is sought.
+    pub search: Search,
+    /// Now.
+    pub at: Timestamp,
+    /// Whether text is looked for in errors, too.
+    pub in_errors: bool,
+}
+
+/// A day in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// What a condition needs to know.
+struct Scope<'a> {
+    dialect: &'a Dialect,
+    namespace: Uuid,
+    now: i64,
+    in_errors: bool,
+}
+
+impl Sought {
+    /// The schedules that are sought.
+    pub(super) fn schedules(&self, dialect: &Dialect, namespace: Uuid) -> Condition {
+        let scope = Scope { dialect, namespace, now: self.at.0, in_errors: self.in_errors };
+        self.all(|test| scope.of_schedule(test))
+    }
+
+    /// The runs that are sought.
+    pub(super) fn runs(&self, dialect: &Dialect, namespace: Uuid) -> Condition {
+        let scope = Scope { dialect, namespace, now: self.at.0, in_errors: self.in_errors };
+        self.all(|test| scope.of_run(test))
+    }
+
+    fn all(&self, condition: impl Fn(&Test) -> Condition) -> Condition {
+        self.search.terms.iter().fold(Condition::all(), |all, term| {
+            let condition = condition(&term.test);
+            all.add(if term.negated { condition.not() } else { condition })
+        })
+    }
+}
+
+impl Scope<'_> {
+    fn of_schedule(&self, test: &Test) -> Condition {
+        use schedule::Column as C;
+        match test {
+            Test::Text(text) => contains(C::Name, text).add(contains(C::Note, text)),
+            Test::State(states) => {
+                states.iter().fold(Condition::any(), |any, state| any.add(self.standing(*state)))
+            }
+            Test::Word(field, words) => self.schedule_word(*field, words),
+            Test::Time(field, moment) => self.schedule_time(*field, *moment),
+            // No schedule has one; the parser refuses them.
+            Test::Trigger(_) | Test::Span(..) => nothing(),
+        }
+    }
+
+    fn of_run(&self, test: &Test) -> Condition {
+        use run::Column as C;
+        match test {
+            Test::Text(text) => {
+                let named = contains(schedule::Column::Name, text);
+                let workflows = self.workflows(contains(workflow::Column::Name, text));
+                let errors =
+                    if self.in_errors { contains_some(C::Error, text) } else { Condition::any() };
+                errors.add(self.by_schedule(named)).add(C::WorkflowId.in_subquery(workflows))
+            }
+            Test::State(states) => {
+                states.iter().fold(Condition::any(), |any, state| any.add(run_stands(*state)))
+            }
+            Test::Trigger(triggers) => {
+                any_of(C::Trigger.is_in(triggers.iter().map(|trigger| trigger_of(*trigger))))
+            }
+            Test::Word(field, words) => self.run_word(*field, words),
+            Test::Time(field, moment) => self.run_time(*field, *moment),
+            Test::Span(field, order, span) => self.run_span(*field, *order, *span),
+        }
+    }
+
+    fn schedule_word(&self, field: WordField, words: &[String]) -> Condition {
+        use schedule::Column as C;
+        match field {
+            WordField::Tag => words.iter().fold(Condition::any(), |any, tag| {
+                let placeholder = if self.dialect.is_postgres() { "$1" } else { "?" };
+                let has = self.dialect.list_has("schedule.tags", placeholder);
+                any.add(Expr::cust_with_values(has, [tag.clone()]))
+            }),
+            WordField::Workflow => {
+                let workflows = self.workflows(is(workflow::Column::Name, words));
+                any_of(C::WorkflowId.in_subquery(workflows))
+            }
+            WordField::Schedule => is(C::Name, words),
+            WordField::Name => any_part(C::Name, words),
+            WordField::Note => any_part(C::Note, words),
+            WordField::Module => is_some(C::Module, words),
+            WordField::Zone => is(C::Zone, words),
+            WordField::Group => self.in_group(C::GroupId, words),
+            // No schedule has one.
+            WordField::Node | WordField::Error => nothing(),
+        }
+    }
+
+    fn run_word(&self, field: WordField, words: &[String]) -> Condition {
+        use run::Column as C;
+        match field {
+            WordField::Workflow => {
+                let workflows = self.workflows(is(workflow::Column::Name, words));
+                any_of(C::WorkflowId.in_subquery(workflows))
+            }
+            WordField::Group => self.in_group(C::GroupId, words),
+            WordField::Node => {
+                let nodes = node::Entity::find()
+                    .select_only()
+                    .column(node::Column::Id)
+                    .filter(is(node::Column::Name, words));
+                some(C::NodeId, C::NodeId.in_subquery(nodes.into_query()))
+            }
+            WordField::Error => words
+                .iter()
+                .fold(Condition::any(), |any, part| any.add(contains_some(C::Error, part))),
+            WordField::Tag
+            | WordField::Schedule
+            | WordField::Name
+            | WordField::Note
+            | WordField::Module
+            | WordField::Zone => any_of(self.by_schedule(self.schedule_word(field, words))),
+        }
+    }
+
+    fn schedule_time(&self, field: TimeField, moment: Moment) -> Condition {
+        use schedule::Column as C;
+        let column = match field {
+            TimeField::Next => {
+                // As the index over what is due says it.
+                let due = C::Enabled.eq(true).and(C::NextFireAt.is_not_null());
+                return match moment {
+                    Moment::Never => any_of(due.not()),
+                    Moment::On(_) | Moment::Away(..) | Moment::At(..) => {
+                        Condition::all().add(due).add(self.time(C::NextFireAt, field, moment))
+                    }
+                };
+            }
+            TimeField::Last => C::LastFireAt,
+            TimeField::Paused => C::PausedAt,
+            TimeField::Created => C::CreatedAt,
+            TimeField::Updated => C::UpdatedAt,
+            // No schedule has one.
+            TimeField::Scheduled | TimeField::Started | TimeField::Finished => return nothing(),
+        };
+        self.time(column, field, moment)
+    }
+
+    fn run_time(&self, field: TimeField, moment: Moment) -> Condition {
+        use run::Column as C;
+        let column = match field {
+            TimeField::Created => C::CreatedAt,
+            TimeField::Scheduled => C::ScheduledAt,
+            TimeField::Started => C::StartedAt,
+            TimeField::Finished => C::FinishedAt,
+            TimeField::Next | TimeField::Last | TimeField::Paused | TimeField::Updated => {
+                return any_of(self.by_schedule(self.schedule_time(field, moment)));
+            }
+        };
+        self.time(column, field, moment)
+    }
+
+    fn run_span(&self, field: SpanField, order: Order, span: Span) -> Condition {
+        use run::Column as C;
+        let started = Expr::col((run::Entity, C::StartedAt));
+        let took = match field {
+            SpanField::Late => started.sub(Expr::col((run::Entity, C::DueAt))),
+            SpanField::Took => {
+                let end = Expr::col((run::Entity, C::FinishedAt));
+                let end = SimpleExpr::from(Func::coalesce([end, Expr::val(self.now)]));
+                end.sub(started)
+            }
+        };
+        some(C::StartedAt, compare(took, order, span.millis()))
+    }
+
+    /// That a time is so.
+    fn time<C: ColumnTrait>(&self, column: C, field: TimeField, moment: Moment) -> Condition {
+        let value = || column.into_simple_expr();
+        let condition = match moment {
+            Moment::Never => return any_of(column.is_null()),
+            Moment::On(day) => {
+                let from = day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis();
+                value().gte(from).and(value().lt(from + DAY))
+            }
+            Moment::At(order, at) => compare(value(), order, at.timestamp_millis()),
+            Moment::Away(order, span) if field.is_ahead() => {
+                compare(value(), order, self.now.saturating_add(span.millis()))
+            }
+            Moment::Away(order, span) => {
+                compare(value(), order.reversed(), self.now.saturating_sub(span.millis()))
+            }
+        };
+        some(column, condition)
+    }
+
+    fn standing(&self, state: State) -> Condition {
+        use schedule::Column as C;
+        let fires = || C::NextScheduledAt.is_not_null();
+        let enabled = || Condition::all().add(C::Enabled.eq(true));
+        let spent = || {
+            let most = Expr::col((schedule::Entity, C::MaxFires));
+            let count = Expr::col((schedule::Entity, C::FireCount));
+            some(C::MaxFires, count.gte(most))
+        };
+        match state {
+            State::Active => enabled().add(fires()),
+            State::Paused => any_of(C::Enabled.eq(false)),
+            State::Finished => enabled().add(fires().not()).add(spent().not()),
+            State::Exhausted => enabled().add(fires().not()).add(spent()),
+            State::Queued
+            | State::Running
+            | State::Retrying
+            | State::Succeeded
+            | State::Failed
+            | State::TimedOut
+            | State::Cancelled => self.last_run_stands(state),
+        }
+    }
+
+    /// That the newest run of the schedule stands so. The words are ours, so they stand in the
+    /// text: a partial index is used only by who names what it holds. For what is rare by nature,
+    /// such runs are found first, and then whether each is the newest of its schedule.
+    fn last_run_stands(&self, state: State) -> Condition {
+        let word = state.word();
+        let newest = format!(
+            "coalesce((SELECT r.state FROM run r WHERE r.schedule_id = schedule.id \
+               ORDER BY r.id DESC LIMIT 1), '') = '{word}'"
+        );
+        let all = Condition::all();
+        let all = if is_live(state) {
+            all.add(Expr::cust(format!(
+                "schedule.id IN (SELECT run.schedule_id FROM run \
+                   WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = '{word}' \
+                     AND run.schedule_id IS NOT NULL)"
+            )))
+        } else if state == State::Succeeded {
+            all
+        } else {
+            let candidates = run::Entity::find()
+                .select_only()
+                .column(run::Column::ScheduleId)
+                .filter(run::Column::NamespaceId.eq(self.namespace))
+                .filter(ended_badly())
+                .filter(Expr::cust(format!("run.state = '{word}'")))
+                .filter(run::Column::ScheduleId.is_not_null());
+            all.add(schedule::Column::Id.in_subquery(candidates.into_query()))
+        };
+        all.add(Expr::cust(newest))
+    }
+
+    /// That the run is of such a schedule.
+    fn by_schedule(&self, condition: Condition) -> Condition {
+        use schedule::Column as C;
+        let such = schedule::Entity::find()
+            .select_only()
+            .column(C::Id)
+            .filter(C::NamespaceId.eq(self.namespace))
+            .filter(condition)
+            .into_query();
+        // SQLite would read all runs of all of these and order them. A plus keeps it from the index
+        // by schedule: it reads runs in their order then, until the page is full.
+        let column = if self.dialect.is_postgres() {
+            run::Column::ScheduleId.into_simple_expr()
+        } else {
+            Expr::cust("+run.schedule_id")
+        };
+        some(run::Column::ScheduleId, column.in_subquery(such))
+    }
+
+    fn workflows(&self, condition: Condition) -> SelectStatement {
+        use workflow::Column as C;
+        let such = workflow::Entity::find()
+            .select_only()
+            .column(C::Id)
+            .filter(C::NamespaceId.eq(self.namespace))
+            .filter(condition);
+        such.into_query()
+    }
+
+    fn in_group<C: ColumnTrait>(&self, column: C, names: &[String]) -> Condition {
+        use concurrency_group::Column as G;
+        let groups = concurrency_group::Entity::find()
+            .select_only()
+            .column(G::Id)
+            .filter(G::NamespaceId.eq(self.namespace))
+            .filter(is(G::Name, names));
+        some(column, column.in_subquery(groups.into_query()))
+    }
+}
+
+fn run_stands(state: State) -> Condition {
+    use run::State as R;
+    let wanted = match state {
+        // No run stands so; the parser refuses them.
+        State::Active | State::Paused | State::Finished | State::Exhausted => return nothing(),
+        State::Queued => R::Queued,
+        State::Running => R::Running,
+        State::Retrying => R::Retrying,
+        State::Succeeded => R::Succeeded,
+        State::Failed => R::Failed,
+        State::TimedOut => R::TimedOut,
+        State::Cancelled => R::Cancelled,
+    };
+    let stands = Condition::all().add(run::Column::State.eq(wanted));
+    let ends_badly = !is_live(state) && state != State::Succeeded;
+    if ends_badly { stands.add(ended_badly()) } else { stands }
+}
+
+fn is_live(state: State) -> bool {
+    matches!(state, State::Queued | State::Running | State::Retrying)
+}
+
+fn trigger_of(trigger: Trigger) -> run::Trigger {
+    match trigger {
+        Trigger::Schedule => run::Trigger::Schedule,
+        Trigger::Manual => run::Trigger::Manual,
+        Trigger::Retry => run::Trigger::Retry,
+        Trigger::Backfill => run::Trigger::Backfill,
+    }
+}

@@ -1,0 +1,240 @@
+use std::time::Duration;
+
+use carillon::{
+    store::{Migrations, Options, Store},
+    target::Policy,
+};
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    schedules_are_found_by_the_search_language,
+    runs_are_found_by_the_search_language,
+    what_a_search_holds_is_never_sql_nor_a_pattern,
+    a_note_with_an_umlaut_is_found_by_itself,
+    a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow,
+);
+
+const SCHEDULES: &str = "query($search: String, $filter: ScheduleFilter) {
+    schedules(search: $search, filter: $filter) { nodes { name } totalCount } }";
+const RUNS: &str = "query($search: String) { runs(search: $search) { nodes { id } } }";
+
+async fn make(desk: &Desk, name: &str, input: Value) -> String {
+    let mut all = json!({
+        "name": name, "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "noop": {} } },
+    });
+    all.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+    let made = desk.ask(CREATE, json!({ "input": all })).await;
+    made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
+}
+
+async fn found(desk: &Desk, search: &str) -> Vec<String> {
+    let answer = desk.ask(SCHEDULES, json!({ "search": search })).await;
+    let nodes = answer["schedules"]["nodes"].as_array().unwrap();
+    assert_eq!(answer["schedules"]["totalCount"], nodes.len(), "{search}");
+    nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn schedules_are_found_by_the_search_language(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let when = |expression: &str| json!({ "expressions": [expression], "zone": "Europe/Berlin" });
+    make(&desk, "backup", json!({ "tags": ["ops", "db"], "note": "50% of all" })).await;
+    let hourly = json!({ "tags": ["billing"], "timing": when("@hourly"), "note": "free text" });
+    let hourly = make(&desk, "report", hourly).await;
+    make(&desk, "Once", json!({ "tags": ["ops"], "timing": when("@at 0") })).await;
+    let paused = make(&desk, "cleanup", json!({})).await;
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": paused })).await;
+    let run = desk.trigger(&hourly).await;
+    let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";
+    desk.ask(cancel, json!({ "id": run })).await;
+    desk.trigger(&paused).await;
+    desk.clock.advance(Duration::from_secs(1_200));
+
+    for (search, expected) in [
+        ("", vec!["backup", "cleanup", "Once", "report"]),
+        ("state:active", vec!["backup", "report"]),
+        ("state:Paused,finished", vec!["cleanup", "Once"]),
+        ("-state:active", vec!["cleanup", "Once"]),
+        ("state:exhausted", vec![]),
+        // Of the newest run.
+        ("state:cancelled", vec!["report"]),
+        ("state:queued", vec!["cleanup"]),
+        ("state:succeeded", vec![]),
+        ("-state:cancelled,queued", vec!["backup", "Once"]),
+        ("tag:ops", vec!["backup", "Once"]),
+        ("tag:ops -tag:db", vec!["Once"]),
+        ("tag:billing,db", vec!["backup", "report"]),
+        ("workflow:REPORT", vec!["report"]),
+        ("schedule:once", vec!["Once"]),
+        ("name:up", vec!["backup", "cleanup"]),
+        ("note:50%", vec!["backup"]),
+        ("up", vec!["backup", "cleanup"]),
+        ("up -clean", vec!["backup"]),
+        ("\"free text\"", vec!["report"]),
+        ("zone:europe/berlin", vec!["Once", "report"]),
+        ("module:x", vec![]),
+        ("-module:x", vec!["backup", "cleanup", "Once", "report"]),
+        ("-group:x name:b", vec!["backup"]),
+        ("next:<1h", vec!["report"]),
+        ("next:>1h", vec!["backup"]),
+        // What has no next fire is not within the hour either.
+        ("-next:<1h", vec!["backup", "cleanup", "Once"]),
+        ("next:never", vec!["cleanup", "Once"]),
+        ("next:2026-03-02", vec!["backup"]),
+        ("next:<2026-03-01T14:00:00Z", vec!["report"]),
+        ("paused:>10m", vec!["cleanup"]),
+        ("paused:<10m", vec![]),
+        ("created:2026-03-01 -paused:never", vec!["cleanup"]),
+        ("created:<2026-03-01", vec![]),
+        ("last:>2d", vec![]),
+        ("state:cancelled tag:billing workflow:report \"free text\" next:<1h", vec!["report"]),
+    ] {
+        assert_eq!(found(&desk, search).await, expected, "{search}");
+    }
+    // Beside a filter both hold.
+    let both = json!({ "search": "up", "filter": { "tag": "ops" } });
+    let answer = desk.ask(SCHEDULES, both).await;
+    assert_eq!(answer["schedules"]["nodes"], json!([{ "name": "backup" }]));
+}
+
+async fn runs_are_found_by_the_search_language(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let report = make(&desk, "report", json!({ "tags": ["billing"] })).await;
+    let other = make(&desk, "Backup_1", json!({})).await;
+    let first = desk.trigger(&report).await;
+    desk.clock.advance(Duration::from_secs(86_400));
+    let second = desk.trigger(&report).await;
+    // Keys of one millisecond are in no order.
+    desk.clock.advance(Duration::from_secs(1));
+    let third = desk.trigger(&other).await;
+    desk.clock.advance(Duration::from_secs(1));
+    let cancel = "mutation($id: UUID!) { cancelRun(id: $id, reason: \"x\") { run { id } } }";
+    desk.ask(cancel, json!({ "id": first })).await;
+    let retry = "mutation($id: UUID!) { retryRun(id: $id) { run { id } } }";
+    let again = desk.ask(retry, json!({ "id": first })).await;
+    let again = again["retryRun"]["run"]["id"].as_str().unwrap().to_owned();
+
+    for (search, expected) in [
+        ("", vec![&again, &third, &second, &first]),
+        ("state:cancelled", vec![&first]),
+        ("-state:cancelled", vec![&again, &third, &second]),
+        ("state:queued,failed", vec![&again, &third, &second]),
+        ("trigger:retry", vec![&again]),
+        ("trigger:manual -state:cancelled", vec![&third, &second]),
+        ("tag:billing", vec![&again, &second, &first]),
+        ("-tag:billing", vec![&third]),
+        ("workflow:report", vec![&again, &second, &first]),
+        ("schedule:backup_1", vec![&third]),
+        ("schedule:backup%1", vec![]),
+        ("name:up_", vec![&third]),
+        ("up_1", vec![&third]),
+        ("-report", vec![&third]),
+        ("node:x", vec![]),
+        ("-node:x", vec![&again, &third, &second, &first]),
+        ("error:boom", vec![]),
+        ("created:<1h", vec![&again, &third, &second]),
+        ("scheduled:>=1d", vec![&again, &first]),
+        ("created:2026-03-01", vec![&first]),
+        ("started:never", vec![&again, &third, &second, &first]),
+        ("late:>5s", vec![]),
+        ("-took:>5s state:cancelled", vec![&first]),
+        ("next:<1d tag:billing state:cancelled", vec![&first]),
+    ] {
+        let answer = desk.ask(RUNS, json!({ "search": search })).await;
+        let nodes = answer["runs"]["nodes"].as_array().unwrap();
+        let ids: Vec<_> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, expected, "{search}");
+    }
+}
+
+async fn a_note_with_an_umlaut_is_found_by_itself(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = make(&desk, "drill", json!({ "note": "Übung im Ärger" })).await;
+    for search in ["Übung", "ÜbUNG", "note:Üb", "note:Ärg", "Ärger", "-x"] {
+        assert_eq!(found(&desk, search).await, ["drill"], "{search}");
+    }
+    let run = desk.trigger(&id).await;
+    let answer = desk.ask(RUNS, json!({ "search": "schedule:DRILL" })).await;
+    assert_eq!(answer["runs"]["nodes"], json!([{ "id": run }]));
+    let filtered = desk.ask(SCHEDULES, json!({ "filter": { "text": "Übung" } })).await;
+    assert_eq!(filtered["schedules"]["totalCount"], 1);
+}
+
+async fn what_a_search_holds_is_never_sql_nor_a_pattern(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make(&desk, "plain", json!({ "tags": ["a"] })).await;
+    for attack in ["' OR '1'='1", "x'); DROP TABLE schedule; --", "%", "_____", "\\", "$1", "?"] {
+        let quoted = format!("\"{}\"", attack.replace('\\', "\\\\"));
+        for field in ["", "name:", "note:", "tag:", "workflow:", "module:", "zone:", "group:"] {
+            let search = format!("{field}{quoted}");
+            assert_eq!(found(&desk, &search).await, [""; 0], "{search}");
+            assert_eq!(found(&desk, &format!("-{search}")).await, ["plain"], "{search}");
+        }
+        for field in ["", "error:", "node:", "name:", "tag:"] {
+            desk.ask(RUNS, json!({ "search": format!("{field}{quoted}") })).await;
+        }
+    }
+    assert_eq!(found(&desk, "").await, ["plain"]);
+}
+
+#[tokio::test]
+async fn a_search_that_is_refused_says_where_and_what_would_fit() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    for (query, search, start, end, help) in [
+        (SCHEDULES, "up stat:failed", 3, 7, "did you mean 'state'?"),
+        (RUNS, "late:5s", 5, 7, "compare with a duration, as in >5s"),
+        (RUNS, "state:active", 6, 12, "queued"),
+    ] {
+        let error = desk.refused(query, json!({ "search": search })).await;
+        let told = &error["extensions"];
+        assert_eq!((&told["code"], &told["field"]), (&json!("BAD_USER_INPUT"), &json!("search")));
+        assert_eq!((&told["start"], &told["end"]), (&json!(start), &json!(end)), "{error}");
+        assert!(told["help"].as_str().unwrap().contains(help), "{error}");
+    }
+}
+
+/// Whatever is sought without an index, in more than can be looked through in the time.
+async fn a_search_that_takes_too_long_is_given_up_and_says_what_to_narrow(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("much", "@daily").await;
+    let run = desk.trigger(&schedule).await;
+    let store = &desk.database.store;
+    let columns = "namespace_id, schedule_id, fire_id, workflow_id, workflow_version, trigger, \
+        state, scheduled_at, due_at, available_at, priority, attempt, max_attempts, \
+        recovery_attempts, is_recovery, epoch, context, idempotency_key, created_at, changed";
+    let id = if store.dialect().is_postgres() { "gen_random_uuid()" } else { "randomblob(16)" };
+    let tx = store.begin().await.unwrap();
+    let sql = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+         INSERT INTO run (id, {columns}) SELECT {id}, {columns} FROM run, n"
+    );
+    tx.execute_unprepared(&sql).await.unwrap();
+    store.commit(tx).await.unwrap();
+
+    let hasty = Options {
+        migrations: Migrations::Refuse,
+        search_limit: Duration::ZERO,
+        ..Options::new(&desk.database.url)
+    };
+    let hasty = Store::open(&hasty).await.unwrap();
+    let hasty = Desk::with(desk.database, Policy::default(), |_| hasty).await;
+    for search in ["took:>1h", "-state:queued late:>1h much"] {
+        let refused = hasty.refused(RUNS, json!({ "search": search })).await;
+        let extensions = &refused["extensions"];
+        assert_eq!(extensions["code"], "BAD_USER_INPUT", "{refused}");
+        assert_eq!(extensions["field"], "search", "{refused}");
+        assert_eq!(extensions["problem"], "took longer than 0 s and was given up");
+        assert!(extensions["help"].as_str().unwrap().starts_with("narrow it"), "{refused}");
+    }
+    // Others go on as before, and so does whoever searches where an index leads.
+    let answer = hasty.ask("{ runs(first: 1) { nodes { id } } }", json!({})).await;
+    assert_eq!(answer["runs"]["nodes"].as_array().unwrap().len(), 1);
+    let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { state } } }";
+    hasty.ask(cancel, json!({ "id": run })).await;
+}
