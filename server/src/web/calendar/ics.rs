@@ -1,0 +1,138 @@
+//! iCalendar, written: lines of at most 75 bytes, texts escaped.
+
+use chrono::{DateTime, Days, Utc};
+
+use crate::engine::feeds::{Event, Shown, When};
+
+/// The longest line, without its end.
+const LINE: usize = 75;
+/// Programs are asked to come again no sooner.
+const REFRESH: &str = "PT15M";
+
+/// A calendar of that name. `link` is the address of the console, if browsers have one.
+pub(super) fn calendar(name: &str, events: &[Event], is_whole: bool, link: Option<&str>) -> String {
+    let mut text = Lines::default();
+    text.raw("BEGIN:VCALENDAR");
+    text.raw("VERSION:2.0");
+    text.raw("PRODID:-//Carillon//Upcoming runs//EN");
+    text.raw("CALSCALE:GREGORIAN");
+    text.raw("METHOD:PUBLISH");
+    text.text("NAME", name);
+    text.text("X-WR-CALNAME", name);
+    if !is_whole {
+        text.text("X-WR-CALDESC", "More is to come than a calendar shows; the console has it.");
+    }
+    text.raw(&format!("REFRESH-INTERVAL;VALUE=DURATION:{REFRESH}"));
+    text.raw(&format!("X-PUBLISHED-TTL:{REFRESH}"));
+    for event in events {
+        text.event(event, link);
+    }
+    text.raw("END:VCALENDAR");
+    text.0
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn event(&mut self, Event { schedule, when }: &Event, link: Option<&str>) {
+        let Shown { id, name, description, note, tags, updated_at } = schedule;
+        self.raw("BEGIN:VEVENT");
+        match when {
+            When::At(at) => {
+                // The key that the run's receiver gets, so it stays the same at each reading.
+                let (seconds, ms) = (at.timestamp(), at.timestamp_subsec_millis());
+                let part = if ms == 0 { String::new() } else { format!(".{ms:03}") };
+                self.raw(&format!("UID:{id}-{seconds}{part}@carillon"));
+                self.raw(&format!("DTSTART:{}", instant(*at)));
+                self.text("SUMMARY", name);
+            }
+            When::On(date, times) => {
+                let next = date.checked_add_days(Days::new(1)).unwrap_or(*date);
+                self.raw(&format!("UID:{id}-{}@carillon", date.format("%Y%m%d")));
+                self.raw(&format!("DTSTART;VALUE=DATE:{}", date.format("%Y%m%d")));
+                self.raw(&format!("DTEND;VALUE=DATE:{}", next.format("%Y%m%d")));
+                self.text("SUMMARY", &format!("{name}: {times} runs"));
+            }
+        }
+        // What is told of it changes with the schedule only.
+        self.raw(&format!("DTSTAMP:{}", instant(updated_at.utc())));
+        let note = if note.is_empty() { String::new() } else { format!("\n\n{note}") };
+        self.text("DESCRIPTION", &format!("{description}{note}"));
+        if !tags.is_empty() {
+            let tags: Vec<String> = tags.iter().map(|tag| escaped(tag)).collect();
+            self.raw(&format!("CATEGORIES:{}", tags.join(",")));
+        }
+        if let Some(link) = link {
+            self.raw(&format!("URL:{link}/schedules/{id}"));
+        }
+        // It keeps nobody busy.
+        self.raw("TRANSP:TRANSPARENT");
+        self.raw("END:VEVENT");
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.raw(&format!("{name}:{}", escaped(value)));
+    }
+
+    /// A line, folded: what follows begins with a blank. No character is cut in two.
+    fn raw(&mut self, line: &str) {
+        let mut rest = line;
+        let mut room = LINE;
+        while rest.len() > room {
+            let mut end = room;
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (now, later) = rest.split_at(end);
+            self.0.push_str(now);
+            self.0.push_str("\r\n ");
+            rest = later;
+            room = LINE - 1;
+        }
+        self.0.push_str(rest);
+        self.0.push_str("\r\n");
+    }
+}
+
+fn instant(at: DateTime<Utc>) -> String {
+    at.format("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// A text as a value: no line ends in it, and no control characters, which no calendar may have.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        match c {
+            '\\' => escaped.push_str("\\\\"),
+            ';' => escaped.push_str("\\;"),
+            ',' => escaped.push_str("\\,"),
+            '\n' => escaped.push_str("\\n"),
+            c if c.is_control() => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_folded_between_characters() {
+        let mut lines = Lines::default();
+        lines.text("SUMMARY", &"é".repeat(100));
+        assert!(lines.0.ends_with("\r\n"));
+        let folded: Vec<&str> = lines.0.trim_end().split("\r\n").collect();
+        assert!(folded.len() > 2 && folded.iter().all(|line| line.len() <= LINE), "{folded:?}");
+        assert!(folded[1..].iter().all(|line| line.starts_with(' ')));
+        let unfolded = lines.0.replace("\r\n ", "");
+        assert_eq!(unfolded, format!("SUMMARY:{}\r\n", "é".repeat(100)));
+    }
+
+    #[test]
+    fn a_text_cannot_begin_a_line_of_its_own() {
+        assert_eq!(escaped("a,b;c\\d\r\nEND:VEVENT\r\u{7}"), "a\\,b\\;c\\\\d\\nEND:VEVENT");
+    }
+}

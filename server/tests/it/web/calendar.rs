@@ -1,0 +1,183 @@
+//! Calendars of upcoming runs, as a program reads them that knows an address.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use icalendar::{Calendar, CalendarComponent, CalendarDateTime, Component, DatePerhapsTime, Event};
+use reqwest::{StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::support::{Command, Server, TestDatabase, cookie, on_both};
+
+on_both!(a_calendar_shows_what_is_to_come_to_whoever_has_its_address);
+
+const PASSWORD: &str = "correct horse battery";
+
+async fn signed_in(server: &Server, database: &TestDatabase, name: &str, role: &str) -> String {
+    let add = ["user", "add", name, "--role", role, "--password-stdin"];
+    Command::new(&add).on(database).input(format!("{PASSWORD}\n")).run().done();
+    cookie(&server.sign_in(name, PASSWORD).await)
+}
+
+async fn ask(server: &Server, cookie: &str, query: &str, variables: Value) -> Value {
+    let body = json!({ "query": query, "variables": variables });
+    let request = server.post("/graphql").header(header::COOKIE, cookie).json(&body);
+    let answer: Value = request.send().await.unwrap().json().await.unwrap();
+    assert!(answer["errors"].is_null(), "{query}: {answer}");
+    answer["data"].clone()
+}
+
+async fn schedule(server: &Server, cookie: &str, input: Value) -> String {
+    let create = "mutation ($input: CreateScheduleInput!) {
+        createSchedule(input: $input) { schedule { id } } }";
+    let made = ask(server, cookie, create, json!({ "input": input })).await;
+    made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned()
+}
+
+async fn feed(server: &Server, cookie: &str, input: Value) -> (String, String) {
+    let create = "mutation ($input: CreateCalendarFeedInput!) {
+        createCalendarFeed(input: $input) { path calendarFeed { id } } }";
+    let made = ask(server, cookie, create, json!({ "input": input })).await;
+    let made = &made["createCalendarFeed"];
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&made["calendarFeed"]["id"]), text(&made["path"]))
+}
+
+/// The events that a parser of others finds.
+async fn events(server: &Server, path: &str) -> Vec<Event> {
+    let answer = server.get(path).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+    assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/calendar; charset=utf-8");
+    let text = answer.text().await.unwrap();
+    assert!(text.split("\r\n").all(|line| line.len() <= 75 && !line.contains('\n')), "{text}");
+    let calendar: Calendar = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+    let events = calendar.components.into_iter().map(|component| {
+        let CalendarComponent::Event(event) = component else { panic!("{component:?}") };
+        event
+    });
+    events.collect()
+}
+
+fn of(events: &[Event], summary: &str) -> Vec<Event> {
+    let found = events.iter().filter(|event| event.get_summary().unwrap().starts_with(summary));
+    found.cloned().collect()
+}
+
+const STRANGE: &str = "a; b, c\\d\r\nEND:VCALENDAR ünïcödé ünïcödé ünïcödé ünïcödé ünïcödé ünïcödé";
+
+async fn a_calendar_shows_what_is_to_come_to_whoever_has_its_address(database: TestDatabase) {
+    let server = Server::start(&database);
+    let ada = signed_in(&server, &database, "ada", "admin").await;
+    let input = |name: &str, expression: &str| {
+        json!({
+            "name": name, "note": STRANGE, "tags": [name, "all"],
+            "timing": { "expressions": [expression], "zone": "Europe/Berlin" },
+            "task": { "target": { "noop": {} } },
+        })
+    };
+    let daily = schedule(&server, &ada, input("daily", "30 9 * * *")).await;
+    schedule(&server, &ada, input("busy", "* * * * * *")).await;
+    schedule(&server, &ada, input("soon", "@every 2h")).await;
+    let pause =
+        "mutation ($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    let paused = schedule(&server, &ada, input("paused", "@daily")).await;
+    ask(&server, &ada, pause, json!({ "id": paused })).await;
+
+    let (_, all) = feed(&server, &ada, json!({ "name": "all" })).await;
+    let shown = events(&server, &all).await;
+    // Each fire of what fires seldom, by the calculator's own answer.
+    let fires = ask(
+        &server,
+        &ada,
+        "query ($id: UUID!) { schedule(id: $id) { timing { description } nextFires(count: 20) { at } } }",
+        json!({ "id": daily }),
+    )
+    .await;
+    let expected: BTreeSet<DateTime<Utc>> = fires["schedule"]["nextFires"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fire| fire["at"].as_str().unwrap().parse().unwrap())
+        .collect();
+    let each = of(&shown, "daily");
+    let starts: BTreeSet<DateTime<Utc>> = each
+        .iter()
+        .map(|event| {
+            let start = event.get_start().unwrap();
+            let DatePerhapsTime::DateTime(CalendarDateTime::Utc(at)) = start else { panic!() };
+            at
+        })
+        .collect();
+    assert!(expected.is_subset(&starts) && starts.len() < 40, "{starts:?}");
+    for event in &each {
+        let at = event.get_start().unwrap();
+        let DatePerhapsTime::DateTime(CalendarDateTime::Utc(at)) = at else { panic!() };
+        let uid = format!("{daily}-{}@carillon", at.timestamp());
+        assert_eq!(event.get_uid(), Some(&*uid), "the key that the receiver gets");
+        let description = event.get_description().unwrap().replace('\r', "");
+        assert!(description.ends_with(&STRANGE.replace('\r', "")), "{description:?}");
+    }
+    // What fires each second has one event a day, and says how often.
+    let busy = of(&shown, "busy");
+    assert!((31..=32).contains(&busy.len()), "{}", busy.len());
+    assert!(busy.iter().any(|event| event.get_summary() == Some("busy: 86400 runs")));
+    assert!(busy.iter().all(|event| matches!(event.get_start(), Some(DatePerhapsTime::Date(_)))));
+    assert!(of(&shown, "soon").len() > 300 && of(&shown, "paused").is_empty());
+    let uids: BTreeSet<_> = shown.iter().map(|event| event.get_uid().unwrap()).collect();
+    assert_eq!(uids.len(), shown.len(), "one event, one key");
+
+    // Of a tag, of a schedule.
+    let (_, tagged) = feed(&server, &ada, json!({ "name": "tag", "search": "tag:daily" })).await;
+    assert_eq!(events(&server, &tagged).await.len(), each.len());
+    let (id, single) = feed(&server, &ada, json!({ "name": "one", "schedule": "daily" })).await;
+    let answer = server.get(&single).send().await.unwrap();
+    let tag = answer.headers()[header::ETAG].to_str().unwrap().to_owned();
+    assert!(!answer.text().await.unwrap().contains("busy"));
+    let again = server.get(&single).header(header::IF_NONE_MATCH, &tag).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+
+    // The key is kept as a hash, and is no token for anything else.
+    let token = single.split_once("token=").unwrap().1;
+    let answer =
+        server.post("/graphql").bearer_auth(token).json(&json!({ "query": "{ me { name } }" }));
+    assert_eq!(answer.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    let listed =
+        ask(&server, &ada, "{ calendarFeeds { id name namespace search usedAt } }", json!({}))
+            .await;
+    assert_eq!(listed["calendarFeeds"].as_array().unwrap().len(), 3);
+    assert!(!listed.to_string().contains(token));
+    let log =
+        ask(&server, &ada, "{ auditEvents { nodes { action subject after } } }", json!({})).await;
+    assert!(log.to_string().contains("feed.create") && !log.to_string().contains(token), "{log}");
+
+    // Taken back, it leads nowhere.
+    let revoke = "mutation ($id: UUID!) { revokeCalendarFeed(id: $id) { id } }";
+    ask(&server, &ada, revoke, json!({ "id": id })).await;
+    assert_eq!(server.get(&single).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+
+    // A feed shows what its owner may see now.
+    let bob = signed_in(&server, &database, "bob", "viewer").await;
+    let (_, bobs) = feed(&server, &bob, json!({ "name": "all" })).await;
+    assert!(!events(&server, &bobs).await.is_empty());
+    let users = ask(&server, &ada, "{ users { nodes { id name } } }", json!({})).await;
+    let nodes = users["users"]["nodes"].as_array().unwrap();
+    let bob = nodes.iter().find(|user| user["name"] == "bob").unwrap()["id"].clone();
+    let lower = "mutation ($id: UUID!) { setUserRole(userId: $id, role: null) { user { id } } }";
+    ask(&server, &ada, lower, json!({ "id": bob })).await;
+    assert_eq!(server.get(&bobs).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+    let raise = "mutation ($id: UUID!) { setUserRole(userId: $id, role: VIEWER) { user { id } } }";
+    ask(&server, &ada, raise, json!({ "id": bob })).await;
+    assert_eq!(server.get(&bobs).send().await.unwrap().status(), StatusCode::OK);
+    Command::new(&["user", "disable", "bob"]).on(&database).run().done();
+    assert_eq!(server.get(&bobs).send().await.unwrap().status(), StatusCode::NOT_FOUND);
+
+    // Guessing comes to an end; whoever has a key is not held up by that elsewhere.
+    let guess = |n: usize| server.get(&format!("/calendar.ics?token=carfeed_{n}")).send();
+    let mut codes = BTreeSet::new();
+    for n in 0..40 {
+        codes.insert(guess(n).await.unwrap().status());
+    }
+    assert_eq!(codes, BTreeSet::from([StatusCode::NOT_FOUND, StatusCode::TOO_MANY_REQUESTS]));
+    let nothing = server.get("/calendar.ics").send().await.unwrap();
+    assert_eq!(nothing.status(), StatusCode::BAD_REQUEST);
+}
