@@ -12,14 +12,20 @@ pub struct Model {
     /// Key.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
-    /// Unique, for people.
-    #[sea_orm(unique)]
+    /// Unique among those of its owner, or among those that have none; for people.
     pub name: String,
     /// SHA-256 of the token, in hex.
     #[sea_orm(unique)]
     pub hash: String,
+    /// Who it stands for: it may never do more than they may, and ends with them. One that was made
+    /// beside the database stands for nobody.
+    pub user_id: Option<Uuid>,
+    /// The namespace that it opens; without one all those that its owner may see.
+    pub namespace_id: Option<Uuid>,
     /// See [`Role`].
     pub role: Role,
+    /// Whether it sees contexts, outputs and logs.
+    pub sees_payloads: bool,
     /// Who made it.
     pub created_by: String,
     /// When it was made.

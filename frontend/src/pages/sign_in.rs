@@ -1,4 +1,4 @@
-//! Sign-in. It stands in front of whatever page was asked for, so the way back is simply the page itself.
+//! Sign-in, by password or by the identity provider. It stands in front of whatever page was asked for, so the way back is simply the page itself.
 
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
@@ -34,6 +34,13 @@ pub(crate) fn SignIn() -> impl IntoView {
             }
         });
     };
+    let provider = RwSignal::new(None::<String>);
+    spawn_local(async move { provider.set(api::identity_provider().await) });
+    let by_provider = move || {
+        let name = provider.get()?;
+        let text = format!("Sign in with {name}");
+        Some(view! { <a class="button" href=api::provider_address()>{text}</a> }.into_any())
+    };
     let wrong = move || {
         failure
             .get()
@@ -51,6 +58,7 @@ pub(crate) fn SignIn() -> impl IntoView {
                 <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>
                     "Sign in"
                 </button>
+                {move || by_provider()}
             </form>
             <ThemeSwitch/>
         </main>

@@ -5,11 +5,11 @@ use sea_orm::ActiveEnum;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output, user::role};
+use super::{CliError, flags::Place, offline::Office, output, user::role, why::Why};
 use crate::{
     config::Span,
     engine::people::{NewToken, create_token, revoke_token},
-    store::tokens,
+    store::{tokens, users},
 };
 
 /// Manage the tokens that programs sign in with
@@ -33,6 +33,8 @@ enum Action {
         /// How long it is valid, such as 90d; for ever if absent
         #[arg(long, value_name = "DURATION")]
         expires_in: Option<Span>,
+        #[command(flatten)]
+        why: Why,
         /// Answer as JSON
         #[arg(long)]
         json: bool,
@@ -45,19 +47,22 @@ enum Action {
     },
     /// Take a token back, from its next use on
     Revoke {
-        /// Which
+        /// Which; one that stands for somebody as OWNER/NAME
         name: String,
+        #[command(flatten)]
+        why: Why,
     },
 }
 
 impl Token {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let Office { store, clock, admin } = Office::open(&self.place).await?;
+        let Office { store, clock, .. } = Office::open(&self.place).await?;
         match self.action {
-            Action::Create { name, role, expires_in, json } => {
+            Action::Create { name, role, expires_in, why, json } => {
+                let owner = why.somebody_here().owner()?;
                 let expires_at = expires_in.map(|span| end(clock.now(), span)).transpose()?;
                 let token = NewToken { name: name.clone(), role, expires_at };
-                let token = create_token(&admin, &store, &clock, token).await?;
+                let token = create_token(&owner, &store, &clock, token).await?;
                 let text = token.expose_secret();
                 if json {
                     return output::json(&json!({
@@ -69,9 +74,19 @@ impl Token {
                 eprintln!("made the {} token '{name}'; it is shown only now", role.to_value());
                 output::line(text)
             }
-            Action::List { json } => list(&tokens::list(store.read()).await?, clock.now(), json),
-            Action::Revoke { name } => {
-                let revoked = revoke_token(&admin, &store, &clock, &name).await?;
+            Action::List { json } => {
+                let mut rows = tokens::list(store.read()).await?;
+                let people = users::list(store.read()).await?;
+                for row in &mut rows {
+                    if let Some(owner) = people.iter().find(|user| Some(user.id) == row.user_id) {
+                        row.name = format!("{}/{}", owner.name, row.name);
+                    }
+                }
+                list(&rows, clock.now(), json)
+            }
+            Action::Revoke { name, why } => {
+                let owner = why.somebody_here().owner()?;
+                let revoked = revoke_token(&owner, &store, &clock, &name).await?;
                 let text = if revoked { "revoked" } else { "was revoked before:" };
                 output::line(format!("{text} the token '{name}'"))
             }

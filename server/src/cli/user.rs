@@ -6,9 +6,9 @@ use sea_orm::ActiveEnum;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output};
+use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    engine::people::{NewUser, add_user, random_password, set_disabled, set_password},
+    engine::people::{Access, NewUser, add_user, random_password, set_access, set_password},
     store::users,
 };
 
@@ -32,6 +32,8 @@ enum Action {
         role: Role,
         #[command(flatten)]
         password: Password,
+        #[command(flatten)]
+        why: Why,
     },
     /// List the users
     List {
@@ -45,16 +47,25 @@ enum Action {
         name: String,
         #[command(flatten)]
         password: Password,
+        #[command(flatten)]
+        why: Why,
     },
     /// Take the right to sign in; their sessions end
     Disable {
         /// Whom
         name: String,
+        /// The last administrator who can sign in, too
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        why: Why,
     },
     /// Give the right to sign in back
     Enable {
         /// Whom
         name: String,
+        #[command(flatten)]
+        why: Why,
     },
 }
 
@@ -71,27 +82,32 @@ struct Password {
 
 impl User {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let Office { store, clock, admin } = Office::open(&self.place).await?;
+        let Office { store, clock, .. } = Office::open(&self.place).await?;
         match self.action {
-            Action::Add { name, role, password } => {
+            Action::Add { name, role, password, why } => {
+                let owner = why.somebody_here().owner()?;
                 let (password, random) = password.read()?;
                 let user = NewUser { name: name.clone(), password: password.clone(), role };
-                add_user(&admin, &store, &clock, user).await?;
+                add_user(&owner, &store, &clock, user).await?;
                 output::line(format!("added the {} '{name}'", role.to_value()))?;
                 show(random, &password)
             }
-            Action::Passwd { name, password } => {
+            Action::Passwd { name, password, why } => {
+                let owner = why.somebody_here().owner()?;
                 let (password, random) = password.read()?;
-                set_password(&admin, &store, &clock, &name, password.clone()).await?;
+                set_password(&owner, &store, &clock, &name, password.clone()).await?;
                 output::line(format!("changed the password of '{name}'"))?;
                 show(random, &password)
             }
-            Action::Disable { name } => {
-                set_disabled(&admin, &store, &clock, &name, true).await?;
+            Action::Disable { name, force, why } => {
+                let owner = why.somebody_here().owner()?;
+                let access = if force { Access::TakenByForce } else { Access::Taken };
+                set_access(&owner, &store, &clock, &name, access).await?;
                 output::line(format!("'{name}' can no longer sign in"))
             }
-            Action::Enable { name } => {
-                set_disabled(&admin, &store, &clock, &name, false).await?;
+            Action::Enable { name, why } => {
+                let owner = why.somebody_here().owner()?;
+                set_access(&owner, &store, &clock, &name, Access::Given).await?;
                 output::line(format!("'{name}' can sign in again"))
             }
             Action::List { json } => list(&users::list(store.read()).await?, json),
@@ -104,7 +120,8 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
         let users = users.iter().map(|user| {
             json!({
                 "name": user.name,
-                "role": user.role.to_value(),
+                "role": user.role.map(|role| role.to_value()),
+                "service": user.is_service,
                 "created_at": user.created_at.utc(),
                 "disabled_at": user.disabled_at.map(entity::Timestamp::utc),
                 "signed_in_at": user.signed_in_at.map(entity::Timestamp::utc),
@@ -117,7 +134,8 @@ fn list(users: &[entity::user::Model], as_json: bool) -> Result<(), CliError> {
         .map(|user| {
             let state = if user.disabled_at.is_some() { "disabled" } else { "active" };
             let seen = user.signed_in_at.map_or("never".to_owned(), |at| at.utc().to_rfc3339());
-            [user.name.clone(), user.role.to_value(), state.to_owned(), seen]
+            let role = user.role.map_or("-".to_owned(), |role| role.to_value());
+            [user.name.clone(), role, state.to_owned(), seen]
         })
         .collect();
     output::table(["NAME", "ROLE", "STATE", "LAST SIGN-IN"], &rows)

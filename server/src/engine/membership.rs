@@ -36,17 +36,16 @@ pub(super) async fn enter(
     if turned == Some(false) {
         return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
     }
-    cluster::make_way(store, clock, settings).await?;
+    cluster::make_way(store, clock, settings, cluster).await?;
     let id = join(store, clock, settings, cluster).await?;
     let fleet = cluster.fleet(store).await?;
     cluster.see(id, fleet.members.clone());
-    for (count, problem) in [
-        (fleet.schedulers(), cluster::NOBODY_SCHEDULES),
-        (fleet.workers().count(), cluster::NOBODY_WORKS),
-    ] {
-        if count == 0 {
-            tracing::warn!("{problem}");
-        }
+    // What `/healthz` will say is said here once: whoever starts a node looks at its log.
+    let own = (cluster.name(), cluster.standing(clock));
+    let wrong = cluster::issues(&fleet, &[], own);
+    let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
+    for problem in wrong.filter_map(|issue| issue.problem) {
+        tracing::warn!("{problem}");
     }
     Ok(id)
 }
@@ -69,6 +68,7 @@ async fn join(
         tags: settings.tags.0.clone(),
         capacity: i32::try_from(settings.capacity).unwrap_or(i32::MAX),
         clock_offset_ms: cluster.offset().num_milliseconds(),
+        beats_in: cluster.beats_in(),
     };
     store.join(&joining).await?;
     Ok(id)
@@ -104,7 +104,8 @@ impl Pulse {
         loop {
             let clock_offset_ms = core.cluster.offset().num_milliseconds();
             let asked = core.clock.now();
-            let beat = core.store.beat_if_alive(node, Beat { held, clock_offset_ms }).await?;
+            let beat = Beat { held, clock_offset_ms, redis_problem: None };
+            let beat = core.cluster.beat(&core.store, node, beat).await?;
             let Heartbeat::Alive(at) = beat else { return Ok(beat) };
             // That it has become right or wrong, the others are told at once.
             if !core.note_clock(asked, at.utc()) || told_again {
@@ -123,8 +124,8 @@ impl Pulse {
             return Ok(false);
         }
         let name = &core.settings.node_name;
-        let expiry = core.settings.heartbeat_expiry;
-        let is_usurped = core.store.has_namesake(node, name, expiry).await?;
+        let is_usurped =
+            cluster::has_namesake(&core.store, &core.settings, &core.cluster, node).await?;
         let is_news = core.cluster.set_usurped(is_usurped);
         if is_usurped {
             if is_news {
@@ -163,9 +164,14 @@ impl Service for Pulse {
         // At each beat: an attempt may have begun under the old life while the new one did.
         let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
         report.lost = core.stop_held(StopReason::Lost, is_lost);
-        report.has_another_share = core.cluster.see(node, core.store.living_nodes().await?);
+        report.has_another_share = core.cluster.see(node, core.cluster.living(&core.store).await?);
         if report.has_another_share {
             core.signals.wake_here(Kind::Planner);
+        }
+        // Each node asks for itself: what one hears, another may not.
+        let doubts = core.cluster.to_doubt();
+        if core.store.doubt_if_silent(&doubts, core.cluster.doubted_after()).await? > 0 {
+            core.signals.wake_pulse();
         }
         Ok(report)
     }

@@ -5,11 +5,12 @@ use entity::{
     api_token::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, sea_query::Expr,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, sea_query::Expr,
 };
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{Page, StoreError, Window};
 
 /// The token of that hash, unless it was revoked or has expired.
 pub async fn live_by_hash<C: ConnectionTrait>(
@@ -28,12 +29,76 @@ pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, Stor
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
 }
 
-/// The token of that name.
+/// A page of the tokens, in the order in which they were made; only those that stand for `owner`
+/// if one is named.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    owner: Option<Uuid>,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find();
+    if let Some(owner) = owner {
+        query = query.filter(Column::UserId.eq(owner));
+    }
+    if let Some(after) = window.after {
+        query = query.filter(Column::Id.gt(after));
+    }
+    let query = query.order_by_asc(Column::Id).limit(window.reach());
+    Ok(window.page(query.all(connection).await?))
+}
+
+/// The token of that key.
+pub async fn by_id<C: ConnectionTrait>(
+    connection: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).one(connection).await?)
+}
+
+/// How many of a user's tokens have not been taken back.
+pub async fn count_of<C: ConnectionTrait>(connection: &C, owner: Uuid) -> Result<u64, StoreError> {
+    let query = Entity::find().filter(Column::UserId.eq(owner));
+    Ok(query.filter(Column::RevokedAt.is_null()).count(connection).await?)
+}
+
+/// Takes all tokens of a user back.
+pub async fn revoke_all_of<C: ConnectionTrait>(
+    tx: &C,
+    owner: Uuid,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let update = Entity::update_many().col_expr(Column::RevokedAt, Expr::value(at.0));
+    let update = update.filter(Column::UserId.eq(owner)).filter(Column::RevokedAt.is_null());
+    update.exec(tx).await?;
+    Ok(())
+}
+
+/// The token of that name that stands for `owner`, or for nobody.
 pub async fn by_name<C: ConnectionTrait>(
     connection: &C,
+    owner: Option<Uuid>,
     name: &str,
 ) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
+    let owned = match owner {
+        Some(owner) => Column::UserId.eq(owner),
+        None => Column::UserId.is_null(),
+    };
+    Ok(Entity::find().filter(owned).filter(Column::Name.eq(name)).one(connection).await?)
+}
+
+/// How many of a user's tokens there are, those that were taken back included.
+pub async fn count_all_of<C: ConnectionTrait>(
+    connection: &C,
+    owner: Uuid,
+) -> Result<u64, StoreError> {
+    Ok(Entity::find().filter(Column::UserId.eq(owner)).count(connection).await?)
+}
+
+/// Forgets the tokens of a user that were taken back.
+pub async fn forget_revoked_of<C: ConnectionTrait>(tx: &C, owner: Uuid) -> Result<(), StoreError> {
+    let delete = Entity::delete_many().filter(Column::UserId.eq(owner));
+    delete.filter(Column::RevokedAt.is_not_null()).exec(tx).await?;
+    Ok(())
 }
 
 /// Adds a token; a name that exists is [`super::Constraint::TokenName`].

@@ -2,15 +2,15 @@
 
 use entity::{
     Timestamp,
-    user::{ActiveModel, Column, Entity, Model},
+    user::{ActiveModel, Column, Entity, GivenElsewhere, Model, Role},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
     sea_query::Expr,
 };
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{Page, StoreError, Window};
 
 /// The user of that key.
 pub async fn by_id<C: ConnectionTrait>(
@@ -31,6 +31,93 @@ pub async fn by_name<C: ConnectionTrait>(
 /// Everybody, by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
+}
+
+/// The users of those keys, in no order.
+pub async fn by_ids<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// A page of everybody, in the order in which they were added.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find();
+    if let Some(after) = window.after {
+        query = query.filter(Column::Id.gt(after));
+    }
+    let query = query.order_by_asc(Column::Id).limit(window.reach());
+    Ok(window.page(query.all(connection).await?))
+}
+
+/// Those who may do everything and may sign in with a password, locked: who removes one of them
+/// waits for whoever removes another. An identity provider may be away, or be taken out.
+pub async fn lock_administrators<C: ConnectionTrait>(tx: &C) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::Role.eq(Role::Admin))
+        .filter(Column::DisabledAt.is_null())
+        .filter(Column::IsService.eq(false))
+        .filter(Column::PasswordHash.ne(""))
+        .order_by_asc(Column::Id)
+        .lock_exclusive();
+    Ok(query.all(tx).await?)
+}
+
+/// The user of that key, locked.
+pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
+    Ok(Entity::find_by_id(id).lock_exclusive().one(tx).await?)
+}
+
+/// The user whom that issuer knows as that subject, locked.
+pub async fn lock_by_identity<C: ConnectionTrait>(
+    tx: &C,
+    issuer: &str,
+    subject: &str,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::Issuer.eq(issuer))
+        .filter(Column::Subject.eq(subject))
+        .lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// Says what a user's groups elsewhere let them do, as of `at`.
+pub async fn set_given_elsewhere<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    given: GivenElsewhere,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (given_elsewhere, given_at) = (Set(Some(given)), Set(Some(at)));
+    let row = ActiveModel { given_elsewhere, given_at, ..ActiveModel::default() };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Says what a user may do everywhere.
+pub async fn set_role<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    role: Option<Role>,
+    sees_payloads: bool,
+) -> Result<(), StoreError> {
+    let row = ActiveModel {
+        role: Set(role),
+        sees_payloads: Set(sees_payloads),
+        ..ActiveModel::default()
+    };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Removes a user.
+pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreError> {
+    Entity::delete_by_id(id).exec(tx).await?;
+    Ok(())
 }
 
 /// Whether there is nobody.

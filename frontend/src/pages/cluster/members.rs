@@ -2,8 +2,9 @@
 
 use leptos::prelude::*;
 
+use super::problems::problems;
 use crate::{
-    components::{Mark, badge, heading, table},
+    components::{Glyph, Mark, badge, heading, icon, table},
     model::Member,
     state::use_now,
     time::{distance, duration},
@@ -13,6 +14,7 @@ use crate::{
 const FAR_MS: i64 = 1_000;
 /// All of them.
 const SHARDS: i64 = 256;
+const COLUMNS: u8 = 9;
 
 /// A row for each.
 pub(super) fn members(nodes: &[Member]) -> AnyView {
@@ -27,7 +29,9 @@ pub(super) fn members(nodes: &[Member]) -> AnyView {
         heading("Clock", "number wide"),
         heading("Version", "wide"),
     ];
-    let rows: Vec<_> = nodes.iter().filter(|node| node.is_here()).map(row).collect();
+    let here = nodes.iter().filter(|node| node.is_here());
+    let rows: Vec<_> =
+        here.map(|node| view! { {row(node)}{note(node, nodes)} }.into_any()).collect();
     table("Nodes that are here", "table", headings, rows.into_any())
 }
 
@@ -50,6 +54,26 @@ fn row(node: &Member) -> AnyView {
             <td class="number">{seen(node)}</td>
             <td class="number wide">{clock(node.clock_offset_ms)}</td>
             <td class="wide"><span title=version>{node.version.clone()}</span></td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// A row of its own under the node's: sentences need the width.
+fn note(node: &Member, nodes: &[Member]) -> AnyView {
+    let problems = problems(node, nodes);
+    if problems.is_empty() {
+        return ().into_any();
+    }
+    let line = |words: String| view! { <li>{icon(Glyph::Alert)}<span>{words}</span></li> };
+    let name = format!("What is wrong with {}", node.name);
+    view! {
+        <tr class="row-note" data-testid="node-problems">
+            <td colspan=COLUMNS>
+                <ul class="warnings" aria-label=name>
+                    {problems.into_iter().map(line).collect::<Vec<_>>()}
+                </ul>
+            </td>
         </tr>
     }
     .into_any()

@@ -46,7 +46,7 @@ impl Commands {
             action: Set(entry.action.to_owned()),
             subject_id: Set(entry.subject_id),
             subject: Set(entry.subject.to_owned()),
-            reason: Set(entry.reason.map(str::to_owned)),
+            reason: Set(entry.reason.map(str::to_owned).or_else(|| who.reason.clone())),
             before: Set(entry.before),
             after: Set(entry.after),
         }

@@ -31,6 +31,15 @@ pub enum PeopleError {
         /// The name.
         name: String,
     },
+    /// Nobody who may do everything could sign in any more.
+    #[error(
+        "disable '{name}': it is the last administrator who can sign in; make another one first, \
+         or say --force"
+    )]
+    LastAdministrator {
+        /// The name.
+        name: String,
+    },
     /// The hash could not be computed.
     #[error("hash the password: {0}")]
     Hash(String),
@@ -63,18 +72,24 @@ impl From<sea_orm::DbErr> for PeopleError {
     }
 }
 
-/// A name of a user or token: what fits on a line and can be typed.
-pub(super) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
+/// Who the audit log says it was when it was no person: nobody may pass for these.
+const RESERVED: [&str; 3] = ["cli", "system", "token"];
+
+/// A name of a user or token: what can be typed, reads as what it is, and passes for nothing else.
+pub(in crate::engine) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
+    let allowed = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
     let problem = if name.is_empty() {
         "is empty"
     } else if name.chars().count() > 64 {
         "is longer than 64 characters"
-    } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        "has a space or a control character"
+    } else if !name.chars().all(allowed) {
+        "has a character that is none of letters, digits and . _ @ + -"
+    } else if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+        "is reserved"
     } else {
         return Ok(());
     };
     let value = name.chars().take(64).flat_map(char::escape_debug).collect();
-    let help = "use 1 to 64 characters without spaces";
+    let help = "use 1 to 64 letters, digits and . _ @ + -; not cli, system or token";
     Err(PeopleError::BadInput { field, value, problem: problem.to_owned(), help })
 }

@@ -5,20 +5,32 @@
 //! not exist as for one that does, and never holds up the reactor. Every change is in the audit
 //! log.
 //!
+//! What people order of one another over the API is among the commands; here is what those, the
+//! shell and the ways in share.
+//!
 //! - `password`: hashing and checking, off the reactor
 //! - `users`: adding, disabling, signing in
 //! - `tokens`: making, revoking, recognising
+//! - `granted`: what a user may do
+//! - `limiter`: guessing passwords takes longer than anybody has
+//! - `oidc`: signing in by an identity provider
 //! - `error`: why it was refused
 
 mod error;
-mod password;
-mod tokens;
+mod granted;
+mod limiter;
+pub mod oidc;
+pub(in crate::engine) mod password;
+pub(in crate::engine) mod tokens;
 mod users;
 
 pub use error::PeopleError;
-pub use password::random_password;
+pub(in crate::engine) use error::check_name;
+pub use granted::{Elsewhere, grants_of, user_viewer};
+pub use limiter::Limiter;
+pub use password::{mark, random_password};
 pub use tokens::{NewToken, create_token, revoke_token, token_viewer};
-pub use users::{NewUser, add_user, set_disabled, set_password, sign_in};
+pub use users::{Access, NewUser, add_user, set_access, set_password, sign_in};
 
 use entity::{Timestamp, audit_event};
 use sea_orm::{ConnectionTrait, Set};
@@ -48,7 +60,7 @@ async fn record<C: ConnectionTrait>(
         action: Set(action.to_owned()),
         subject_id: Set(Some(subject_id)),
         subject: Set(subject.to_owned()),
-        reason: Set(None),
+        reason: Set(who.reason.clone()),
         before: Set(None),
         after: Set(after),
     };

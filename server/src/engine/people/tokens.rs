@@ -7,15 +7,15 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{PeopleError, error::check_name, record};
+use super::{Elsewhere, PeopleError, error::check_name, grants_of, record};
 use crate::{
     clock::Clock,
-    engine::commands::{Admin, Viewer, ViewerKind},
-    store::{Store, StoreError, tokens},
+    engine::commands::{Grant, Grants, Owner, Viewer, ViewerKind},
+    store::{Store, StoreError, tokens, users},
 };
 
 /// What every token begins with, so that a leaked one is recognised as ours.
-const PREFIX: &str = "car_";
+pub(in crate::engine) const PREFIX: &str = "car_";
 
 /// The last use is written down so often at the most.
 const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
@@ -23,7 +23,7 @@ const USE_STAMP: TimeDelta = TimeDelta::minutes(1);
 /// A token to be.
 #[derive(Debug)]
 pub struct NewToken {
-    /// Unique, for people.
+    /// Unique among those that stand for nobody; for people.
     pub name: String,
     /// What it may do.
     pub role: Role,
@@ -33,22 +33,23 @@ pub struct NewToken {
 
 /// Makes a token. Only its hash is kept: this is the one time that it is seen.
 pub async fn create_token(
-    admin: &Admin,
+    owner: &Owner,
     store: &Store,
     clock: &Clock,
     token: NewToken,
 ) -> Result<SecretString, PeopleError> {
     check_name("name", &token.name)?;
-    let mut random = [0_u8; 32];
-    OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
-    let text = format!("{PREFIX}{}", hex(&random));
+    let text = random(PREFIX)?;
     let id = Uuid::now_v7();
     let row = ActiveModel {
         id: Set(id),
         name: Set(token.name.clone()),
         hash: Set(hashed(&text)),
+        user_id: Set(None),
+        namespace_id: Set(None),
         role: Set(token.role),
-        created_by: Set(admin.who().name.clone()),
+        sees_payloads: Set(true),
+        created_by: Set(owner.who().name.clone()),
         created_at: Set(Timestamp::from(clock.now())),
         expires_at: Set(token.expires_at.map(Timestamp::from)),
         revoked_at: Set(None),
@@ -57,25 +58,38 @@ pub async fn create_token(
     let tx = store.begin().await?;
     tokens::insert(&tx, row).await.map_err(PeopleError::adding("token", &token.name))?;
     let after = json!({ "role": token.role.to_value(), "expires_at": token.expires_at });
-    record(&tx, clock, admin.who(), "token.create", (id, &token.name), Some(after)).await?;
+    record(&tx, clock, owner.who(), "token.create", (id, &token.name), Some(after)).await?;
     store.commit(tx).await?;
     Ok(text.into())
 }
 
-/// Takes a token back; false if it was taken back before.
+/// A new token's text.
+pub(in crate::engine) fn random(prefix: &str) -> Result<String, PeopleError> {
+    let mut random = [0_u8; 32];
+    OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
+    Ok(format!("{prefix}{}", hex(&random)))
+}
+
+/// Takes a token back, by its name or as `owner/name`; false if it was taken back before.
 pub async fn revoke_token(
-    admin: &Admin,
+    owner: &Owner,
     store: &Store,
     clock: &Clock,
     name: &str,
 ) -> Result<bool, PeopleError> {
-    let found = tokens::by_name(store.read(), name).await?;
     let missing = || PeopleError::NotFound { what: "token", name: name.to_owned() };
+    let found = match name.split_once('/') {
+        Some((owner, own)) => {
+            let owner = users::by_name(store.read(), owner).await?.ok_or_else(missing)?;
+            tokens::by_name(store.read(), Some(owner.id), own).await?
+        }
+        None => tokens::by_name(store.read(), None, name).await?,
+    };
     let token = found.ok_or_else(missing)?;
     let tx = store.begin().await?;
     let revoked = tokens::revoke_if_live(&tx, token.id, Timestamp::from(clock.now())).await?;
     if revoked {
-        record(&tx, clock, admin.who(), "token.revoke", (token.id, name), None).await?;
+        record(&tx, clock, owner.who(), "token.revoke", (token.id, name), None).await?;
     }
     store.commit(tx).await?;
     Ok(revoked)
@@ -83,8 +97,8 @@ pub async fn revoke_token(
 
 /// The program whose token it is, if it may still come in.
 pub async fn token_viewer(
-    store: &Store,
-    clock: &Clock,
+    (store, clock): (&Store, &Clock),
+    elsewhere: Elsewhere<'_>,
     token: &str,
     source: String,
 ) -> Result<Option<Viewer>, StoreError> {
@@ -108,12 +122,31 @@ pub async fn token_viewer(
             }
         });
     }
-    let (id, name, role) = (found.id, found.name, found.role);
-    Ok(Some(Viewer { id, name, kind: ViewerKind::Token, role, source }))
+    let limit = Grant { role: found.role, sees_payloads: found.sees_payloads };
+    let (name, grants) = match found.user_id {
+        None => {
+            let grants = match found.namespace_id {
+                Some(namespace) => Grants::new(None, [(namespace, limit)]),
+                None => Grants::new(Some(limit), []),
+            };
+            // Nobody can pass for a person by the name of a token.
+            (format!("token/{}", found.name), grants)
+        }
+        Some(owner) => {
+            let owner = users::by_id(store.read(), owner).await?;
+            let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else {
+                return Ok(None);
+            };
+            let grants = grants_of(store.read(), &owner, elsewhere, now).await?;
+            let name = format!("{}/{}", owner.name, found.name);
+            (name, grants.limited(limit, found.namespace_id))
+        }
+    };
+    Ok(Some(Viewer::new(found.id, name, ViewerKind::Token, grants, source)))
 }
 
 /// A token is 256 random bits: one round of a fast hash is enough, and quick for each request.
-fn hashed(token: &str) -> String {
+pub(in crate::engine) fn hashed(token: &str) -> String {
     hex(&Sha256::digest(token))
 }
 

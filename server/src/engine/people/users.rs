@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::{PeopleError, error::check_name, password, record};
 use crate::{
     clock::Clock,
-    engine::commands::Admin,
-    store::{Store, StoreError, users},
+    engine::commands::Owner,
+    store::{Store, StoreError, sessions, users},
 };
 
 /// A person to be.
@@ -27,7 +27,7 @@ pub struct NewUser {
 
 /// Adds a user.
 pub async fn add_user(
-    admin: &Admin,
+    owner: &Owner,
     store: &Store,
     clock: &Clock,
     user: NewUser,
@@ -39,23 +39,26 @@ pub async fn add_user(
         id: Set(id),
         name: Set(user.name.clone()),
         password_hash: Set(password::hash(user.password).await?),
-        role: Set(user.role),
+        role: Set(Some(user.role)),
+        sees_payloads: Set(true),
+        is_service: Set(false),
         created_at: Set(Timestamp::from(clock.now())),
         disabled_at: Set(None),
         sessions_from: Set(None),
         signed_in_at: Set(None),
+        ..ActiveModel::default()
     };
     let tx = store.begin().await?;
     users::insert(&tx, row).await.map_err(PeopleError::adding("user", &user.name))?;
     let after = json!({ "role": user.role.to_value() });
-    record(&tx, clock, admin.who(), "user.add", (id, &user.name), Some(after)).await?;
+    record(&tx, clock, owner.who(), "user.add", (id, &user.name), Some(after)).await?;
     store.commit(tx).await?;
     Ok(id)
 }
 
 /// Gives a user another password. Their sessions end.
 pub async fn set_password(
-    admin: &Admin,
+    owner: &Owner,
     store: &Store,
     clock: &Clock,
     name: &str,
@@ -63,27 +66,54 @@ pub async fn set_password(
 ) -> Result<(), PeopleError> {
     password::check(&password)?;
     let user = named(store, name).await?;
+    if user.is_service {
+        let (value, problem) = (name.to_owned(), "is a service account".to_owned());
+        let help = "nobody signs in as one: make it a token";
+        return Err(PeopleError::BadInput { field: "user", value, problem, help });
+    }
     let hash = password::hash(password).await?;
     let tx = store.begin().await?;
     users::set_password_hash(&tx, user.id, hash).await?;
-    record(&tx, clock, admin.who(), "user.passwd", (user.id, name), None).await?;
+    sessions::delete_all_of(&tx, user.id, None).await?;
+    record(&tx, clock, owner.who(), "user.passwd", (user.id, name), None).await?;
     Ok(store.commit(tx).await?)
 }
 
+/// Whether somebody may sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// They may.
+    Given,
+    /// They may not, unless they are the last administrator who can.
+    Taken,
+    /// They may not, whoever they are.
+    TakenByForce,
+}
+
 /// Takes the right to sign in, or gives it back. Their sessions end.
-pub async fn set_disabled(
-    admin: &Admin,
+pub async fn set_access(
+    owner: &Owner,
     store: &Store,
     clock: &Clock,
     name: &str,
-    disabled: bool,
+    access: Access,
 ) -> Result<(), PeopleError> {
     let user = named(store, name).await?;
-    let at = disabled.then(|| Timestamp::from(clock.now()));
+    let is_taken = access != Access::Given;
+    let at = is_taken.then(|| Timestamp::from(clock.now()));
     let tx = store.begin().await?;
+    if access == Access::Taken {
+        let administrators = users::lock_administrators(&tx).await?;
+        if matches!(&*administrators, [only] if only.id == user.id) {
+            return Err(PeopleError::LastAdministrator { name: user.name });
+        }
+    }
     users::set_disabled(&tx, user.id, at).await?;
-    let action = if disabled { "user.disable" } else { "user.enable" };
-    record(&tx, clock, admin.who(), action, (user.id, name), None).await?;
+    if is_taken {
+        sessions::delete_all_of(&tx, user.id, None).await?;
+    }
+    let action = if is_taken { "user.disable" } else { "user.enable" };
+    record(&tx, clock, owner.who(), action, (user.id, name), None).await?;
     Ok(store.commit(tx).await?)
 }
 
@@ -97,7 +127,7 @@ pub async fn sign_in(
     // No password is so long: nobody hashes megabytes for a stranger. No name has a NUL.
     let sane = password.expose_secret().len() <= 1024 && !name.contains('\0');
     let user = if sane { users::by_name(store.read(), name).await? } else { None };
-    let user = user.filter(|user| user.disabled_at.is_none());
+    let user = user.filter(|user| user.disabled_at.is_none() && !user.password_hash.is_empty());
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let password = if sane { password } else { SecretString::default() };
     if !password::verify(password, hash).await? {

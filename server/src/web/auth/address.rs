@@ -6,7 +6,7 @@ use ipnet::IpNet;
 /// Where a request comes from: its peer, or, if that is a proxy of ours, whom the proxy names in
 /// `X-Forwarded-For`. Read from the right, where our own proxies write: the first address that is
 /// no proxy is the client. What stands before it anybody may have written.
-pub(super) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+pub(in crate::web) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut client = canonical(peer);
     let named = headers.get_all("x-forwarded-for").iter().rev();

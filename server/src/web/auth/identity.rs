@@ -5,7 +5,7 @@ use std::{
 
 use axum::{
     extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, header},
+    http::{HeaderMap, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -16,16 +16,19 @@ use tower_sessions::{Session, session::Id};
 use super::{
     address,
     session::{SignedIn, Standing},
-    session_store::SessionStore,
+    session_store::{SessionStore, hashed},
 };
 use crate::{
     engine::{
-        commands::{Viewer, ViewerKind},
-        people,
+        commands::Viewer,
+        people::{self, Elsewhere},
     },
     store::{StoreError, users},
     web::{Web, refusal::Refusal},
 };
+
+/// Why somebody does what they do; for the audit log.
+const REASON: &str = "carillon-reason";
 
 /// What is known of a request's sender; in its extensions.
 #[derive(Clone, Debug)]
@@ -47,6 +50,8 @@ pub(in crate::web) enum Credential {
     Session(Id),
     /// A bearer token.
     Token(SecretString),
+    /// The token of whoever watches: it stands for nobody, and opens the instruments only.
+    Watcher,
 }
 
 impl Credential {
@@ -58,13 +63,16 @@ impl Credential {
         address: IpAddr,
     ) -> Result<Option<Viewer>, Refusal> {
         match self {
-            Self::None => Ok(None),
+            Self::None | Self::Watcher => Ok(None),
             Self::Token(token) => from_token(web, token.expose_secret(), address).await,
             Self::Session(id) => {
                 let store = SessionStore::new(web.store.clone(), web.clock.clone());
                 let session = Session::new(Some(*id), Arc::new(store), None);
                 // What is open is not what is used: this does not put off the session's end.
-                Ok(standing(web, &session).await?.map(|(user, _)| viewer(user, address)))
+                match standing(web, &session).await? {
+                    Some((user, _)) => Ok(Some(viewer(web, user, address, &session).await?)),
+                    None => Ok(None),
+                }
             }
         }
     }
@@ -92,6 +100,10 @@ pub(in crate::web) async fn identify(
         },
         None => from_session(&web, &session, address).await,
     };
+    let viewer = viewer.and_then(|viewer| {
+        let reason = reason(request.headers())?;
+        Ok(viewer.map(|viewer| Viewer { reason, ..viewer }))
+    });
     match viewer {
         Ok(viewer) => {
             let credential = match (bearer, session.id()) {
@@ -106,13 +118,36 @@ pub(in crate::web) async fn identify(
     }
 }
 
+/// Finds out who asks where everybody may ask: whoever cannot be told is nobody. So a server that
+/// has lost its database can still say so, and a session that only watches comes to its end.
+pub(in crate::web) async fn recognize(
+    State(web): State<Web>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    session: Session,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let address = address::client(peer.ip(), request.headers(), &web.config.trusted_proxies);
+    let credential = match (bearer(request.headers()), session.id()) {
+        (Some(token), _) if web.watch.is_token(token) => Credential::Watcher,
+        (Some(token), _) => Credential::Token(SecretString::from(token.to_owned())),
+        (None, Some(id)) => Credential::Session(id),
+        (None, None) => Credential::None,
+    };
+    let viewer = credential.viewer(&web, address).await.unwrap_or_default();
+    request.extensions_mut().insert(Asking { viewer, credential, address });
+    next.run(request).await
+}
+
 /// Whose token it is.
 pub(in crate::web) async fn from_token(
     web: &Web,
     token: &str,
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
-    let found = people::token_viewer(&web.store, &web.clock, token, address.to_string()).await;
+    let elsewhere = Elsewhere::of(&web.config);
+    let found =
+        people::token_viewer((&web.store, &web.clock), elsewhere, token, address.to_string()).await;
     found.map_err(|error| Refusal::internal(&error))
 }
 
@@ -125,7 +160,7 @@ async fn from_session(
     if let Some(renewed) = renewed {
         renewed.save(session).await.map_err(|error| Refusal::internal(&error))?;
     }
-    Ok(Some(viewer(user, address)))
+    Ok(Some(viewer(web, user, address, session).await?))
 }
 
 /// Whose session it is, and what it should keep from now on if that changes. One that is over is
@@ -150,9 +185,36 @@ async fn standing(
     }
 }
 
-fn viewer(user: user::Model, address: IpAddr) -> Viewer {
-    let (id, name, role) = (user.id, user.name, user.role);
-    Viewer { id, name, kind: ViewerKind::User, role, source: address.to_string() }
+async fn viewer(
+    web: &Web,
+    user: user::Model,
+    address: IpAddr,
+    session: &Session,
+) -> Result<Viewer, Refusal> {
+    let (elsewhere, parts) = (Elsewhere::of(&web.config), (&web.store, &web.clock));
+    let found = people::user_viewer(parts, elsewhere, user, address.to_string()).await;
+    let viewer = found.map_err(|error| Refusal::internal(&error))?;
+    Ok(Viewer { session: session.id().map(|id| hashed(&id)), ..viewer })
+}
+
+/// Why somebody does what they do, if the request says so for all that it orders.
+fn reason(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let Some(value) = headers.get(REASON) else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes()).ok().and_then(reason_in);
+    let refused = || {
+        let text = "the header 'carillon-reason' is not UTF-8 or has more than 500 characters; \
+                    shorten it";
+        Refusal::new(StatusCode::BAD_REQUEST, text)
+    };
+    let text = text.ok_or_else(refused)?;
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// A reason as the audit log keeps it; None for what it does not keep.
+pub(in crate::web) fn reason_in(text: &str) -> Option<String> {
+    let text = text.trim();
+    let fits = text.chars().count() <= 500 && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned())
 }
 
 /// The token in `Authorization: Bearer`.

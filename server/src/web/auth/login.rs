@@ -2,12 +2,14 @@ use axum::{
     Json,
     extract::{Extension, State, rejection::JsonRejection},
     http::StatusCode,
+    response::{IntoResponse, Response},
 };
 use secrecy::SecretString;
 use serde::Deserialize;
+use serde_json::json;
 use tower_sessions::Session;
 
-use super::{Asking, session::SignedIn};
+use super::{Asking, oidc, session::SignedIn};
 use crate::{
     engine::people,
     telemetry::SignIn,
@@ -49,18 +51,28 @@ pub(in crate::web) async fn login(
     };
     web.limiter.forgive(&name, address);
     metrics.sign_in(SignIn::Accepted);
-    // A key that somebody planted before is worth nothing now.
+    // A key that somebody planted before is worth nothing now, and what the session kept of whoever
+    // signed in before them does not go along.
     let opened = async {
+        session.clear().await;
         session.cycle_id().await?;
-        SignedIn::new(&user, web.clock.now()).save(&session).await
+        SignedIn::new(&user, address.to_string(), web.clock.now()).save(&session).await
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name, %address, "signed in");
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Ends the session, if there is one.
-pub(in crate::web) async fn logout(session: Session) -> Result<StatusCode, Refusal> {
+/// Ends the session, if there is one: 204; or 200 and `{"continue_at": ...}` where the browser can
+/// sign out of the identity provider as well.
+pub(in crate::web) async fn logout(
+    State(web): State<Web>,
+    session: Session,
+) -> Result<Response, Refusal> {
+    let token = oidc::token(&session).await;
     session.flush().await.map_err(|error| Refusal::internal(&error))?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(match token.and_then(|token| oidc::farewell(&web, &token)) {
+        Some(url) => Json(json!({ "continue_at": url })).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    })
 }

@@ -8,19 +8,20 @@
 //! operation, and every now and then for those under way.
 //!
 //! - `login`: signing in and out
+//! - `oidc`: the browser's way to the identity provider and back
 //! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too
 //! - `session`: what a session keeps, and when it ends
 //! - `session_store`: where tower-sessions keeps it
-//! - `limiter`: guessing passwords takes longer than anybody has
 
 mod address;
 mod identity;
-mod limiter;
 mod login;
+mod oidc;
 mod session;
 mod session_store;
 
-pub(super) use identity::{Asking, Credential, identify};
-pub use limiter::Limiter;
+pub(super) use address::client as client_address;
+pub(super) use identity::{Asking, Credential, identify, reason_in, recognize};
 pub(super) use login::{login, logout};
+pub(super) use oidc::{begin, callback, methods};
 pub use session_store::SessionStore;

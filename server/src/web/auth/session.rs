@@ -1,23 +1,24 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::user;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tower_sessions::{Session, session};
 use uuid::Uuid;
 
-use crate::config;
+use crate::{config, engine::people::mark};
 
 /// The key in the session's data.
-const KEY: &str = "signed_in";
+pub(super) const KEY: &str = "signed_in";
 
 /// What a session keeps of its sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SignedIn {
     pub(super) user: Uuid,
     /// Of the password that was given: another password ends the session.
-    mark: String,
-    since: DateTime<Utc>,
-    renewed: DateTime<Utc>,
+    pub(super) mark: String,
+    pub(super) since: DateTime<Utc>,
+    pub(super) renewed: DateTime<Utc>,
+    /// From where.
+    pub(super) address: String,
 }
 
 /// Whether a session still stands.
@@ -30,8 +31,9 @@ pub(super) enum Standing {
 }
 
 impl SignedIn {
-    pub(super) fn new(user: &user::Model, now: DateTime<Utc>) -> Self {
-        Self { user: user.id, mark: mark(&user.password_hash), since: now, renewed: now }
+    pub(super) fn new(user: &user::Model, address: String, now: DateTime<Utc>) -> Self {
+        let mark = mark(&user.password_hash);
+        Self { user: user.id, mark, since: now, renewed: now, address }
     }
 
     pub(super) async fn load(session: &Session) -> Result<Option<Self>, session::Error> {
@@ -68,12 +70,6 @@ impl SignedIn {
     }
 }
 
-/// Tells two password hashes apart, and says nothing about either.
-fn mark(password_hash: &str) -> String {
-    let digest = Sha256::digest(password_hash);
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use entity::{Timestamp, user::Role};
@@ -85,11 +81,17 @@ mod tests {
             id: Uuid::nil(),
             name: "ada".to_owned(),
             password_hash: "$argon2id$1".to_owned(),
-            role: Role::Viewer,
+            role: Some(Role::Viewer),
+            sees_payloads: true,
+            is_service: false,
             created_at: Timestamp(0),
             disabled_at: None,
             sessions_from: None,
             signed_in_at: None,
+            issuer: None,
+            subject: None,
+            given_elsewhere: None,
+            given_at: None,
         }
     }
 
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn a_session_that_is_used_goes_on_until_its_absolute_end() {
         let (user, limits) = (user(), config::Session::default());
-        let mut session = SignedIn::new(&user, hour(0));
+        let mut session = SignedIn::new(&user, String::new(), hour(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Good);
         for hours in 1..=7 * 24 {
             assert_eq!(session.standing(&user, &limits, hour(hours)), Standing::Renew);
@@ -112,17 +114,17 @@ mod tests {
     #[test]
     fn a_session_that_is_not_used_ends() {
         let (user, limits) = (user(), config::Session::default());
-        let session = SignedIn::new(&user, hour(0));
+        let session = SignedIn::new(&user, String::new(), hour(0));
         assert_eq!(session.standing(&user, &limits, hour(13)), Standing::Over);
     }
 
     #[test]
     fn disabling_the_user_or_changing_the_password_ends_it() {
         let (mut user, limits) = (user(), config::Session::default());
-        let session = SignedIn::new(&user, hour(0));
+        let session = SignedIn::new(&user, String::new(), hour(0));
         user.password_hash = "$argon2id$2".to_owned();
         assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
-        let session = SignedIn::new(&user, hour(0));
+        let session = SignedIn::new(&user, String::new(), hour(0));
         user.disabled_at = Some(Timestamp(0));
         assert_eq!(session.standing(&user, &limits, hour(0)), Standing::Over);
     }
@@ -130,10 +132,10 @@ mod tests {
     #[test]
     fn a_user_who_is_enabled_again_has_to_sign_in_again() {
         let (mut user, limits) = (user(), config::Session::default());
-        let before = SignedIn::new(&user, hour(0));
+        let before = SignedIn::new(&user, String::new(), hour(0));
         user.sessions_from = Some(hour(1).into());
         assert_eq!(before.standing(&user, &limits, hour(2)), Standing::Over);
-        let after = SignedIn::new(&user, hour(2));
+        let after = SignedIn::new(&user, String::new(), hour(2));
         assert_eq!(after.standing(&user, &limits, hour(2)), Standing::Good);
     }
 }

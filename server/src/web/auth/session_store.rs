@@ -9,6 +9,7 @@ use tower_sessions::{
     session_store::{Error, Result, SessionStore as Backend},
 };
 
+use super::session::{KEY, SignedIn};
 use crate::{
     clock::Clock,
     store::{Store, sessions},
@@ -41,7 +42,9 @@ impl Backend for SessionStore {
 
     async fn save(&self, record: &Record) -> Result<()> {
         let tx = self.store.begin().await.map_err(backend)?;
-        sessions::save(&tx, row(record)?).await.map_err(backend)?;
+        let ActiveModel { used_at, data, expires_at, .. } = row(record)?;
+        let row = ActiveModel { used_at, data, expires_at, ..ActiveModel::default() };
+        sessions::save_if_there(&tx, &hashed(&record.id), row).await.map_err(backend)?;
         tx.commit().await.map_err(backend)
     }
 
@@ -49,7 +52,13 @@ impl Backend for SessionStore {
         let now = Timestamp::from(self.clock.now());
         let found = sessions::live(self.store.read(), &hashed(id), now).await.map_err(backend)?;
         let Some(found) = found else { return Ok(None) };
-        let data = serde_json::from_value(found.data).map_err(decode)?;
+        let mut data = found.data;
+        // The column is what counts: whoever changes their password keeps the session in which
+        // they do, while requests of it that are under way write back what they have read.
+        if let (Some(signed_in), Some(mark)) = (data.get_mut(KEY), found.mark) {
+            signed_in["mark"] = mark.into();
+        }
+        let data = serde_json::from_value(data).map_err(decode)?;
         let expires =
             OffsetDateTime::from_unix_timestamp_nanos(i128::from(found.expires_at.0) * 1_000_000);
         Ok(Some(Record { id: *id, data, expiry_date: expires.map_err(decode)? }))
@@ -67,14 +76,22 @@ fn row(record: &Record) -> Result<ActiveModel> {
     let expires = DateTime::<Utc>::from_timestamp(expires.unix_timestamp(), expires.nanosecond())
         .ok_or_else(|| Error::Encode(format!("{expires} is out of range")))?;
     let data = serde_json::to_value(&record.data).map_err(|error| Error::Encode(error.to_string()));
+    let signed_in = record.data.get(KEY).cloned().map(serde_json::from_value::<SignedIn>);
+    let signed_in = signed_in.transpose().map_err(|error| Error::Encode(error.to_string()))?;
+    let signed_in = signed_in.as_ref();
     Ok(ActiveModel {
         id: Set(hashed(&record.id)),
+        user_id: Set(signed_in.map(|of| of.user)),
+        address: Set(signed_in.map(|of| of.address.clone())),
+        began_at: Set(signed_in.map(|of| of.since.into())),
+        used_at: Set(signed_in.map(|of| of.renewed.into())),
+        mark: Set(signed_in.map(|of| of.mark.clone())),
         data: Set(data?),
         expires_at: Set(Timestamp::from(expires)),
     })
 }
 
-fn hashed(id: &Id) -> String {
+pub(super) fn hashed(id: &Id) -> String {
     let digest = Sha256::digest(id.to_string());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,12 @@ use serde_json::Value;
 
 use crate::support::{Command, TestDatabase, on_both};
 
-on_both!(users_come_and_go, tokens_come_and_go);
+on_both!(
+    users_come_and_go,
+    tokens_come_and_go,
+    members_come_and_go,
+    the_last_administrator_stays_unless_forced,
+);
 
 fn carillon(database: &TestDatabase, args: &[&str]) -> Command {
     Command::new(args).on(database)
@@ -44,12 +49,43 @@ async fn tokens_come_and_go(database: TestDatabase) {
     assert_eq!(listed(&database, "token")[0]["state"], "revoked");
 }
 
+async fn members_come_and_go(database: TestDatabase) {
+    let add = ["user", "add", "ada", "--role", "viewer", "--random"];
+    carillon(&database, &add).run().done();
+    let add = ["member", "add", "ada", "--role", "editor"];
+    let told = carillon(&database, &add).run().done();
+    assert_eq!(told.trim(), "'ada' has the role editor in 'default'");
+    let members = listed(&database, "member");
+    assert_eq!(
+        members,
+        [serde_json::json!({ "user": "ada", "role": "editor", "sees_payloads": false })]
+    );
+    carillon(&database, &["member", "remove", "ada"]).run().done();
+    assert!(listed(&database, "member").is_empty());
+    let missing = carillon(&database, &["member", "remove", "ada"]).run().refused(1);
+    assert!(missing.contains("member \"ada\""), "{missing}");
+    let nowhere = ["member", "add", "ada", "--namespace", "nope", "--role", "viewer"];
+    assert!(carillon(&database, &nowhere).run().refused(1).contains("namespace \"nope\""));
+}
+
+async fn the_last_administrator_stays_unless_forced(database: TestDatabase) {
+    for name in ["root", "ada"] {
+        carillon(&database, &["user", "add", name, "--role", "admin", "--random"]).run().done();
+    }
+    carillon(&database, &["user", "disable", "ada"]).run().done();
+    let refused = carillon(&database, &["user", "disable", "root"]).run().refused(1);
+    assert!(refused.contains("the last administrator who can sign in"), "{refused}");
+    assert!(listed(&database, "user").iter().any(|user| user["disabled_at"].is_null()));
+    carillon(&database, &["user", "disable", "root", "--force"]).run().done();
+    assert!(listed(&database, "user").iter().all(|user| user["disabled_at"].is_string()));
+}
+
 #[tokio::test]
 async fn bad_people_are_refused_and_nothing_is_kept() {
     let database = TestDatabase::sqlite().await;
     for (args, input, part) in [
         (&["user", "add", "ada", "--role", "viewer"][..], "short\n", "the least is 12"),
-        (&["user", "add", "a b", "--role", "viewer"], "correct horse battery\n", "space"),
+        (&["user", "add", "a b", "--role", "viewer"], "correct horse battery\n", "letters"),
         (&["user", "add", "", "--role", "viewer"], "correct horse battery\n", "empty"),
     ] {
         let refused = carillon(&database, args).input(input).run().refused(1);

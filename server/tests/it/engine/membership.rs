@@ -45,7 +45,7 @@ async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
     while !gate.has_more() {
         rounds.mark_unchanged();
         clock.advance(world.settings.recovery_interval);
-        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        let round = tokio::time::timeout(Duration::from_secs(60), rounds.changed());
         round.await.expect("recovery looks").unwrap();
     }
     let second = gate.arrival().await;
@@ -104,7 +104,7 @@ async fn a_node_that_slept_through_its_expiry_does_not_declare_itself_dead(datab
     for _ in 0..20 {
         rounds.mark_unchanged();
         clock.advance(world.settings.heartbeat_expiry * 2);
-        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        let round = tokio::time::timeout(Duration::from_secs(60), rounds.changed());
         round.await.expect("recovery looks").unwrap();
         assert_eq!(rounds.borrow().1.expired_nodes, 0);
     }
@@ -133,7 +133,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
     let second = world.engine().await;
     clock.advance(world.settings.heartbeat_interval);
     let usurped = beats.wait_for(|(_, report)| report.is_usurped);
-    tokio::time::timeout(Duration::from_secs(20), usurped).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(60), usurped).await.unwrap().unwrap();
     assert_eq!(first.cluster().standing(&world.clock), Standing::Usurped);
 
     // Killed: nobody is left to declare it dead.
@@ -147,7 +147,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), told).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), told).await.unwrap();
     // To whoever has not felt its heart beat since, a step of the clock looks like a wrong one.
     let ready = async {
         while first.cluster().standing(&world.clock) != Standing::Ready {
@@ -155,7 +155,7 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
             beats.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), ready).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), ready).await.unwrap();
     first.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -1,4 +1,5 @@
 use reqwest::{StatusCode, header};
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use crate::support::{Command, Server, TestDatabase, cookie, on_both};
@@ -97,6 +98,45 @@ async fn a_refusal_says_the_same_whatever_was_wrong() {
         assert!(answer.headers().get(header::SET_COOKIE).is_none());
         let body: Value = answer.json().await.unwrap();
         assert_eq!(body, json!({ "error": "wrong name or password" }));
+    }
+}
+
+/// Time would tell who is there; what takes the time is one computation, and it is counted here.
+#[tokio::test]
+async fn no_name_costs_less_than_another() {
+    let database = TestDatabase::sqlite().await;
+    add_ada(&database);
+    for name in ["gone", "program", "elsewhere"] {
+        let add = ["user", "add", name, "--role", "viewer", "--password-stdin"];
+        Command::new(&add).on(&database).input(PASSWORD).run().done();
+    }
+    Command::new(&["user", "disable", "gone"]).on(&database).run().done();
+    let tx = database.store.begin().await.unwrap();
+    let without = "UPDATE \"user\" SET password_hash = '' WHERE name IN ('program', 'elsewhere')";
+    tx.execute_unprepared(without).await.unwrap();
+    let service = "UPDATE \"user\" SET is_service = 1 WHERE name = 'program'";
+    tx.execute_unprepared(service).await.unwrap();
+    database.store.commit(tx).await.unwrap();
+
+    let server = Server::start_with(&database, &["--log-filter", "warn,carillon=debug"]);
+    let (long, nul) = ("x".repeat(2_000), "a\0b");
+    for (name, password) in [
+        ("ada", "wrong horse battery"),
+        ("bob", PASSWORD),
+        ("gone", PASSWORD),
+        ("program", PASSWORD),
+        ("elsewhere", ""),
+        ("ada", &*long),
+        ("bob", &*long),
+        (nul, PASSWORD),
+        ("", ""),
+    ] {
+        let answer = server.sign_in(name, password).await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{name}");
+        let log = server.logged("a sign-in was refused").await;
+        let computed: Vec<_> =
+            log.lines().filter(|line| line.contains("computes a password's hash")).collect();
+        assert!(computed.len() == 1 && computed[0].contains("m=19456,t=2,p=1"), "{name}: {log}");
     }
 }
 

@@ -71,11 +71,20 @@ impl Limiter {
 
     /// Counts an attempt, or says how long to wait before the next.
     pub fn attempt(&self, name: &str, address: IpAddr) -> Result<(), Duration> {
+        self.count(&keys(name, address))
+    }
+
+    /// Counts what somebody begins without a name, in the same way. It is forgiven under an empty
+    /// one.
+    pub fn visit(&self, address: IpAddr) -> Result<(), Duration> {
+        self.count(&[Key::Address(network(address))])
+    }
+
+    fn count(&self, keys: &[Key]) -> Result<(), Duration> {
         let now = self.clock.instant();
         let mut buckets = self.locked();
         let mut wait = Duration::ZERO;
-        let keys = keys(name, address);
-        for key in &keys {
+        for key in keys {
             let allowance = key.allowance();
             let full = Bucket { left: allowance.burst, at: now };
             let bucket = buckets.entry(key.clone()).or_insert(full);
@@ -85,7 +94,7 @@ impl Limiter {
             }
         }
         if wait.is_zero() {
-            for key in &keys {
+            for key in keys {
                 if let Some(bucket) = buckets.get_mut(key) {
                     bucket.left -= 1.0;
                 }

@@ -1,0 +1,26 @@
+//! What a user may do in one namespace.
+
+use sea_orm::entity::prelude::*;
+
+use crate::{Timestamp, user::Role};
+
+/// One user in one namespace.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "membership")]
+pub struct Model {
+    /// Who.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub user_id: Uuid,
+    /// Where.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub namespace_id: Uuid,
+    /// See [`Role`].
+    pub role: Role,
+    /// Whether they see contexts, outputs and logs there.
+    pub sees_payloads: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,79 @@
+use async_graphql::{InputObject, SimpleObject};
+use uuid::Uuid;
+
+use crate::{api::scalar::Instant, engine::commands::Audited, store::audit};
+
+/// A change: who made it, when, from where and why.
+#[derive(SimpleObject)]
+pub(crate) struct AuditEvent {
+    id: Uuid,
+    at: Instant,
+    /// A user's name, a token's after its owner's, `cli`, `system`.
+    actor: String,
+    /// An address, or `cli`.
+    source: String,
+    /// The namespace that it concerns.
+    namespace: Option<String>,
+    /// As `schedule.pause`.
+    action: String,
+    /// The key of what it was done to.
+    subject_id: Option<Uuid>,
+    /// Its name then.
+    subject: String,
+    /// In the actor's words.
+    reason: Option<String>,
+    /// How it was, secrets masked.
+    before: Option<serde_json::Value>,
+    /// How it is since, secrets masked.
+    after: Option<serde_json::Value>,
+}
+
+impl From<Audited> for AuditEvent {
+    fn from(Audited { row, namespace }: Audited) -> Self {
+        Self {
+            id: row.id,
+            at: row.at.into(),
+            actor: row.actor,
+            source: row.source,
+            namespace,
+            action: row.action,
+            subject_id: row.subject_id,
+            subject: row.subject,
+            reason: row.reason,
+            before: row.before,
+            after: row.after,
+        }
+    }
+}
+
+/// Which changes.
+#[derive(InputObject, Default)]
+pub(crate) struct AuditFilter {
+    actor: Option<String>,
+    /// As `schedule.pause`.
+    action: Option<String>,
+    /// The first part of an action: `schedule`, `run`, `user`, `token`.
+    kind: Option<String>,
+    subject_id: Option<Uuid>,
+    /// By name.
+    subject: Option<String>,
+    /// At this instant or later.
+    after: Option<Instant>,
+    /// Earlier.
+    before: Option<Instant>,
+}
+
+impl From<AuditFilter> for audit::Filter {
+    fn from(filter: AuditFilter) -> Self {
+        Self {
+            namespace: None,
+            actor: filter.actor,
+            action: filter.action,
+            kind: filter.kind,
+            subject_id: filter.subject_id,
+            subject: filter.subject,
+            after: filter.after.map(Into::into),
+            before: filter.before.map(Into::into),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use entity::calendar_feed;
+use secrecy::ExposeSecret;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        call::call, context::Ask, error::Result, loaders::NamespaceName, page::cost,
+        payload::DeletePayload, scalar::Instant,
+    },
+    engine::commands::{Call, CommandError, MOST_FEEDS, MadeFeed, NewFeed},
+    store::feeds,
+};
+
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address.
+pub(crate) struct CalendarFeed(calendar_feed::Model);
+
+/// Upcoming runs as a calendar (iCalendar) that other programs subscribe to by its address. It shows
+/// what its owner may see when it is read.
+#[Object]
+impl CalendarFeed {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whose schedules it shows; null if its owner may not see those any more.
+    async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        if !cx.is_home(self.0.namespace_id) {
+            return Ok(None);
+        }
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?)
+    }
+
+    /// The only schedule that it shows.
+    async fn schedule_id(&self) -> Option<Uuid> {
+        self.0.schedule_id
+    }
+
+    /// It shows the schedules that this finds.
+    async fn search(&self) -> Option<&str> {
+        self.0.search.as_deref()
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// Last use, to the minute.
+    async fn used_at(&self) -> Option<Instant> {
+        self.0.used_at.map(Into::into)
+    }
+}
+
+/// A calendar feed to be: of a namespace, of one schedule, or of what a search finds.
+#[derive(InputObject)]
+pub(crate) struct CreateCalendarFeedInput {
+    /// Unique among your feeds; 1 to 64 characters without spaces.
+    name: String,
+    #[graphql(default = "default")]
+    namespace: String,
+    /// The only schedule that it shows, by name.
+    schedule: Option<String>,
+    /// It shows the schedules that this finds, such as `tag:billing`.
+    search: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<CreateCalendarFeedInput> for NewFeed {
+    fn from(input: CreateCalendarFeedInput) -> Self {
+        let CreateCalendarFeedInput { name, namespace, schedule, search, reason } = input;
+        Self { name, namespace, schedule, search, reason }
+    }
+}
+
+/// A calendar feed that was made.
+#[derive(SimpleObject)]
+pub(crate) struct CreateCalendarFeedPayload {
+    calendar_feed: CalendarFeed,
+    /// Its address, behind that of the server; whoever has it sees what the feed shows. Shown this
+    /// once: null when the call is repeated.
+    path: Option<String>,
+}
+
+impl CreateCalendarFeedPayload {
+    async fn of(cx: &Context<'_>, made: MadeFeed) -> Result<Self> {
+        let row = feeds::by_id(cx.store().read(), made.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("calendar feed", made.id))?;
+        let path = made.text.map(|text| format!("/calendar.ics?token={}", text.expose_secret()));
+        Ok(Self { calendar_feed: CalendarFeed(row), path })
+    }
+}
+
+/// More that can be asked about what people have.
+#[derive(Default)]
+pub(crate) struct FeedQuery;
+
+/// More that can be asked about what people have.
+#[Object]
+impl FeedQuery {
+    /// Your calendar feeds by name, 50 at the most; as an administrator of the instance those of
+    /// any user.
+    #[graphql(complexity = "cost(Some(50), None, child_complexity)")]
+    async fn calendar_feeds(
+        &self,
+        cx: &Context<'_>,
+        user_id: Option<Uuid>,
+    ) -> Result<Vec<CalendarFeed>> {
+        let who = cx.signed_in()?;
+        let user = user_id.unwrap_or(who.id);
+        if user != who.id {
+            cx.owner()?;
+        }
+        let rows = feeds::of_user(cx.store().read(), user, MOST_FEEDS).await?;
+        Ok(rows.into_iter().map(CalendarFeed).collect())
+    }
+}
+
+/// More that can be changed about what people have.
+#[derive(Default)]
+pub(crate) struct FeedMutation;
+
+/// More that can be changed about what people have.
+#[Object]
+impl FeedMutation {
+    /// Makes a calendar feed of upcoming runs for yourself. Its address is shown this once.
+    async fn create_calendar_feed(
+        &self,
+        cx: &Context<'_>,
+        input: CreateCalendarFeedInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CreateCalendarFeedPayload> {
+        let who = cx.signed_in()?;
+        let call = call("createCalendarFeed", &input, idempotency_key)?;
+        let made = cx.commands().create_calendar_feed(who, &input.into(), &call).await?;
+        CreateCalendarFeedPayload::of(cx, made).await
+    }
+
+    /// Takes a calendar feed back: its address leads nowhere from now on. One of yours, or as an
+    /// administrator of the instance anybody's.
+    async fn revoke_calendar_feed(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let who = cx.signed_in()?;
+        let arguments = json!([id, reason]).to_string();
+        let call = Call::new("revokeCalendarFeed", &arguments, idempotency_key)?;
+        let id = cx.commands().revoke_calendar_feed(who, id, reason.as_deref(), &call).await?;
+        Ok(DeletePayload { id })
+    }
+}

@@ -1,0 +1,18 @@
+//! People, what they may do, by what they come in, and what they did.
+//!
+//! - `query`, `mutation`: the fields, merged into the roots
+//! - `user`, `member`, `session`, `token`, `feed`, `tenant`, `audit`: the nouns
+
+mod audit;
+mod feed;
+mod member;
+mod mutation;
+mod query;
+mod session;
+mod tenant;
+mod token;
+mod user;
+
+pub(crate) use feed::{FeedMutation, FeedQuery};
+pub(crate) use mutation::PeopleMutation;
+pub(crate) use query::PeopleQuery;

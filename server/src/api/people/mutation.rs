@@ -1,0 +1,266 @@
+use async_graphql::{Context, Object};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    member::{MembershipPayload, RemoveMembershipPayload, SetMembershipInput},
+    tenant::NamespacePayload,
+    token::{CreateApiTokenInput, CreateApiTokenPayload},
+    user::{CreateServiceAccountInput, CreateUserInput, UserPayload},
+};
+use crate::{
+    api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
+    engine::commands::{Call, NewPerson, OwnPassword},
+};
+
+/// What can be changed about people.
+#[derive(Default)]
+pub(crate) struct PeopleMutation;
+
+#[Object]
+impl PeopleMutation {
+    /// Adds somebody who signs in with a password.
+    async fn create_user(
+        &self,
+        cx: &Context<'_>,
+        input: CreateUserInput,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let CreateUserInput { name, password, role, sees_payloads, reason } = input;
+        let role = role.map(entity::user::Role::from);
+        // Without the password: what is remembered of a call must not help to guess it.
+        let arguments = json!([name, role.map(told), sees_payloads, reason]).to_string();
+        let call = Call::new("createUser", &arguments, idempotency_key)?;
+        let password = Some(password.into());
+        let new = NewPerson { name, password, role, sees_payloads, reason };
+        UserPayload::of(cx, cx.commands().create_user(&right, new, &call).await?).await
+    }
+
+    /// Adds an account that has tokens only.
+    async fn create_service_account(
+        &self,
+        cx: &Context<'_>,
+        input: CreateServiceAccountInput,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let call = call("createServiceAccount", &input, idempotency_key)?;
+        let CreateServiceAccountInput { name, role, sees_payloads, reason } = input;
+        let role = role.map(Into::into);
+        let new = NewPerson { name, password: None, role, sees_payloads, reason };
+        UserPayload::of(cx, cx.commands().create_user(&right, new, &call).await?).await
+    }
+
+    /// Says what a user may do in every namespace; null leaves them what their memberships give.
+    async fn set_user_role(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        role: Option<Role>,
+        #[graphql(default = false)] sees_payloads: bool,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let role = role.map(entity::user::Role::from);
+        let arguments = json!([user_id, role.map(told), sees_payloads, reason]).to_string();
+        let call = Call::new("setUserRole", &arguments, idempotency_key)?;
+        let (commands, given) = (cx.commands(), (role, sees_payloads));
+        let id = commands.set_user_role(&right, user_id, given, reason.as_deref(), &call).await?;
+        UserPayload::of(cx, id).await
+    }
+
+    /// Takes a user the right to come in. Their sessions end and what these have open, their tokens
+    /// are refused.
+    async fn disable_user(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let call =
+            Call::new("disableUser", &json!([user_id, reason]).to_string(), idempotency_key)?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let id = commands.disable_user(&right, user_id, true, reason, &call).await?;
+        UserPayload::of(cx, id).await
+    }
+
+    /// Gives a user the right to come in back.
+    async fn enable_user(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let call = Call::new("enableUser", &json!([user_id, reason]).to_string(), idempotency_key)?;
+        let (commands, reason) = (cx.commands(), reason.as_deref());
+        let id = commands.disable_user(&right, user_id, false, reason, &call).await?;
+        UserPayload::of(cx, id).await
+    }
+
+    /// Removes a user with their memberships, sessions and tokens. What they did stays in the audit
+    /// log.
+    async fn delete_user(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.owner()?;
+        let call = Call::new("deleteUser", &json!([user_id, reason]).to_string(), idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().delete_user(&right, user_id, reason, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    /// Makes a user a member of a namespace, or changes what they may do there. For its
+    /// administrators.
+    async fn set_membership(
+        &self,
+        cx: &Context<'_>,
+        input: SetMembershipInput,
+        idempotency_key: Option<String>,
+    ) -> Result<MembershipPayload> {
+        let right = cx.admin()?;
+        let call = call("setMembership", &input, idempotency_key)?;
+        let member = cx.commands().set_membership(&right, &input.into(), &call).await?;
+        MembershipPayload::of(cx, member).await
+    }
+
+    /// Takes a user out of a namespace. For its administrators.
+    async fn remove_membership(
+        &self,
+        cx: &Context<'_>,
+        user: String,
+        namespace: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RemoveMembershipPayload> {
+        let right = cx.admin()?;
+        let arguments = json!([user, namespace, reason]).to_string();
+        let call = Call::new("removeMembership", &arguments, idempotency_key)?;
+        let (which, reason) = ((&*user, &*namespace), reason.as_deref());
+        let member = cx.commands().remove_membership(&right, which, reason, &call).await?;
+        Ok(member.into())
+    }
+
+    /// Changes your password. Your other sessions end.
+    async fn change_password(
+        &self,
+        cx: &Context<'_>,
+        old_password: String,
+        new_password: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let who = cx.signed_in()?;
+        let call = Call::new("changePassword", &json!([reason]).to_string(), idempotency_key)?;
+        let change = OwnPassword { old: old_password.into(), new: new_password.into(), reason };
+        let id = cx.commands().change_password(who, change, &call).await?;
+        UserPayload::of(cx, id).await
+    }
+
+    /// Gives a user another password. Their sessions end.
+    async fn reset_password(
+        &self,
+        cx: &Context<'_>,
+        user_id: Uuid,
+        password: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<UserPayload> {
+        let right = cx.owner()?;
+        let arguments = json!([user_id, reason]).to_string();
+        let call = Call::new("resetPassword", &arguments, idempotency_key)?;
+        let (commands, reason, password) = (cx.commands(), reason.as_deref(), password.into());
+        let id = commands.reset_password(&right, user_id, password, reason, &call).await?;
+        UserPayload::of(cx, id).await
+    }
+
+    /// Ends a session: one of yours, or as an administrator of the instance anybody's. What it has
+    /// open ends within seconds.
+    async fn revoke_session(
+        &self,
+        cx: &Context<'_>,
+        id: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<bool> {
+        let who = cx.signed_in()?;
+        let call = Call::new("revokeSession", &json!([id, reason]).to_string(), idempotency_key)?;
+        cx.commands().revoke_session(who, &id, reason.as_deref(), &call).await?;
+        Ok(true)
+    }
+
+    /// Makes a token, which is shown this once: for yourself, or as an administrator of the
+    /// instance for a service account.
+    async fn create_api_token(
+        &self,
+        cx: &Context<'_>,
+        input: CreateApiTokenInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CreateApiTokenPayload> {
+        let who = cx.signed_in()?;
+        let call = call("createApiToken", &input, idempotency_key)?;
+        let made = cx.commands().create_api_token(who, &input.into(), &call).await?;
+        CreateApiTokenPayload::of(cx, made).await
+    }
+
+    /// Takes a token back: one of yours, or as an administrator of the instance anybody's.
+    async fn revoke_api_token(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let who = cx.signed_in()?;
+        let call = Call::new("revokeApiToken", &json!([id, reason]).to_string(), idempotency_key)?;
+        let id = cx.commands().revoke_api_token(who, id, reason.as_deref(), &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    /// Makes a namespace.
+    async fn create_namespace(
+        &self,
+        cx: &Context<'_>,
+        name: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<NamespacePayload> {
+        let right = cx.owner()?;
+        let arguments = json!([name, reason]).to_string();
+        let call = Call::new("createNamespace", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().create_namespace(&right, &name, reason, &call).await?;
+        NamespacePayload::load(cx, id).await
+    }
+
+    /// Gives a namespace another name. Whoever asks for it by the old one finds none.
+    async fn rename_namespace(
+        &self,
+        cx: &Context<'_>,
+        name: String,
+        new_name: String,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<NamespacePayload> {
+        let right = cx.owner()?;
+        let arguments = json!([name, new_name, reason]).to_string();
+        let call = Call::new("renameNamespace", &arguments, idempotency_key)?;
+        let (names, reason) = ((&*name, &*new_name), reason.as_deref());
+        let id = cx.commands().rename_namespace(&right, names, reason, &call).await?;
+        NamespacePayload::load(cx, id).await
+    }
+}
+
+/// A role as an idempotency key remembers it.
+fn told(role: entity::user::Role) -> String {
+    sea_orm::ActiveEnum::to_value(&role)
+}

@@ -1,0 +1,143 @@
+use async_graphql::{Context, Object};
+use uuid::Uuid;
+
+use super::{
+    audit::{AuditEvent, AuditFilter},
+    member::Membership,
+    session::Session,
+    tenant::Namespace,
+    token::ApiToken,
+    user::User,
+};
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        page::{Connection, Paging, connection, cost},
+    },
+    engine::commands::{audit_page, audit_scope},
+    store::{Page, memberships, namespaces, sessions, tokens, users},
+};
+
+/// The most sessions of one user that are listed, the latest of them.
+const MOST_SESSIONS: u64 = 200;
+
+/// What can be asked about people.
+#[derive(Default)]
+pub(crate) struct PeopleQuery;
+
+#[Object]
+impl PeopleQuery {
+    /// The namespaces in which you may do something, in the order in which they were made.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn namespaces(
+        &self,
+        cx: &Context<'_>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Namespace>> {
+        let right = cx.viewer()?;
+        let window = Paging::forward(first, after).window(key)?;
+        let grants = &right.who().grants;
+        let own: Vec<Uuid> = grants.namespaces().map(|(id, _)| id).collect();
+        let only = grants.role_everywhere().is_none().then_some(&*own);
+        let page = namespaces::page(cx.store().read(), only, &window).await?;
+        Ok(connection(page, |row| cursor(row.id), |row| Namespace::of(cx, row)))
+    }
+
+    /// Everybody, service accounts too, in the order in which they were added. For administrators
+    /// of the instance.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn users(
+        &self,
+        cx: &Context<'_>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<User>> {
+        cx.owner()?;
+        let window = Paging::forward(first, after).window(key)?;
+        let page = users::page(cx.store().read(), &window).await?;
+        Ok(connection(page, |row| cursor(row.id), User))
+    }
+
+    /// The members of a namespace. For its administrators.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn memberships(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Membership>> {
+        let right = cx.admin()?;
+        let read = cx.store().read();
+        let id = cx.commands().namespace(read, right.permit(), &namespace).await?;
+        let window = Paging::forward(first, after).window(key)?;
+        let rows = memberships::of_namespace(read, id, window.after, window.reach()).await?;
+        Ok(connection(window.page(rows), |row| cursor(row.user_id), Membership))
+    }
+
+    /// Your tokens, or as an administrator of the instance those of all.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn api_tokens(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = false)] all: bool,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<ApiToken>> {
+        let right = cx.viewer()?;
+        let owner = if all {
+            cx.owner()?;
+            None
+        } else {
+            Some(right.who().id)
+        };
+        let window = Paging::forward(first, after).window(key)?;
+        let page = tokens::page(cx.store().read(), owner, &window).await?;
+        Ok(connection(page, |row| cursor(row.id), ApiToken))
+    }
+
+    /// The browsers in which you are signed in, the latest first, 200 at the most; as an
+    /// administrator of the instance those of any user.
+    #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
+    async fn sessions(&self, cx: &Context<'_>, user_id: Option<Uuid>) -> Result<Vec<Session>> {
+        let who = cx.signed_in()?;
+        let user = user_id.unwrap_or(who.id);
+        if user != who.id {
+            cx.owner()?;
+        }
+        let now = cx.commands().clock.now().into();
+        let rows = sessions::of_user(cx.store().read(), user, now, MOST_SESSIONS).await?;
+        Ok(rows.into_iter().map(|row| Session::of(row, who.session.as_deref())).collect())
+    }
+
+    /// What was changed in a namespace, newest first: for its administrators. Without a namespace
+    /// everything, for administrators of the instance.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn audit_events(
+        &self,
+        cx: &Context<'_>,
+        namespace: Option<String>,
+        filter: Option<AuditFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<AuditEvent>> {
+        let scope = audit_scope(cx.store(), cx.signed_in()?, namespace.as_deref()).await?;
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = filter.unwrap_or_default().into();
+        let page: Page<_> = audit_page(cx.store(), scope, filter, &window).await?;
+        Ok(connection(page, |entry| cursor(entry.row.id), AuditEvent::from))
+    }
+}
+
+fn key(cursor: &str) -> Option<Uuid> {
+    Uuid::try_parse(cursor).ok()
+}
+
+fn cursor(id: Uuid) -> String {
+    id.simple().to_string()
+}

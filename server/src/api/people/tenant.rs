@@ -1,0 +1,48 @@
+use async_graphql::{Context, SimpleObject};
+use entity::namespace;
+use uuid::Uuid;
+
+use crate::{
+    api::{context::Ask, error::Result, scalar::Instant, viewer::Role},
+    engine::commands::CommandError,
+    store::namespaces,
+};
+
+/// A tenant: an isolated world of schedules, workflows and runs.
+#[derive(SimpleObject)]
+pub(crate) struct Namespace {
+    id: Uuid,
+    name: String,
+    /// How many days its settled history is kept; null is as the server is configured.
+    retention_days: Option<i32>,
+    created_at: Instant,
+    /// What you may do in it.
+    role: Option<Role>,
+}
+
+impl Namespace {
+    pub(super) fn of(cx: &Context<'_>, row: namespace::Model) -> Self {
+        let grant = cx.who().and_then(|who| who.grants.within(row.id));
+        Self {
+            id: row.id,
+            name: row.name,
+            retention_days: row.retention_days,
+            created_at: row.created_at.into(),
+            role: grant.map(|grant| grant.role.into()),
+        }
+    }
+}
+
+/// A namespace as an order left it.
+#[derive(SimpleObject)]
+pub(crate) struct NamespacePayload {
+    namespace: Namespace,
+}
+
+impl NamespacePayload {
+    pub(super) async fn load(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = namespaces::by_ids(cx.store().read(), &[id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("namespace", id))?;
+        Ok(Self { namespace: Namespace::of(cx, row) })
+    }
+}

@@ -1,0 +1,127 @@
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use entity::api_token;
+use secrecy::ExposeSecret;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        loaders::{NamespaceName, UserRow},
+        scalar::Instant,
+        viewer::Role,
+    },
+    engine::commands::{CommandError, MadeToken, NewApiToken},
+    store::tokens,
+};
+
+/// A key that a program comes in with.
+pub(crate) struct ApiToken(pub(crate) api_token::Model);
+
+/// A key that a program comes in with.
+#[Object]
+impl ApiToken {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Who it stands for: it may never do more than they may. Null for one that was made beside the
+    /// database.
+    async fn owner(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let Some(owner) = self.0.user_id else { return Ok(None) };
+        Ok(cx.rows().load_one(UserRow(owner)).await?.map(|row| row.name))
+    }
+
+    /// The only namespace that it opens; null for all that its owner may see.
+    async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let Some(id) = self.0.namespace_id else { return Ok(None) };
+        Ok(cx.rows().load_one(NamespaceName(id)).await?)
+    }
+
+    /// What it may do at the most.
+    async fn role(&self) -> Role {
+        self.0.role.into()
+    }
+
+    /// Whether it sees contexts, outputs and logs, if its owner does.
+    async fn sees_payloads(&self) -> bool {
+        self.0.sees_payloads
+    }
+
+    async fn created_by(&self) -> &str {
+        &self.0.created_by
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// From then on it is void.
+    async fn expires_at(&self) -> Option<Instant> {
+        self.0.expires_at.map(Into::into)
+    }
+
+    /// Set when it was taken back.
+    async fn revoked_at(&self) -> Option<Instant> {
+        self.0.revoked_at.map(Into::into)
+    }
+
+    /// Last use, to the minute.
+    async fn used_at(&self) -> Option<Instant> {
+        self.0.used_at.map(Into::into)
+    }
+}
+
+/// A token to be.
+#[derive(InputObject)]
+pub(crate) struct CreateApiTokenInput {
+    /// Unique; 1 to 64 characters without spaces.
+    name: String,
+    /// What it may do at the most: no more than you may yourself.
+    role: Role,
+    /// The only namespace that it opens; without one all that its owner may see.
+    namespace: Option<String>,
+    /// Whether it sees contexts, outputs and logs, if its owner does.
+    #[graphql(default = false)]
+    sees_payloads: bool,
+    /// From then on it is void.
+    expires_at: Option<Instant>,
+    /// The service account that it is to stand for, by name; without one it stands for you.
+    service_account: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<CreateApiTokenInput> for NewApiToken {
+    fn from(input: CreateApiTokenInput) -> Self {
+        Self {
+            name: input.name,
+            role: input.role.into(),
+            namespace: input.namespace,
+            sees_payloads: input.sees_payloads,
+            expires_at: input.expires_at.map(|at| at.0),
+            service_account: input.service_account,
+            reason: input.reason,
+        }
+    }
+}
+
+/// A token that was made.
+#[derive(SimpleObject)]
+pub(crate) struct CreateApiTokenPayload {
+    api_token: ApiToken,
+    /// What to send as `Authorization: Bearer`. Shown this once: null when the call is repeated.
+    secret: Option<String>,
+}
+
+impl CreateApiTokenPayload {
+    pub(super) async fn of(cx: &Context<'_>, made: MadeToken) -> Result<Self> {
+        let row = tokens::by_id(cx.store().read(), made.id).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("token", made.id))?;
+        let secret = made.text.map(|text| text.expose_secret().to_owned());
+        Ok(Self { api_token: ApiToken(row), secret })
+    }
+}

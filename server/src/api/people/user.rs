@@ -1,0 +1,146 @@
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use entity::user;
+use uuid::Uuid;
+
+use super::member::Membership;
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        loaders::{NamespaceName, UserMemberships, UserRow},
+        scalar::Instant,
+        viewer::Role,
+    },
+    engine::commands::CommandError,
+};
+
+/// A person who signs in here, or a service account that has tokens only.
+pub(crate) struct User(pub(crate) user::Model);
+
+/// A person who signs in here, or a service account that has tokens only.
+#[Object]
+impl User {
+    async fn id(&self) -> Uuid {
+        self.0.id
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What they may do in every namespace; ADMIN is an administrator of the instance.
+    async fn role(&self) -> Option<Role> {
+        self.0.role.map(Into::into)
+    }
+
+    /// Whether they see contexts, outputs and logs in every namespace. Editors do in any case.
+    async fn sees_payloads(&self) -> bool {
+        self.0.sees_payloads
+    }
+
+    /// Whether it is a program's: nobody signs in as it.
+    async fn is_service_account(&self) -> bool {
+        self.0.is_service
+    }
+
+    async fn created_at(&self) -> Instant {
+        self.0.created_at.into()
+    }
+
+    /// Set when they may not come in.
+    async fn disabled_at(&self) -> Option<Instant> {
+        self.0.disabled_at.map(Into::into)
+    }
+
+    async fn signed_in_at(&self) -> Option<Instant> {
+        self.0.signed_in_at.map(Into::into)
+    }
+
+    /// The identity provider that knows them, if they sign in by one.
+    async fn issuer(&self) -> Option<&str> {
+        self.0.issuer.as_deref()
+    }
+
+    /// As whom it knows them.
+    async fn subject(&self) -> Option<&str> {
+        self.0.subject.as_deref()
+    }
+
+    /// What their groups there let them do, as of their last sign-in, while that counts: not for
+    /// longer than a session after it, nor when that provider is not asked any more. It is kept
+    /// apart from `role` and `memberships`; the strongest counts.
+    async fn given_elsewhere(&self, cx: &Context<'_>) -> Vec<GivenGrant> {
+        let commands = cx.commands();
+        let given = commands.elsewhere().given(&self.0, commands.clock.now());
+        given.iter().cloned().map(GivenGrant).collect()
+    }
+
+    /// What they may do in single namespaces, beside their role everywhere.
+    async fn memberships(&self, cx: &Context<'_>) -> Result<Vec<Membership>> {
+        let rows = cx.rows().load_one(UserMemberships(self.0.id)).await?;
+        Ok(rows.unwrap_or_default().into_iter().map(Membership).collect())
+    }
+}
+
+/// What somebody may do because of their groups at the identity provider.
+pub(crate) struct GivenGrant(user::GivenGrant);
+
+/// What somebody may do because of their groups at the identity provider.
+#[Object]
+impl GivenGrant {
+    /// Where; null is everywhere.
+    async fn namespace(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        match self.0.namespace {
+            Some(id) => Ok(cx.rows().load_one(NamespaceName(id)).await?),
+            None => Ok(None),
+        }
+    }
+
+    async fn role(&self) -> Role {
+        self.0.role.into()
+    }
+
+    /// Whether they see contexts, outputs and logs. Editors do in any case.
+    async fn sees_payloads(&self) -> bool {
+        self.0.sees_payloads
+    }
+}
+
+/// A user as an order left it.
+#[derive(SimpleObject)]
+pub(crate) struct UserPayload {
+    user: User,
+}
+
+impl UserPayload {
+    pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = cx.rows().load_one(UserRow(id)).await?;
+        Ok(Self { user: User(row.ok_or_else(|| CommandError::not_found("user", id))?) })
+    }
+}
+
+/// Somebody who is to sign in.
+#[derive(InputObject)]
+pub(crate) struct CreateUserInput {
+    /// Unique; 1 to 64 characters without spaces.
+    pub(super) name: String,
+    /// 12 to 256 characters.
+    pub(super) password: String,
+    /// What they may do in every namespace. Without one they may do what `setMembership` says.
+    pub(super) role: Option<Role>,
+    #[graphql(default = false)]
+    pub(super) sees_payloads: bool,
+    pub(super) reason: Option<String>,
+}
+
+/// A program's account.
+#[derive(InputObject)]
+pub(crate) struct CreateServiceAccountInput {
+    /// Unique; 1 to 64 characters without spaces.
+    pub(super) name: String,
+    /// What it may do in every namespace. Without one it may do what `setMembership` says.
+    pub(super) role: Option<Role>,
+    #[graphql(default = false)]
+    pub(super) sees_payloads: bool,
+    pub(super) reason: Option<String>,
+}

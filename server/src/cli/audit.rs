@@ -1,0 +1,121 @@
+use std::io::Write;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, ValueEnum};
+use uuid::Uuid;
+
+use super::{CliError, flags::Place, offline::Office, output};
+use crate::{
+    engine::commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
+    store::{Window, audit},
+};
+
+/// Show or export who changed what, when, from where and why, newest first
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    #[command(flatten)]
+    place: Place,
+    /// Only what concerns this namespace
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Only what this one did
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
+    /// Only this action, such as schedule.pause
+    #[arg(long, value_name = "ACTION")]
+    action: Option<String>,
+    /// Only what was done to such things: schedule, run, user, token ...
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only what was done to what had this name then
+    #[arg(long, value_name = "NAME")]
+    subject: Option<String>,
+    /// At this instant or later, as 2026-03-29T01:00:00Z
+    #[arg(long, value_name = "INSTANT")]
+    after: Option<DateTime<Utc>>,
+    /// Earlier than this instant
+    #[arg(long, value_name = "INSTANT")]
+    before: Option<DateTime<Utc>>,
+    /// The newest so many [default: 50 as a table, all otherwise]
+    #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// How to show them
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// A line of JSON each
+    Jsonl,
+    /// For spreadsheets; no cell is a formula
+    Csv,
+}
+
+/// What a table shows without being told how much.
+const USUAL: u64 = 50;
+/// Entries read at once.
+const BATCH: u64 = 500;
+
+impl Audit {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let Office { store, owner, .. } = Office::open(&self.place).await?;
+        let scope = audit_scope(&store, owner.who(), self.namespace.as_deref()).await?;
+        let filter = audit::Filter {
+            namespace: None,
+            actor: self.actor,
+            action: self.action,
+            kind: self.kind,
+            subject_id: None,
+            subject: self.subject,
+            after: self.after.map(Into::into),
+            before: self.before.map(Into::into),
+        };
+        let table = self.format == Format::Table;
+        let mut left = self.limit.unwrap_or(if table { USUAL } else { u64::MAX });
+        let (mut after, mut rows): (Option<Uuid>, Vec<Audited>) = (None, vec![]);
+        if self.format == Format::Csv {
+            raw(CSV_HEAD)?;
+        }
+        while left > 0 {
+            let window = Window { after, ..Window::first(left.min(BATCH)) };
+            let page = audit_page(&store, scope, filter.clone(), &window).await?;
+            left -= u64::try_from(page.rows.len()).unwrap_or(left).min(left);
+            after = page.rows.last().map(|entry| entry.row.id);
+            match self.format {
+                Format::Table => rows.extend(page.rows),
+                Format::Jsonl => raw(&page.rows.iter().map(json_line).collect::<String>())?,
+                Format::Csv => raw(&page.rows.iter().map(csv_line).collect::<String>())?,
+            }
+            if !page.has_next {
+                break;
+            }
+        }
+        if table { print(&rows) } else { Ok(()) }
+    }
+}
+
+fn print(rows: &[Audited]) -> Result<(), CliError> {
+    let row = |entry: &Audited| {
+        let row = &entry.row;
+        [
+            row.at.utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            row.actor.clone(),
+            row.source.clone(),
+            row.action.clone(),
+            entry.namespace.clone().unwrap_or("-".to_owned()),
+            row.subject.clone(),
+            row.reason.clone().unwrap_or("-".to_owned()).escape_debug().to_string(),
+        ]
+    };
+    let rows: Vec<[String; 7]> = rows.iter().map(row).collect();
+    output::table(["WHEN", "WHO", "FROM", "ACTION", "NAMESPACE", "SUBJECT", "WHY"], &rows)
+}
+
+/// Writes what has its line ends already.
+fn raw(text: &str) -> Result<(), CliError> {
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(CliError::io("write to standard output"))
+}

@@ -1,0 +1,168 @@
+//! What somebody may do, and where.
+//!
+//! A grant holds everywhere or in one namespace; where several hold, the strongest counts. Seeing
+//! payloads (contexts, outputs, logs) is granted beside the role: whoever operates need not read
+//! what passes through. Editors see them in any case, since they decide where they go.
+
+use std::collections::BTreeMap;
+
+use entity::user::Role;
+use uuid::Uuid;
+
+/// What may be done in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The role there.
+    pub role: Role,
+    /// Whether payloads are shown, too.
+    pub sees_payloads: bool,
+}
+
+impl Grant {
+    /// Whether contexts, outputs and logs are shown.
+    pub fn shows_payloads(self) -> bool {
+        self.sees_payloads || self.role >= Role::Editor
+    }
+
+    /// What both give together.
+    fn joined(self, other: Self) -> Self {
+        Self {
+            role: self.role.max(other.role),
+            sees_payloads: self.sees_payloads || other.sees_payloads,
+        }
+    }
+
+    /// What neither refuses.
+    fn met(self, other: Self) -> Self {
+        Self {
+            role: self.role.min(other.role),
+            sees_payloads: self.shows_payloads() && other.shows_payloads(),
+        }
+    }
+}
+
+/// All that somebody was granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    everywhere: Option<Grant>,
+    namespaces: BTreeMap<Uuid, Grant>,
+}
+
+impl Grants {
+    /// What holds everywhere, and what holds in single namespaces beside that.
+    pub fn new(
+        everywhere: Option<Grant>,
+        namespaces: impl IntoIterator<Item = (Uuid, Grant)>,
+    ) -> Self {
+        Self { everywhere, namespaces: namespaces.into_iter().collect() }
+    }
+
+    /// These and others, each in one namespace or everywhere.
+    #[must_use]
+    pub fn with(mut self, others: impl IntoIterator<Item = (Option<Uuid>, Grant)>) -> Self {
+        for (namespace, grant) in others {
+            let joined = |there: Option<Grant>| there.map_or(grant, |there| there.joined(grant));
+            match namespace {
+                None => self.everywhere = Some(joined(self.everywhere)),
+                Some(id) => {
+                    let there = self.namespaces.get(&id).copied();
+                    self.namespaces.insert(id, joined(there));
+                }
+            }
+        }
+        self
+    }
+
+    /// A role in every namespace, payloads included.
+    pub fn everywhere(role: Role) -> Self {
+        Self::new(Some(Grant { role, sees_payloads: true }), [])
+    }
+
+    /// What holds in a namespace.
+    pub fn within(&self, namespace: Uuid) -> Option<Grant> {
+        let there = self.namespaces.get(&namespace).copied();
+        match (self.everywhere, there) {
+            (Some(everywhere), Some(there)) => Some(everywhere.joined(there)),
+            (everywhere, there) => everywhere.or(there),
+        }
+    }
+
+    /// The role that holds in every namespace.
+    pub fn role_everywhere(&self) -> Option<Role> {
+        self.everywhere.map(|grant| grant.role)
+    }
+
+    /// Whether payloads are shown in every namespace.
+    pub fn shows_payloads_everywhere(&self) -> bool {
+        self.everywhere.is_some_and(Grant::shows_payloads)
+    }
+
+    /// The highest role that holds anywhere.
+    pub fn strongest(&self) -> Option<Role> {
+        let roles = self.namespaces.values().chain(&self.everywhere);
+        roles.map(|grant| grant.role).max()
+    }
+
+    /// The namespaces that are granted one by one.
+    pub fn namespaces(&self) -> impl Iterator<Item = (Uuid, Grant)> {
+        self.namespaces.iter().map(|(id, grant)| (*id, *grant))
+    }
+
+    /// What of this a token has that carries `limit`, in one namespace or in all.
+    pub fn limited(&self, limit: Grant, namespace: Option<Uuid>) -> Self {
+        match namespace {
+            Some(id) => {
+                let grant = self.within(id).map(|grant| grant.met(limit));
+                Self::new(None, grant.map(|grant| (id, grant)))
+            }
+            None => {
+                let namespaces = self.namespaces.keys();
+                let met = |id: &Uuid| Some((*id, self.within(*id)?.met(limit)));
+                let everywhere = self.everywhere.map(|grant| grant.met(limit));
+                Self::new(everywhere, namespaces.filter_map(met))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: Uuid = Uuid::from_u128(1);
+    const ELSEWHERE: Uuid = Uuid::from_u128(2);
+
+    fn grant(role: Role) -> Grant {
+        Grant { role, sees_payloads: false }
+    }
+
+    #[test]
+    fn the_strongest_grant_counts() {
+        let grants = Grants::new(Some(grant(Role::Viewer)), [(HOME, grant(Role::Editor))]);
+        assert_eq!(grants.within(HOME).unwrap().role, Role::Editor);
+        assert_eq!(grants.within(ELSEWHERE).unwrap().role, Role::Viewer);
+        assert_eq!(grants.strongest(), Some(Role::Editor));
+        assert_eq!(Grants::new(None, [(HOME, grant(Role::Admin))]).within(ELSEWHERE), None);
+    }
+
+    #[test]
+    fn a_token_has_no_more_than_its_owner() {
+        let owner = Grants::new(None, [(HOME, grant(Role::Operator))]);
+        let admin = Grant { role: Role::Admin, sees_payloads: true };
+        let wide = owner.limited(admin, None);
+        assert_eq!(wide.within(HOME), Some(grant(Role::Operator)));
+        assert_eq!(wide.within(ELSEWHERE), None);
+        assert_eq!(owner.limited(admin, Some(ELSEWHERE)), Grants::default());
+        let viewer = owner.limited(grant(Role::Viewer), Some(HOME));
+        assert_eq!(viewer.within(HOME), Some(grant(Role::Viewer)));
+    }
+
+    #[test]
+    fn payloads_are_a_grant_of_their_own_below_editors() {
+        assert!(!grant(Role::Operator).shows_payloads());
+        assert!(grant(Role::Editor).shows_payloads());
+        let editor = Grants::new(None, [(HOME, grant(Role::Editor))]);
+        let limit = Grant { role: Role::Viewer, sees_payloads: false };
+        assert!(!editor.limited(limit, Some(HOME)).within(HOME).unwrap().shows_payloads());
+    }
+}

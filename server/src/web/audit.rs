@@ -1,0 +1,196 @@
+use std::{io, vec};
+
+use axum::{
+    body::Body,
+    extract::{Extension, Query, State, rejection::QueryRejection},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use chrono::{DateTime, Utc};
+use futures::{Stream, StreamExt, stream};
+use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
+
+use super::{Web, auth::Asking, refusal::Refusal};
+use crate::{
+    engine::commands::{
+        AuditScope, Audited, CSV_HEAD, CommandError, audit_page, audit_scope, check_audit_filter,
+        csv_line, json_line,
+    },
+    store::{Window, audit},
+};
+
+/// Entries read at once: one may be half a megabyte.
+const BATCH: u64 = 20;
+/// Seconds until it is worth asking again for a place.
+const PAUSE: u64 = 30;
+
+/// Which entries, and in what form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    format: Format,
+    namespace: Option<String>,
+    actor: Option<String>,
+    action: Option<String>,
+    kind: Option<String>,
+    subject: Option<String>,
+    subject_id: Option<Uuid>,
+    after: Option<DateTime<Utc>>,
+    before: Option<DateTime<Utc>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Jsonl,
+    Csv,
+}
+
+impl Format {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Jsonl => "application/jsonl; charset=utf-8",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Jsonl => "attachment; filename=\"carillon-audit.jsonl\"",
+            Self::Csv => "attachment; filename=\"carillon-audit.csv\"",
+        }
+    }
+
+    fn line(self, entry: &Audited) -> String {
+        match self {
+            Self::Jsonl => json_line(entry),
+            Self::Csv => csv_line(entry),
+        }
+    }
+}
+
+/// The audit log, newest first, as a file. Whoever may not read it is refused before it begins.
+pub(super) async fn export(
+    State(web): State<Web>,
+    Extension(asking): Extension<Asking>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(wanted) = wanted.map_err(|rejection| {
+        let text = format!(
+            "{}; 'format' is jsonl or csv; 'namespace', 'actor', 'action', 'kind', 'subject', \
+             'subject_id', 'after' and 'before' narrow it",
+            rejection.body_text()
+        );
+        Refusal::new(StatusCode::BAD_REQUEST, text)
+    })?;
+    let place = web.exports.clone().try_acquire_owned().map_err(|_| {
+        let text = "as many exports are under way as this node does at once; try again later";
+        Refusal::too_many(text, PAUSE)
+    })?;
+    let filter = audit::Filter {
+        namespace: None,
+        actor: wanted.actor,
+        action: wanted.action,
+        kind: wanted.kind,
+        subject_id: wanted.subject_id,
+        subject: wanted.subject,
+        after: wanted.after.map(Into::into),
+        before: wanted.before.map(Into::into),
+    };
+    check_audit_filter(&filter).map_err(|bad| refused(bad.into()))?;
+    let format = wanted.format;
+    let mut export = Export {
+        web,
+        asking,
+        namespace: wanted.namespace,
+        filter,
+        scope: None,
+        rows: vec![].into_iter(),
+        next: None,
+        _place: place,
+    };
+    // Before the answer begins: what is refused or fails has a status of its own.
+    export.read(None).await?;
+    let head = match format {
+        Format::Jsonl => None,
+        Format::Csv => Some(Ok(CSV_HEAD.to_owned())),
+    };
+    let lines = export.rows().map(move |row| row.map(|row| format.line(&row)));
+    let body = Body::from_stream(stream::iter(head).chain(lines));
+    let headers = [
+        (header::CONTENT_TYPE, format.content_type()),
+        (header::CONTENT_DISPOSITION, format.file()),
+    ];
+    Ok((headers, body).into_response())
+}
+
+/// An export under way: only one batch of the log is in memory.
+struct Export {
+    web: Web,
+    asking: Asking,
+    namespace: Option<String>,
+    filter: audit::Filter,
+    /// What they were let to read first; nothing else later on.
+    scope: Option<AuditScope>,
+    rows: vec::IntoIter<Audited>,
+    /// Behind which entry it goes on.
+    next: Option<Uuid>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Export {
+    /// Reads a batch, as whoever asks is now: an export does not outlive the right to it.
+    async fn read(&mut self, after: Option<Uuid>) -> Result<(), Refusal> {
+        let Asking { credential, address, .. } = &self.asking;
+        let who = credential.viewer(&self.web, *address).await?;
+        let who = who.ok_or_else(|| Refusal::unauthenticated("sign in, or send a token"))?;
+        let store = &self.web.store;
+        let scope = audit_scope(store, &who, self.namespace.as_deref()).await.map_err(refused)?;
+        if *self.scope.get_or_insert(scope) != scope {
+            return Err(Refusal::new(StatusCode::CONFLICT, "the namespace is another one now"));
+        }
+        let window = Window { after, ..Window::first(BATCH) };
+        let page = audit_page(store, scope, self.filter.clone(), &window).await.map_err(refused)?;
+        let last = page.rows.last().map(|entry| entry.row.id);
+        self.next = last.filter(|_| page.has_next);
+        self.rows = page.rows.into_iter();
+        Ok(())
+    }
+
+    /// The log, entry after entry. It breaks off where whoever asks may not go on.
+    fn rows(self) -> impl Stream<Item = io::Result<Audited>> {
+        stream::try_unfold(self, |mut export| async move {
+            loop {
+                if let Some(row) = export.rows.next() {
+                    return Ok(Some((row, export)));
+                }
+                let Some(after) = export.next else { return Ok(None) };
+                if let Err(refusal) = export.read(Some(after)).await {
+                    tracing::warn!(?refusal, "an export of the audit log was broken off");
+                    return Err(io::Error::other("the export was broken off"));
+                }
+            }
+        })
+    }
+}
+
+fn refused(error: CommandError) -> Refusal {
+    let text = error.to_string();
+    match error {
+        CommandError::BadInput(_) => Refusal::new(StatusCode::BAD_REQUEST, text),
+        CommandError::NotFound { .. } => Refusal::new(StatusCode::NOT_FOUND, text),
+        CommandError::Unauthenticated => Refusal::unauthenticated(&text),
+        CommandError::Forbidden { .. } | CommandError::Denied { .. } => {
+            Refusal::new(StatusCode::FORBIDDEN, text)
+        }
+        CommandError::Conflict { .. } => Refusal::new(StatusCode::CONFLICT, text),
+        CommandError::TooOften(seconds) => Refusal::too_many(text, seconds),
+        error @ (CommandError::Unreadable { .. }
+        | CommandError::Store(_)
+        | CommandError::Engine(_)) => Refusal::internal(&error),
+    }
+}

@@ -1,0 +1,295 @@
+//! The browser's way to the identity provider and back.
+//!
+//! What has to come back is kept in the session of the browser that leaves: whoever comes back
+//! with anything else, or a second time, is nobody. The session that is opened then has a new key.
+
+use std::{borrow::Cow, net::IpAddr, time::Duration};
+
+use axum::{
+    Json,
+    extract::{Extension, Query, State, rejection::QueryRejection},
+    http::{HeaderValue, StatusCode, header},
+    response::{Html, IntoResponse, Redirect, Response},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tower_sessions::{Expiry, Session};
+
+use super::{Asking, session::SignedIn};
+use crate::{
+    engine::people::oidc::{Identity, Joined, OidcError, Provider, join},
+    telemetry::SignIn,
+    web::{Web, refusal::Refusal},
+};
+
+/// The keys in the session's data.
+const PENDING: &str = "oidc_pending";
+const TOKEN: &str = "oidc_token";
+/// A sign-in takes no longer.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Windows of one browser in which somebody may be signing in at once.
+const MOST_PENDING: usize = 5;
+/// A longer token is not kept: the provider then asks whether to sign out.
+const MOST_TOKEN: usize = 8 * 1024;
+
+/// A sign-in that has begun in this browser.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Pending {
+    state: String,
+    nonce: String,
+    verifier: String,
+    to: String,
+    at: DateTime<Utc>,
+}
+
+/// Where somebody wants to be when they have signed in.
+#[derive(Debug, Deserialize)]
+pub(in crate::web) struct Wanted {
+    to: Option<String>,
+}
+
+/// What the browser comes back with.
+#[derive(Debug, Deserialize)]
+pub(in crate::web) struct Returned {
+    state: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+/// The ways to sign in: `{"password": true, "oidc": {"name": "..."} or null}`.
+pub(in crate::web) async fn methods(State(web): State<Web>) -> Json<serde_json::Value> {
+    let oidc = web.oidc.as_ref().map(|provider| json!({ "name": provider.settings().name }));
+    Json(json!({ "password": true, "oidc": oidc }))
+}
+
+/// Sends the browser to the provider.
+pub(in crate::web) async fn begin(
+    State(web): State<Web>,
+    Extension(Asking { address, .. }): Extension<Asking>,
+    session: Session,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Some(provider) = &web.oidc else { return Err(not_configured()) };
+    if let Err(wait) = web.limiter.visit(address) {
+        web.telemetry.metrics().sign_in(SignIn::Limited);
+        let seconds = wait.as_secs() + 1;
+        return Err(Refusal::too_many(
+            format!("too many attempts; wait {seconds} seconds"),
+            seconds,
+        ));
+    }
+    let wanted = wanted.ok().and_then(|Query(wanted)| wanted.to);
+    let begun = match provider.begin().await {
+        Ok(begun) => begun,
+        Err(error) => return Ok(not_now(&error)),
+    };
+    let now = web.clock.now();
+    let pending = Pending {
+        state: begun.state,
+        nonce: begun.nonce,
+        verifier: begun.verifier,
+        to: own_path(wanted.as_deref()).to_owned(),
+        at: now,
+    };
+    let kept = async {
+        let mut all = waiting(&session, now).await?;
+        all.push(pending);
+        let surplus = all.len().saturating_sub(MOST_PENDING);
+        all.drain(..surplus);
+        session.insert(PENDING, all).await?;
+        if SignedIn::load(&session).await?.is_none() {
+            let patience = time::Duration::try_from(PATIENCE).unwrap_or(time::Duration::MINUTE);
+            session.set_expiry(Some(Expiry::OnInactivity(patience)));
+        }
+        Ok::<_, tower_sessions::session::Error>(())
+    };
+    kept.await.map_err(|error| Refusal::internal(&error))?;
+    Ok(see_other(begun.url.as_str()))
+}
+
+/// Opens a session for whoever comes back from the provider.
+pub(in crate::web) async fn callback(
+    State(web): State<Web>,
+    Extension(Asking { address, .. }): Extension<Asking>,
+    session: Session,
+    returned: Result<Query<Returned>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Some(provider) = &web.oidc else { return Err(not_configured()) };
+    let Ok(Query(returned)) = returned else { return Ok(not_begun()) };
+    let Some(pending) = taken(&session, returned.state.as_deref(), web.clock.now()).await? else {
+        web.telemetry.metrics().sign_in(SignIn::Refused);
+        tracing::warn!(%address, "somebody came back from a sign-in that did not begin there");
+        return Ok(not_begun());
+    };
+    let issuer = &provider.settings().issuer;
+    if returned.iss.is_some_and(|iss| iss.trim_end_matches('/') != issuer.trim_end_matches('/')) {
+        return Ok(refused(&web, address, "the answer comes from another provider"));
+    }
+    let Some(code) = returned.code.filter(|_| returned.error.is_none()) else {
+        let why = returned.error.filter(|why| is_code(why)).unwrap_or("no reason".to_owned());
+        let text = format!("the provider did not sign you in ({why})");
+        return Ok(refused(&web, address, &text));
+    };
+    let identity = match provider.finish(code, pending.nonce, pending.verifier).await {
+        Ok(identity) => identity,
+        Err(error) if error.is_providers() => return Ok(not_now(&error)),
+        Err(error) => {
+            tracing::warn!(%address, "failed to {error}");
+            return Ok(refused(&web, address, "what the provider answered does not count"));
+        }
+    };
+    enter(&web, provider, address, &session, &identity, &pending.to).await
+}
+
+async fn enter(
+    web: &Web,
+    provider: &Provider,
+    address: IpAddr,
+    session: &Session,
+    identity: &Identity,
+    to: &str,
+) -> Result<Response, Refusal> {
+    let mapping = &provider.settings().grants;
+    let joined = join(&web.store, &web.clock, identity, mapping, &address.to_string()).await;
+    let user = match joined.map_err(|error| Refusal::internal(&error))? {
+        Joined::User(user) => user,
+        Joined::Disabled => return Ok(refused(web, address, "you may not sign in here")),
+        Joined::NoGroup => {
+            let text = "you may not sign in here: none of your groups lets you do anything";
+            return Ok(refused(web, address, text));
+        }
+    };
+    web.telemetry.metrics().sign_in(SignIn::Accepted);
+    web.limiter.forgive("", address);
+    // A key that somebody planted before is worth nothing now.
+    let opened = async {
+        session.clear().await;
+        session.cycle_id().await?;
+        if identity.id_token.len() <= MOST_TOKEN {
+            session.insert(TOKEN, &identity.id_token).await?;
+        }
+        SignedIn::new(&user, address.to_string(), web.clock.now()).save(session).await
+    };
+    opened.await.map_err(|error| Refusal::internal(&error))?;
+    tracing::info!(name = user.name, %address, "signed in by the identity provider");
+    Ok(see_other(to))
+}
+
+/// The provider's token, if the session came from there.
+pub(super) async fn token(session: &Session) -> Option<String> {
+    session.get(TOKEN).await.ok()?
+}
+
+/// Where the browser signs out of the provider, too, if that is known.
+pub(super) fn farewell(web: &Web, token: &str) -> Option<String> {
+    Some(web.oidc.as_ref()?.sign_out_url(token)?.into())
+}
+
+/// The sign-in of that state. It is taken: nobody comes back by it a second time.
+async fn taken(
+    session: &Session,
+    state: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<Option<Pending>, Refusal> {
+    let taking = async {
+        let mut all = waiting(session, now).await?;
+        let at = all.iter().position(|pending| Some(&*pending.state) == state);
+        let Some(at) = at else { return Ok(None) };
+        let pending = all.remove(at);
+        session.insert(PENDING, all).await?;
+        session.save().await?;
+        Ok::<_, tower_sessions::session::Error>(Some(pending))
+    };
+    taking.await.map_err(|error| Refusal::internal(&error))
+}
+
+async fn waiting(
+    session: &Session,
+    now: DateTime<Utc>,
+) -> Result<Vec<Pending>, tower_sessions::session::Error> {
+    let all: Vec<Pending> = session.get(PENDING).await?.unwrap_or_default();
+    let patience = TimeDelta::from_std(PATIENCE).unwrap_or_default();
+    Ok(all.into_iter().filter(|pending| now - pending.at < patience).collect())
+}
+
+/// A path of this server and nothing else: a browser reads `//host` and `/\host` as another one.
+fn own_path(wanted: Option<&str>) -> &str {
+    let is_own = |path: &&str| {
+        path.starts_with('/')
+            && !path[1..].starts_with(['/', '\\'])
+            && path.len() <= 2_000
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    };
+    wanted.filter(is_own).unwrap_or("/")
+}
+
+/// What the standards call errors.
+fn is_code(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+fn see_other(to: &str) -> Response {
+    // What it points to is somebody's alone.
+    let mut response = Redirect::to(to).into_response();
+    response.headers_mut().insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+fn not_configured() -> Refusal {
+    let text = "this server has no identity provider; sign in with a password, or set [oidc]";
+    Refusal::new(StatusCode::NOT_FOUND, text)
+}
+
+fn not_begun() -> Response {
+    let text = "this sign-in did not begin in this browser, or it took too long";
+    page(StatusCode::BAD_REQUEST, text)
+}
+
+fn refused(web: &Web, address: IpAddr, text: &str) -> Response {
+    web.telemetry.metrics().sign_in(SignIn::Refused);
+    tracing::warn!(%address, "a sign-in by the identity provider was refused: {text}");
+    page(StatusCode::FORBIDDEN, text)
+}
+
+fn not_now(error: &OidcError) -> Response {
+    tracing::error!("failed to {error}");
+    page(StatusCode::BAD_GATEWAY, "the identity provider cannot be used now; the log says why")
+}
+
+/// A page for people: they came here by a link, and there is no console around it.
+fn page(status: StatusCode, text: &str) -> Response {
+    let text: Cow<'_, str> = text.replace('&', "&amp;").replace('<', "&lt;").into();
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Carillon</title>\
+         <h1>Not signed in</h1><p>Carillon: {text}.</p><p><a href=\"/\">Back</a></p></html>"
+    );
+    (status, Html(html)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_elsewhere() {
+        for own in ["/", "/runs?state=failed", "/schedules/a%20b#x"] {
+            assert_eq!(own_path(Some(own)), own);
+        }
+        for other in [
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "evil",
+            "",
+            "/a\r\nset-cookie: x=y",
+            "/\t/evil.example",
+            "/%0a\\\\evil.example",
+        ] {
+            assert_eq!(own_path(Some(other)), "/", "{other}");
+        }
+        assert_eq!(own_path(None), "/");
+    }
+}

@@ -1,0 +1,395 @@
+//! Signing in by an identity provider, from beginning to end, and what is refused on the way.
+//!
+//! - `provider`: a real one from npm; `browser`: cookies and redirects
+
+mod browser;
+pub(crate) mod provider;
+
+use browser::Browser;
+use entity::session;
+use provider::{Provider, SECRET};
+use reqwest::{StatusCode, header};
+use sea_orm::EntityTrait;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::support::{Command, Server, TestDatabase, on_both};
+
+on_both!(groups_decide_at_each_sign_in_what_somebody_may_do);
+
+/// A server with a provider.
+fn start(database: &TestDatabase, provider: &mut Provider) -> Server {
+    let issuer = &provider.issuer;
+    let config = format!(
+        r#"
+        [oidc]
+        issuer = "{issuer}"
+        client_id = "carillon"
+        client_secret = "{SECRET}"
+        name = "the company"
+        scopes = ["profile", "groups"]
+        private_addresses = true
+        grants = [
+            {{ group = "ops", namespace = "default", role = "operator" }},
+            {{ group = "watchers", namespace = "default", role = "viewer" }},
+            {{ group = "root", role = "admin", sees_payloads = true }},
+            {{ group = "ops", namespace = "not-there-yet", role = "admin" }},
+        ]
+        "#
+    );
+    let server = Server::start_configured(database, &config);
+    provider.serve(&server.url);
+    server
+}
+
+fn carillon(database: &TestDatabase, args: &[&str]) -> String {
+    Command::new(args).on(database).input("correct horse battery").run().done()
+}
+
+async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDatabase) {
+    // Somebody else has the name already: they are not the one whom the provider knows by it.
+    carillon(&database, &["user", "add", "ada", "--role", "admin", "--password-stdin"]);
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    let mut ada = Browser::new();
+    // Whom no group lets do anything leaves no trace.
+    let (status, told) = ada.fail(&server).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert!(told.contains("none of your groups"), "{told}");
+    let users = || carillon(&database, &["user", "list", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&users()).unwrap().as_array().unwrap().len(), 1);
+
+    provider.be(json!({ "claims": { "groups": ["ops", "unknown"] } })).await;
+    let back = ada.leave(&server, "/runs?state=failed").await;
+    let before = ada.cookies(&server);
+    let answer = ada.get(&back).await;
+    assert_eq!(answer.headers()[header::LOCATION], "/runs?state=failed");
+    let me = ada.me(&server).await;
+    let name = me["name"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("ada-") && name.len() == 12, "{me}");
+    let operator = json!([{ "namespace": "default", "role": "OPERATOR" }]);
+    assert_eq!((&me["grants"], &me["roleEverywhere"]), (&operator, &Value::Null));
+    // The key that the browser left with opens nothing.
+    assert_ne!(ada.cookies(&server), before);
+    let planted = server.post("/graphql").header(header::COOKIE, &before);
+    assert_eq!(server.who(planted).await, Value::Null);
+
+    // Another sign-in of the same subject, under another name, is the same user, with other groups.
+    let claims = json!({ "preferred_username": "ada.l", "groups": ["watchers"] });
+    provider.be(json!({ "claims": claims })).await;
+    let mut elsewhere = Browser::new();
+    elsewhere.enter(&server, "/").await;
+    let now = elsewhere.me(&server).await;
+    assert_eq!(now["name"], json!(name));
+    assert_eq!(now["grants"], json!([{ "namespace": "default", "role": "VIEWER" }]));
+    assert_eq!(ada.me(&server).await["role"], "VIEWER");
+
+    // What somebody gave them here is kept apart from that.
+    let admin = server.sign_in("ada", "correct horse battery").await;
+    let admin = crate::support::cookie(&admin);
+    let order = async |query: String| {
+        let post = server.post("/graphql").header(header::COOKIE, &admin);
+        let answer = post.json(&json!({ "query": query })).send().await.unwrap();
+        let answer: Value = answer.json().await.unwrap();
+        assert!(answer["errors"].is_null(), "{answer}");
+        answer["data"].clone()
+    };
+    order(format!(
+        "mutation {{ setMembership(input: {{ user: \"{name}\", namespace: \"default\", role: EDITOR }})
+            {{ membership {{ role }} }} }}"
+    ))
+    .await;
+    provider.be(json!({ "claims": { "groups": [] } })).await;
+    elsewhere.enter(&server, "/").await;
+    assert_eq!(elsewhere.me(&server).await["role"], "EDITOR");
+    let list = "{ users { nodes { id name issuer subject role givenElsewhere { role } } } }";
+    let users = order(list.to_owned()).await["users"]["nodes"].take();
+    let user = users.as_array().unwrap().iter().find(|user| user["name"] == name.as_str());
+    let user = user.unwrap();
+    assert_eq!((&user["subject"], &user["issuer"]), (&json!("u1"), &json!(provider.issuer)));
+    assert_eq!((&user["role"], &user["givenElsewhere"]), (&Value::Null, &json!([])));
+    let audit = carillon(&database, &["audit", "--format", "jsonl", "--actor", &name]);
+    let actions: Vec<Value> = audit
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["action"].take())
+        .collect();
+    assert_eq!(actions, ["user.groups", "user.groups", "user.add"]);
+
+    // Nobody signs in as them with a password, nor when they are disabled.
+    for password in ["", "correct horse battery"] {
+        assert_eq!(server.sign_in(&name, password).await.status(), StatusCode::UNAUTHORIZED);
+    }
+    carillon(&database, &["user", "disable", &name]);
+    assert_eq!(elsewhere.me(&server).await, Value::Null);
+    let (status, told) = Browser::new().fail(&server).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
+    carillon(&database, &["user", "enable", &name]);
+    Browser::new().enter(&server, "/").await;
+    // Another subject of the same name is somebody else.
+    provider.be(json!({ "sub": "u2", "claims": { "groups": ["root"] } })).await;
+    let mut other = Browser::new();
+    other.enter(&server, "/").await;
+    let other = other.me(&server).await;
+    assert_eq!((&other["name"], &other["roleEverywhere"]), (&json!("ada.l"), &json!("ADMIN")));
+    // What groups gave is not shown as theirs where the provider is not asked any more.
+    let given = "{ users { nodes { name givenElsewhere { role } } } }";
+    let shown = order(given.to_owned()).await.to_string();
+    assert!(shown.contains(r#"[{"role":"ADMIN"}]"#), "{shown}");
+    let without = Server::start(&database);
+    let admin = crate::support::cookie(&without.sign_in("ada", "correct horse battery").await);
+    let asked = without.post("/graphql").header(header::COOKIE, &admin);
+    let shown = asked.json(&json!({ "query": given })).send().await.unwrap().text().await.unwrap();
+    assert!(shown.contains("ada.l") && !shown.contains("ADMIN"), "{shown}");
+    let kept = database.dump().await + &format!("{:?}", server.get("/auth/methods").send().await);
+    assert!(!kept.contains(SECRET));
+}
+
+#[tokio::test]
+async fn a_token_counts_only_if_it_is_the_providers_and_of_this_sign_in() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
+    for (tamper, why) in [
+        (json!({ "claims": { "nonce": "another" } }), "Invalid nonce"),
+        (json!({ "claims": { "nonce": null } }), "Invalid nonce"),
+        (json!({ "claims": { "aud": "another" } }), "Invalid audiences"),
+        (json!({ "claims": { "aud": ["carillon", "another"] } }), "Invalid audiences"),
+        (json!({ "claims": { "iss": "http://127.0.0.1:1" } }), "Invalid issuer"),
+        (json!({ "shift": { "exp": -7200 } }), "Expired"),
+        (json!({ "shift": { "iat": -3600 } }), "too long ago"),
+        (json!({ "shift": { "iat": 3600, "exp": 3600 } }), "it was issued at"),
+        (json!({ "foreign": true }), "its signature"),
+        (json!({ "header": { "alg": "none" } }), "its signature"),
+        (json!({ "header": { "alg": "HS256" } }), "its signature"),
+        (json!({ "header": { "kid": "unknown" } }), "its signature"),
+    ] {
+        provider.be(json!({ "tamper": tamper })).await;
+        let (status, told) = Browser::new().fail(&server).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{tamper}: {told}");
+        // The reason is the operator's, and not of whoever stands in the browser.
+        assert!(told.contains("what the provider answered does not count"), "{tamper}: {told}");
+        let log = server.logged("failed to accept the token: ").await;
+        assert!(log.contains(why) && !told.contains(why), "{tamper}: {log}");
+        assert!(!log.contains("eyJ") && !log.contains(SECRET), "{tamper}: {log}");
+    }
+    // Clocks may be a minute apart.
+    for shift in [json!({ "iat": 40 }), json!({ "exp": -3630 })] {
+        provider.be(json!({ "tamper": { "shift": shift } })).await;
+        Browser::new().enter(&server, "/").await;
+    }
+    let mut ada = Browser::new();
+    provider.be(json!({})).await;
+    ada.enter(&server, "/").await;
+    assert_eq!(ada.me(&server).await["name"], "ada");
+}
+
+/// The standard has it that way: a provider that follows it to the letter keeps the ID token short
+/// and answers for the rest at its userinfo endpoint.
+#[tokio::test]
+async fn what_the_token_does_not_say_the_provider_is_asked_for() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    let claims = json!({ "groups": ["ops"], "preferred_username": "grace" });
+    provider.be(json!({ "claims": claims, "terse": true, "rotate": true })).await;
+    let mut grace = Browser::new();
+    grace.enter(&server, "/").await;
+    let me = grace.me(&server).await;
+    assert_eq!((&me["name"], &me["role"]), (&json!("grace"), &json!("OPERATOR")), "{me}");
+    // Somebody else's answer, and none, open nothing; and nobody loses what their groups gave.
+    for (tamper, status, why) in [
+        (json!({ "userinfo": { "sub": "u2" } }), StatusCode::FORBIDDEN, "accept the token"),
+        (json!({ "status": 500 }), StatusCode::BAD_GATEWAY, "read the provider's answer"),
+    ] {
+        provider.be(json!({ "tamper": tamper })).await;
+        let (refused, told) = Browser::new().fail(&server).await;
+        assert_eq!(refused, status, "{tamper}: {told}");
+        let log = server.logged(why).await;
+        assert!(!log.contains("eyJ"), "{log}");
+        assert_eq!(grace.me(&server).await["role"], "OPERATOR");
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_of_the_provider_is_found() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    provider.be(json!({ "claims": { "groups": ["ops"] }, "rotate": true })).await;
+    // Known before the key is exchanged for another one.
+    Browser::new().enter(&server, "/").await;
+    provider.be(json!({ "rotate": true })).await;
+    let answer = server.get("/auth/methods").send().await.unwrap().json::<Value>().await.unwrap();
+    assert_eq!(answer, json!({ "password": true, "oidc": { "name": "the company" } }));
+    let entered = async {
+        // It is asked for its keys again after a pause at the least.
+        while Browser::new().sign_in(&server, "/").await.status() != StatusCode::SEE_OTHER {}
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), entered).await.expect("a new key");
+}
+
+#[tokio::test]
+async fn who_comes_back_must_have_left_from_the_same_browser_and_comes_back_once() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
+    let mut ada = Browser::new();
+    let back = ada.leave(&server, "/").await;
+    // Another browser is led to where Ada should have come back, with her code.
+    let mut eve = Browser::new();
+    assert_eq!(eve.get(&back).await.status(), StatusCode::BAD_REQUEST);
+    let mut mallory = Browser::new();
+    mallory.leave(&server, "/").await;
+    assert_eq!(mallory.get(&back).await.status(), StatusCode::BAD_REQUEST);
+    // With a state of their own, the code is worth nothing.
+    let own = mallory.returned.clone().unwrap();
+    let value = |url: &Url, name: &str| {
+        url.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned()
+    };
+    let mixed = format!(
+        "{}/auth/oidc/callback?code={}&state={}",
+        server.url,
+        value(&back, "code"),
+        value(&own, "state")
+    );
+    assert_eq!(mallory.get(&mixed.parse().unwrap()).await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(mallory.me(&server).await, Value::Null);
+    // The provider took the code back when it saw that: Ada has to begin again.
+    let back = ada.leave(&server, "/").await;
+    for wrong in [
+        back.as_str().replace("iss=", "iss=https%3A%2F%2Fevil.example"),
+        format!("{}/auth/oidc/callback?state=x&code=y", server.url),
+        format!("{}/auth/oidc/callback", server.url),
+    ] {
+        let status = ada.get(&wrong.parse().unwrap()).await.status();
+        assert!(status.is_client_error(), "{wrong}: {status}");
+        assert_eq!(ada.me(&server).await, Value::Null);
+    }
+    let back = ada.leave(&server, "/").await;
+    assert_eq!(ada.get(&back).await.status(), StatusCode::SEE_OTHER);
+    let signed_in = ada.cookies(&server);
+    // The same address again: from the history, or from somebody's log.
+    for again in [&mut ada, &mut eve] {
+        assert_eq!(again.get(&back).await.status(), StatusCode::BAD_REQUEST);
+    }
+    assert_eq!(ada.cookies(&server), signed_in);
+    assert_eq!(ada.me(&server).await["name"], "ada");
+    assert_eq!(eve.me(&server).await, Value::Null);
+
+    // What the provider refuses is said without its own words.
+    let mut eve = Browser::new();
+    let state = value(&eve.leave(&server, "/").await, "state");
+    let denied = "error=access_denied&error_description=%3Cscript%3E";
+    let url = format!("{}/auth/oidc/callback?state={state}&{denied}", server.url);
+    let answer = eve.get(&url.parse().unwrap()).await;
+    assert_eq!(answer.status(), StatusCode::FORBIDDEN);
+    let told = answer.text().await.unwrap();
+    assert!(told.contains("access_denied") && !told.contains("script"), "{told}");
+
+    // Nobody is sent elsewhere.
+    for to in ["//evil.example", "https://evil.example", "/%5Cevil.example", "%2F%2Fevil.example"] {
+        assert_eq!(Browser::new().enter(&server, to).await, "/", "{to}");
+    }
+}
+
+#[tokio::test]
+async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
+    let mut ada = Browser::new();
+    ada.enter(&server, "/").await;
+    let cookie = ada.cookies(&server);
+    let elsewhere = server.post("/auth/logout").header(header::COOKIE, &cookie);
+    let elsewhere = elsewhere.header("origin", "http://evil.example").send().await.unwrap();
+    assert_eq!(elsewhere.status(), StatusCode::FORBIDDEN);
+    let left = server.post("/auth/logout").header(header::COOKIE, &cookie).send().await.unwrap();
+    let left: Value = left.json().await.unwrap();
+    let url: Url = left["continue_at"].as_str().unwrap().parse().unwrap();
+    assert!(url.as_str().starts_with(&provider.issuer), "{url}");
+    assert_eq!(ada.me(&server).await, Value::Null);
+    // The provider takes it.
+    assert_eq!(ada.get(&url).await.status(), StatusCode::OK);
+
+    ada.enter(&server, "/").await;
+    let cookie = ada.cookies(&server);
+    provider.stop();
+    // What is known of it lasts; where it is to be asked, it is away.
+    let issuer = &provider.issuer;
+    let config =
+        format!("[oidc]\nissuer = \"{issuer}\"\nclient_id = \"c\"\nprivate_addresses = true");
+    let server = Server::start_configured(&database, &config);
+    let answer =
+        Browser::new().get(&format!("{}/auth/oidc/login", server.url).parse().unwrap()).await;
+    assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
+    let told = answer.text().await.unwrap();
+    assert!(told.contains("cannot be used now") && !told.contains(&provider.issuer), "{told}");
+    // Nor does anybody wait for it to sign out.
+    let left = server.post("/auth/logout").header(header::COOKIE, &cookie).send().await.unwrap();
+    assert_eq!(left.status(), StatusCode::NO_CONTENT);
+    let after = server.post("/graphql").header(header::COOKIE, &cookie);
+    assert_eq!(server.who(after).await, Value::Null);
+    // Passwords open as ever.
+    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    let opened = server.sign_in("bob", "correct horse battery").await;
+    assert_eq!(opened.status(), StatusCode::NO_CONTENT);
+}
+
+/// A browser that people share: the next one signs in before the last one has signed out.
+#[tokio::test]
+async fn what_a_session_kept_of_one_person_does_not_go_along_with_the_next() {
+    let database = TestDatabase::sqlite().await;
+    let mut provider = Provider::start();
+    let server = start(&database, &mut provider);
+    carillon(&database, &["user", "add", "bob", "--role", "viewer", "--password-stdin"]);
+    provider.be(json!({ "claims": { "groups": ["ops"] } })).await;
+    let mut ada = Browser::new();
+    ada.enter(&server, "/").await;
+    let kept = async || {
+        let sessions = session::Entity::find().all(database.store.read()).await.unwrap();
+        sessions.iter().any(|session| session.data.get("oidc_token").is_some())
+    };
+    assert!(kept().await, "the provider's token is kept for the sign-out");
+
+    let body = json!({ "name": "bob", "password": "correct horse battery" });
+    let hers = ada.cookies(&server);
+    let entered = server.post("/auth/login").header(header::COOKIE, &hers).json(&body);
+    let his = crate::support::cookie(&entered.send().await.unwrap());
+    let who = server.who(server.post("/graphql").header(header::COOKIE, &his)).await;
+    assert_eq!(who["name"], "bob");
+    assert!(!kept().await, "her token is in his session");
+    // Nor is he led to the provider with it, to be signed out there as her.
+    let left = server.post("/auth/logout").header(header::COOKIE, &his).send().await.unwrap();
+    assert_eq!(left.status(), StatusCode::NO_CONTENT);
+    assert_eq!(ada.me(&server).await, Value::Null);
+}
+
+#[test]
+fn what_is_no_provider_is_refused_at_the_start() {
+    let (issuer, client) = ("issuer = \"https://id.example.org\"", "client_id = \"carillon\"");
+    for (settings, said) in [
+        (vec![issuer], "client_id"),
+        (vec![client], "issuer"),
+        (vec![client, "issuer = \"http://id.example.org\""], "oidc.issuer"),
+        (vec![client, "issuer = \"https://a:b@id.example.org\""], "oidc.issuer"),
+        (vec![issuer, client, "scopes = [\"a b\"]"], "oidc.scopes"),
+        (vec![issuer, client, "secret = \"x\""], "no such setting"),
+        (
+            vec![issuer, client, "client_secret_file = \"/nope/secret\""],
+            "read oidc.client_secret_file '/nope/secret'",
+        ),
+        (vec![issuer, client, "grants = [{ group = \"a\", role = \"king\" }]"], "king"),
+    ] {
+        let config = format!("[oidc]\n{}\n", settings.join("\n"));
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        let refused = Command::new(&serve).file("carillon.toml", &config).run();
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.err.contains(said), "{said}: {}", refused.err);
+    }
+    let config = format!("[oidc]\n{issuer}\n{client}\n");
+    let open = Command::new(&["serve", "--listen", "0.0.0.0:0"]).file("carillon.toml", &config);
+    assert!(open.run().refused(1).contains("public_url"));
+}
