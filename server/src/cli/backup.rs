@@ -1,0 +1,117 @@
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use secrecy::ExposeSecret;
+use serde_json::json;
+use tempfile::{NamedTempFile, PersistError};
+
+use super::{CliError, flags::Place, output};
+use crate::{
+    clock::Clock,
+    store::backup::{self, BackupError, Progress},
+};
+
+/// Copy a SQLite database to a file, also while a server works on it
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    place: Place,
+    /// Where to; a folder takes it under a name with the time
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// Replace what is there under that name
+    #[arg(long)]
+    overwrite: bool,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Backup {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let from = backup::file_of(self.place.config()?.database.url.expose_secret())?;
+        let clock = Clock::system();
+        let to = self.target(&clock)?;
+        if !self.overwrite && to.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists { file: to }.into());
+        }
+        let began = clock.instant();
+        // Under a name of its own until it is complete; only its owner may read it, as it holds
+        // what the database holds.
+        let temporary = temporary(&to, ".carillon-backup-")?;
+        let quiet = self.json;
+        let told = |progress| if quiet { Ok(()) } else { tell(progress) };
+        let copying = backup::copy(&from, temporary.path(), &clock, |progress| {
+            // Whoever does not listen is not a reason to stop.
+            let _ = told(progress);
+        });
+        tokio::select! {
+            copied = copying => copied?,
+            _ = tokio::signal::ctrl_c() => return Err(CliError::Interrupted("make a backup")),
+        }
+        let sound = backup::examine(temporary.path()).await?;
+        let named =
+            if self.overwrite { temporary.persist(&to) } else { temporary.persist_noclobber(&to) };
+        named.map_err(not_named(&to))?;
+        backup::sync_folder(&to)?;
+        let took = clock.instant().saturating_duration_since(began);
+        let schema = sound.schema.applied.last().map(String::as_str).unwrap_or_default();
+        if self.json {
+            return output::json(&json!({
+                "file": to, "bytes": sound.bytes, "schema": schema, "tookMs": ms(took),
+            }));
+        }
+        let (to, size) = (to.display(), megabytes(sound.bytes));
+        output::line(format!("made the backup '{to}': {size}, schema {schema}, {} ms", ms(took)))
+    }
+
+    /// The file that is to be.
+    fn target(&self, clock: &Clock) -> Result<PathBuf, CliError> {
+        if self.to.is_dir() {
+            return Ok(self.to.join(format!("carillon-{}.db", stamp(clock))));
+        }
+        match self.to.file_name() {
+            Some(_) => Ok(self.to.clone()),
+            None => Err(CliError::Usage(format!("--to '{}' names no file", self.to.display()))),
+        }
+    }
+}
+
+/// The time as part of a file's name.
+pub(super) fn stamp(clock: &Clock) -> String {
+    clock.now().format("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// A file in the folder of `of`, gone when it is dropped.
+pub(super) fn temporary(of: &Path, prefix: &str) -> Result<NamedTempFile, BackupError> {
+    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let made = tempfile::Builder::new().prefix(prefix).tempfile_in(folder);
+    made.map_err(BackupError::io("make a file in", folder))
+}
+
+pub(super) fn megabytes(bytes: u64) -> String {
+    format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10)
+}
+
+fn tell(Progress { done, of }: Progress) -> std::io::Result<()> {
+    use std::io::Write;
+    let (done, of) = (megabytes(done), megabytes(of));
+    writeln!(std::io::stderr().lock(), "copied {done} of about {of}")
+}
+
+fn not_named(to: &Path) -> impl FnOnce(PersistError) -> BackupError {
+    move |PersistError { error, .. }| {
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            return BackupError::Exists { file: to.to_owned() };
+        }
+        BackupError::io("write", to)(error)
+    }
+}
+
+fn ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,55 @@
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// As it should be.
+    Ok,
+    /// A server runs, but not as well or as safely as it could.
+    Warning,
+    /// A server does not start, or does not do what it should.
+    Error,
+}
+
+impl Level {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a check says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// What was looked at.
+    pub(super) check: &'static str,
+    pub(super) level: Level,
+    /// What was seen.
+    pub(super) found: String,
+    /// What to do.
+    pub(super) help: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Self {
+        Self { check, level: Level::Ok, found: found.into(), help: None }
+    }
+
+    pub(super) fn warning(
+        check: &'static str,
+        found: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        let (found, help) = (found.into(), Some(help.into()));
+        Self { check, level: Level::Warning, found, help }
+    }
+
+    pub(super) fn error(
+        check: &'static str,
+        found: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { level: Level::Error, ..Self::warning(check, found, help) }
+    }
+}

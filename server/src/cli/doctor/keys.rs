@@ -1,0 +1,129 @@
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+use nix::unistd::{Gid, getegid, geteuid, getgroups};
+use uuid::Uuid;
+
+use super::Finding;
+use crate::{app, config::Config, engine::vault::VaultError};
+
+/// What others may do with a file, from its mode, and what its group may not.
+const OTHERS: u32 = 0o007;
+const GROUP: u32 = 0o070;
+const GROUP_WRITES: u32 = 0o020;
+
+/// The keys that seal something, each with what it seals.
+#[derive(Default)]
+pub(super) struct Samples {
+    pub(super) secrets: Vec<(String, String)>,
+    /// Alert channels.
+    pub(super) channels: Vec<(String, Uuid, String)>,
+}
+
+impl Samples {
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        let of_channels = self.channels.iter().map(|(key, ..)| &**key);
+        self.secrets.iter().map(|(key, _)| &**key).chain(of_channels)
+    }
+}
+
+/// Whether the keys here open what is stored.
+pub(super) fn examine(config: &Config, samples: Option<&Samples>) -> Finding {
+    const CHECK: &str = "secrets";
+    let vault = match app::vault(config) {
+        Ok(vault) => vault,
+        Err(error) => {
+            let help = "put what 'carillon secret new-key' prints into that file, or the file in \
+                        its place: without the right key no secret can be opened again";
+            return Finding::error(CHECK, format!("failed to {error}"), help);
+        }
+    };
+    let Some(samples) = samples else {
+        let found = "the keys can be read; which of them is needed was not to be seen";
+        return Finding::ok(CHECK, found);
+    };
+    match vault.opens(&samples.secrets).and_then(|()| vault.opens_channels(&samples.channels)) {
+        Ok(()) => {}
+        Err(error @ VaultError::OtherKey { .. }) => {
+            let help = "give the key that docs/secrets.md has you keep apart from the database; if \
+                        it is lost, 'carillon secret delete' works without";
+            return Finding::error(CHECK, format!("failed to {error}"), help);
+        }
+        Err(error) => {
+            return Finding::error(CHECK, format!("failed to {error}"), "see docs/secrets.md");
+        }
+    }
+    match vault.current() {
+        Err(_) if samples.keys().next().is_none() => {
+            Finding::ok(CHECK, "there are none, and no key for them")
+        }
+        Ok(_) if samples.keys().next().is_none() => {
+            Finding::ok(CHECK, "there are none yet; there is a key for them")
+        }
+        Ok(current) if samples.keys().any(|key| key != current) => {
+            let found = "some are still sealed with the previous key";
+            let help = "run 'carillon secret rotate', and take secrets.previous_key_file out then";
+            Finding::warning(CHECK, found, help)
+        }
+        Ok(_) | Err(_) => Finding::ok(CHECK, "the key opens all of them"),
+    }
+}
+
+/// Files with a key or a password that somebody may read who is not the server.
+pub(super) fn files(config: &Config) -> Vec<Finding> {
+    let secrets = &config.secrets;
+    let client = config.oidc.as_ref().and_then(|oidc| oidc.client_secret_file.as_ref());
+    let watch = config.watch.token_file.as_ref();
+    let files = [secrets.key_file.as_ref(), secrets.previous_key_file.as_ref(), client, watch];
+    files.into_iter().flatten().filter_map(|file| open_to_others(file)).collect()
+}
+
+fn open_to_others(file: &Path) -> Option<Finding> {
+    let found = fs::metadata(file).ok()?;
+    judge(file, found.permissions().mode(), is_of(Gid::from_raw(found.gid())))
+}
+
+/// Whether the server is of that group, as far as can be seen from here: root looks for another.
+fn is_of(group: Gid) -> bool {
+    let is_supplementary = || getgroups().is_ok_and(|groups| groups.contains(&group));
+    geteuid().is_root() || group == getegid() || is_supplementary()
+}
+
+/// A file of root's that the server reads as one of its group is as it should be.
+fn judge(file: &Path, mode: u32, is_of_group: bool) -> Option<Finding> {
+    let name = file.display();
+    let of_group = if is_of_group { GROUP_WRITES } else { GROUP };
+    let found = if mode & OTHERS > 0 {
+        format!("everybody on this machine may use '{name}'")
+    } else if mode & of_group == 0 {
+        return None;
+    } else if is_of_group {
+        format!("the group of '{name}' may change it, and the server only reads it")
+    } else {
+        format!("the group of '{name}' may use it, and this user is not of that group")
+    };
+    let right = mode & 0o777 & !(OTHERS | of_group);
+    Some(Finding::warning("permissions", found, format!("chmod {right:o} '{name}'")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_only_what_is_wrong_is_to_be_changed() {
+        let help = |mode: u32, is_of_group| {
+            judge(Path::new("a.key"), 0o100000 | mode, is_of_group).and_then(|found| found.help)
+        };
+        let change = |mode: &str| Some(format!("chmod {mode} 'a.key'"));
+        // As packages install it: root's, for the server's group to read.
+        assert_eq!([help(0o640, true), help(0o600, true), help(0o400, false)], [None, None, None]);
+        assert_eq!(help(0o644, true), change("640"));
+        assert_eq!(help(0o660, true), change("640"));
+        assert_eq!(help(0o640, false), change("600"));
+        assert_eq!(help(0o444, false), change("400"));
+    }
+}

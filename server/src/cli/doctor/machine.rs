@@ -1,0 +1,119 @@
+use chrono::{DateTime, Datelike, Utc};
+use nix::{
+    sys::resource::{Resource, getrlimit},
+    unistd::Uid,
+};
+use timetable::ZoneData;
+
+use super::Finding;
+use crate::config::Config;
+
+/// Rules change several times a year: data of the year before last is wrong somewhere.
+const OLD_YEARS: i32 = 2;
+/// How many runs a node works on where nobody says.
+const CAPACITY: u64 = 512;
+/// A command has pipes, a request has a socket.
+const FILES_OF_COMMAND: u64 = 4;
+/// Beside runs and connections to the database: browsers, tools, files.
+const FILES_BESIDE: u64 = 256;
+
+/// Which zone data is in use, and whether it and the clock can be of one time.
+pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
+    const CHECK: &str = "zone data";
+    let ZoneData { version, source } = data;
+    let found = format!("{version}, {source}: the newer of this machine's and our own");
+    let digits = version.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let Ok(year) = digits.parse::<i32>() else {
+        let help = "bring the tzdata package up to date";
+        return Finding::warning(CHECK, format!("its version '{version}' is none"), help);
+    };
+    if now.year() < year {
+        let found = format!("it is of {year}, but this machine's clock shows {}", now.year());
+        return Finding::error(CHECK, found, "set the clock: let it follow a time server");
+    }
+    if now.year() - year >= OLD_YEARS {
+        let help = "bring the tzdata package up to date; some zones have other rules by now";
+        return Finding::warning(CHECK, found, help);
+    }
+    Finding::ok(CHECK, found)
+}
+
+/// With whose rights schedules run programs.
+pub(super) fn commands(allowed: bool, user: Uid) -> Finding {
+    const CHECK: &str = "commands";
+    if !allowed {
+        return Finding::ok(CHECK, "schedules may not run programs here (allow_commands)");
+    }
+    if user.is_root() {
+        let found = "schedules may run programs here, as root unless they name a user";
+        let help = "run the server as a user of its own; who may edit schedules may do all that \
+                    the server's user may";
+        return Finding::warning(CHECK, found, help);
+    }
+    Finding::ok(CHECK, format!("schedules may run programs here, as the user {user}"))
+}
+
+/// Whether as many files may be open at once as may be needed.
+pub(super) fn open_files(config: &Config) -> Finding {
+    const CHECK: &str = "open files";
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, _)) => judge_files(soft, needed_files(config)),
+        Err(error) => {
+            let found = format!("how many may be open is not to be had: {error}");
+            Finding::warning(CHECK, found, "see 'ulimit -n'")
+        }
+    }
+}
+
+fn needed_files(config: &Config) -> u64 {
+    let runs = config.node.capacity.map_or(CAPACITY, u64::from);
+    let each = if config.allow_commands { FILES_OF_COMMAND } else { 1 };
+    runs * each + u64::from(config.database.connections) + FILES_BESIDE
+}
+
+fn judge_files(may: u64, needed: u64) -> Finding {
+    const CHECK: &str = "open files";
+    if may < needed {
+        let found = format!("{may} may be open at once, and {needed} may be needed");
+        let help = "raise the limit (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower \
+                    node.capacity";
+        return Finding::warning(CHECK, found, help);
+    }
+    Finding::ok(CHECK, format!("{may} may be open at once, {needed} may be needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use timetable::ZoneSource;
+
+    use super::{super::Level, *};
+
+    #[test]
+    fn zone_data_of_another_time_than_the_clock_is_told() {
+        let level = |year: &str| {
+            let data = ZoneData { version: year.to_owned(), source: ZoneSource::System };
+            zone_data(&data, "2026-11-22T00:00:00Z".parse().unwrap()).level
+        };
+        assert_eq!(level("2026f"), Level::Ok);
+        assert_eq!(level("2025b"), Level::Ok);
+        assert_eq!(level("2024a"), Level::Warning);
+        assert_eq!(level("2027a"), Level::Error);
+        assert_eq!(level("unknown"), Level::Warning);
+    }
+
+    #[test]
+    fn programs_as_root_are_told() {
+        assert_eq!(commands(true, Uid::from_raw(0)).level, Level::Warning);
+        assert_eq!(commands(true, Uid::from_raw(1_000)).level, Level::Ok);
+        assert_eq!(commands(false, Uid::from_raw(0)).level, Level::Ok);
+    }
+
+    #[test]
+    fn files_are_counted_for_runs_and_for_all_else() {
+        let mut config = Config::default();
+        assert_eq!(needed_files(&config), 512 + 10 + 256);
+        config.allow_commands = true;
+        assert_eq!(needed_files(&config), 2_048 + 10 + 256);
+        assert_eq!(judge_files(1_024, needed_files(&config)).level, Level::Warning);
+    }
+}

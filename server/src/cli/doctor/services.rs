@@ -1,0 +1,51 @@
+use super::Finding;
+use crate::{app, clock::Clock, config::Config};
+
+/// The identity provider, if people sign in by one. Servers start without it, and passwords open as
+/// ever.
+pub(super) async fn identity(config: &Config, clock: &Clock) -> Option<Finding> {
+    const CHECK: &str = "sign-in";
+    let issuer = &config.oidc.as_ref()?.issuer;
+    let provider = match app::provider(config, config.listen, clock) {
+        Ok(provider) => provider?,
+        Err(error) => {
+            let help = "mend oidc in the configuration";
+            return Some(Finding::error(CHECK, format!("failed to {error}"), help));
+        }
+    };
+    Some(match provider.look().await {
+        Ok(()) => Finding::ok(CHECK, format!("{issuer} says what a sign-in by it needs")),
+        Err(error) => {
+            let help = "open oidc.issuer with /.well-known/openid-configuration behind it: its \
+                        \"issuer\" must be the same, letter for letter. A provider in a private \
+                        network needs oidc.private_addresses, one with a certificate of your own \
+                        egress.ca_file";
+            Finding::error(CHECK, format!("{issuer}: failed to {error}"), help)
+        }
+    })
+}
+
+/// The server that takes mails, if there is one. Nothing is sent.
+pub(super) async fn mails(config: &Config) -> Option<Finding> {
+    const CHECK: &str = "mail";
+    let smtp = &config.smtp;
+    let place = format!("{}:{}", smtp.host.as_deref()?, smtp.port);
+    let mailer = match app::mailer(config) {
+        Ok(mailer) => mailer?,
+        Err(error) => {
+            let help = "mend smtp in the configuration";
+            return Some(Finding::error(CHECK, format!("failed to {error}"), help));
+        }
+    };
+    Some(match mailer.look().await {
+        Ok(()) if smtp.username.is_some() => {
+            Finding::ok(CHECK, format!("{place} lets this server sign in"))
+        }
+        Ok(()) => Finding::ok(CHECK, format!("{place} answers")),
+        Err(why) => {
+            let help = "check smtp.host, smtp.port, smtp.tls, smtp.username and smtp.password; a \
+                        certificate of your own goes into egress.ca_file";
+            Finding::error(CHECK, format!("{place}: {why}"), help)
+        }
+    })
+}

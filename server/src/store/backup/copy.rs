@@ -1,0 +1,71 @@
+use std::{path::Path, pin::pin, time::Duration};
+
+use sea_orm::{
+    DbErr, RuntimeErr,
+    sqlx::{self, ConnectOptions, Connection, sqlite::SqliteConnectOptions},
+};
+
+use super::BackupError;
+use crate::{clock::Clock, store::StoreError};
+
+/// Between two looks at how far it has come.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// How far a copy has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the copy on their way to the disk.
+    pub done: u64,
+    /// Bytes of the database: a copy has no gaps and may be smaller.
+    pub of: u64,
+}
+
+/// Copies the database at `from`, as it is now, into the empty file `to`, and waits until it is on
+/// the disk. `told` hears now and then how far it has come.
+pub async fn copy(
+    from: &Path,
+    to: &Path,
+    clock: &Clock,
+    told: impl Fn(Progress),
+) -> Result<(), BackupError> {
+    let target = to.to_str().ok_or_else(|| BackupError::Unsound {
+        file: to.to_owned(),
+        problem: "its name is no text; choose another name".to_owned(),
+    })?;
+    let options = SqliteConnectOptions::new().filename(from).create_if_missing(false);
+    let opened = options.busy_timeout(Duration::from_secs(10)).disable_statement_logging();
+    let unreachable = |source| {
+        let source = DbErr::Conn(RuntimeErr::SqlxError(std::sync::Arc::new(source)));
+        StoreError::Unreachable { url: format!("sqlite:{}", from.display()), source }
+    };
+    let mut source = opened.connect().await.map_err(unreachable)?;
+    let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    let size: i64 = sqlx::query_scalar(size).fetch_one(&mut source).await.map_err(failed)?;
+    let of = u64::try_from(size).unwrap_or_default();
+    {
+        let into = sqlx::query("VACUUM INTO $1").bind(target);
+        let mut copying = pin!(into.execute(&mut source));
+        loop {
+            tokio::select! {
+                done = &mut copying => {
+                    done.map_err(failed)?;
+                    break;
+                }
+                () = clock.sleep(BEAT) => {
+                    let done = to.metadata().map_or(0, |metadata| metadata.len());
+                    told(Progress { done, of });
+                }
+            }
+        }
+    }
+    source.close().await.map_err(failed)?;
+    // SQLite leaves that to whoever asked for the copy.
+    let file = std::fs::File::open(to).map_err(BackupError::io("open", to))?;
+    file.sync_all().map_err(BackupError::io("bring to the disk", to))
+}
+
+/// As the store tells errors of its driver.
+pub(super) fn failed(error: sqlx::Error) -> BackupError {
+    let error = DbErr::Query(RuntimeErr::SqlxError(std::sync::Arc::new(error)));
+    BackupError::Store(error.into())
+}
