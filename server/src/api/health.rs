@@ -1,14 +1,22 @@
 use async_graphql::{Context, SimpleObject};
 
-use super::{context::Ask, error::Result};
+use entity::user::Role;
+use uuid::Uuid;
+
+use super::{context::Ask, error::Result, query::namespace_id};
 use crate::{
+    clock::Clock,
     config,
-    engine::health::{self, Check},
-    store::reads::health::Scope,
+    engine::{
+        cluster::Cluster,
+        commands::CommandError,
+        health::{self, Check},
+    },
+    store::{Store, StoreError, reads::health::Scope},
 };
 
 /// Whether all is well.
-#[derive(SimpleObject)]
+#[derive(Clone, SimpleObject)]
 pub(crate) struct Health {
     healthy: bool,
     /// What is wrong, a sentence each.
@@ -20,7 +28,7 @@ pub(crate) struct Health {
 }
 
 /// One question and its answer.
-#[derive(SimpleObject)]
+#[derive(Clone, SimpleObject)]
 pub(crate) struct HealthCheck {
     name: String,
     healthy: bool,
@@ -29,25 +37,55 @@ pub(crate) struct HealthCheck {
 }
 
 /// The rules of time zones in use.
-#[derive(SimpleObject)]
+#[derive(Clone, SimpleObject)]
 pub(crate) struct ZoneData {
     version: String,
     source: String,
 }
 
-impl Health {
-    /// As of now, of one namespace or of all.
-    pub(crate) async fn now(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
-        let (store, commands) = (cx.store(), cx.commands());
+/// Whose health is looked at, by whom it may be.
+#[derive(Clone)]
+pub(super) struct Watched {
+    store: Store,
+    pub(super) clock: Clock,
+    cluster: Cluster,
+    limits: config::Health,
+    scope: Scope,
+}
+
+impl Watched {
+    /// Of one namespace or of all, if whoever asks may look there.
+    pub(super) async fn of(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
+        let limits = cx.data_unchecked::<config::Health>().within(namespace.as_deref(), None);
         let namespace = match namespace {
-            Some(name) => Some(commands.namespace(store.read(), &name).await?),
-            None => None,
+            Some(name) => Some(namespace_id(cx, &name).await?),
+            None => {
+                let has = cx.signed_in()?.grants.role_everywhere();
+                let needs = Role::Viewer;
+                has.ok_or(CommandError::Forbidden { needs, has, everywhere: true })?;
+                None
+            }
         };
-        let scope = Scope { namespace, tag: None };
-        let (cluster, limits) = (cx.data_unchecked(), cx.data_unchecked::<config::Health>());
-        let checks = health::examine(store, &commands.clock, cluster, &scope, limits).await?;
-        let zone_data = timetable::zone_data();
         Ok(Self {
+            store: cx.store().clone(),
+            clock: cx.commands().clock.clone(),
+            cluster: cx.data_unchecked::<Cluster>().clone(),
+            limits,
+            scope: Scope { namespace, tag: None },
+        })
+    }
+
+    /// None is all of them.
+    pub(super) fn namespace(&self) -> Option<Uuid> {
+        self.scope.namespace
+    }
+
+    /// As of now.
+    pub(super) async fn look(&self) -> std::result::Result<Health, StoreError> {
+        let Self { store, clock, cluster, limits, scope } = self;
+        let checks = health::examine(store, clock, cluster, scope, limits).await?;
+        let zone_data = timetable::zone_data();
+        Ok(Health {
             healthy: checks.iter().all(|check| check.healthy),
             issues: checks.iter().filter_map(|check| check.issue.clone()).collect(),
             checks: checks.into_iter().map(Into::into).collect(),
@@ -59,6 +97,19 @@ impl Health {
             database: if store.dialect().is_postgres() { "PostgreSQL" } else { "SQLite" }
                 .to_owned(),
         })
+    }
+}
+
+impl Health {
+    /// As of now, of one namespace or of all.
+    pub(crate) async fn now(cx: &Context<'_>, namespace: Option<String>) -> Result<Self> {
+        Ok(Watched::of(cx, namespace).await?.look().await?)
+    }
+
+    /// The names of the checks that fail.
+    pub(super) fn failing(&self) -> Vec<&str> {
+        let failing = self.checks.iter().filter(|check| !check.healthy);
+        failing.map(|check| &*check.name).collect()
     }
 }
 

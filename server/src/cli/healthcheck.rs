@@ -8,6 +8,8 @@ use super::{
 };
 
 /// Ask a running server how it is; exit with 1 unless it is healthy
+///
+/// Without a token the issues are told without the names of nodes and tags.
 #[derive(Debug, Args)]
 pub(super) struct Healthcheck {
     #[command(flatten)]
@@ -29,7 +31,7 @@ impl Healthcheck {
         let narrow = [("namespace", &self.namespace), ("tag", &self.tag)];
         let narrow: Vec<_> = narrow.iter().filter_map(|(k, v)| Some((k, v.as_ref()?))).collect();
         let request = http(&server)?.get(format!("{server}/healthz")).query(&narrow);
-        let answer = request.send().await.map_err(unreachable(&server))?;
+        let answer = self.server.signed(request).send().await.map_err(unreachable(&server))?;
         let healthy = answer.status().is_success();
         let answer: Value = answer.json().await.map_err(unreachable(&server))?;
         if self.json {

@@ -3,22 +3,19 @@
 
 use entity::Timestamp;
 
-use super::cluster::{Cluster, Issue, issues};
+use super::cluster::{Cluster, Issue, issues, redis};
 use crate::{
     clock::Clock,
     config,
     store::{
-        Store, StoreError,
+        Refusing, Store, StoreError,
         reads::{
+            canary::Canary,
             health::{Figures, Scope, figures},
             placement,
         },
     },
 };
-
-/// A schedule that has been due for longer than this without being claimed says that no scheduler
-/// is running, whatever the heartbeats say.
-const UNCLAIMED_MS: i64 = 60_000;
 
 /// One question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +30,20 @@ pub struct Check {
     pub limit: Option<String>,
     /// The sentence for an operator, if it is not good.
     pub issue: Option<String>,
+    /// The same for somebody who is not known, where the sentence has names: of nodes, of tags.
+    pub bare: Option<String>,
 }
 
-/// Asks everything: the figures of what `scope` names, and the cluster.
+impl Check {
+    /// The sentence, without names unless `is_known` who asks.
+    pub fn issue_for(&self, is_known: bool) -> Option<&str> {
+        let bare = self.bare.as_deref().filter(|_| !is_known);
+        bare.or(self.issue.as_deref())
+    }
+}
+
+/// Asks everything: the figures of what `scope` names, the cluster, and of all namespaces the
+/// canary, where there is one. `limits` are those of the scope.
 pub async fn examine(
     store: &Store,
     clock: &Clock,
@@ -44,11 +52,16 @@ pub async fn examine(
     limits: &config::Health,
 ) -> Result<Vec<Check>, StoreError> {
     let now = Timestamp::from(clock.now());
-    let mut checks = judge(&figures(store, scope, now).await?, limits);
+    let mut checks = vec![writes(store.refusing())];
+    checks.extend(judge(&figures(store, scope, now).await?, limits));
+    if scope.namespace.is_none() && scope.tag.is_none() {
+        checks.extend(sings(store.canary().await?, now, limits));
+    }
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
     let own = (cluster.name(), cluster.standing(clock));
     checks.extend(issues(&fleet, &waiting, own).into_iter().map(Check::from));
+    checks.extend(redis(&fleet, (cluster.name(), cluster.redis())).map(Check::from));
     Ok(checks)
 }
 
@@ -60,13 +73,26 @@ impl From<Issue> for Check {
             value: issue.value,
             limit: None,
             issue: issue.problem,
+            bare: issue.bare,
         }
+    }
+}
+
+fn writes(refusing: Option<Refusing>) -> Check {
+    Check {
+        name: "writes",
+        healthy: refusing.is_none(),
+        value: if refusing.is_none() { "taken" } else { "refused" }.to_owned(),
+        limit: None,
+        issue: refusing.map(|why| why.problem().to_owned()),
+        bare: None,
     }
 }
 
 /// Judges the figures against the configured thresholds.
 pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     let waiting = figures.oldest_unclaimed_ms.unwrap_or(0).max(0);
+    let unclaimed = millis(limits.unclaimed);
     let nodes = figures.nodes_alive;
     vec![
         at_most("missed", figures.missed, limits.missed, |count, limit| {
@@ -75,18 +101,22 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
         at_most("stalled", figures.stalled, limits.stalled, |count, limit| {
             format!("{count} runs are stalled, more than {limit}")
         }),
-        at_most("pending_handoffs", figures.pending_handoffs, 1_000, |count, limit| {
-            format!("{count} claimed fires wait for their run, more than {limit}")
-        }),
+        at_most(
+            "pending_handoffs",
+            figures.pending_handoffs,
+            limits.pending_handoffs,
+            |count, limit| format!("{count} claimed fires wait for their run, more than {limit}"),
+        ),
         Check {
             name: "scheduler",
-            healthy: waiting <= UNCLAIMED_MS,
+            healthy: waiting <= unclaimed,
             value: format!("{} s", waiting / 1_000),
-            limit: Some(format!("{} s", UNCLAIMED_MS / 1_000)),
-            issue: (waiting > UNCLAIMED_MS).then(|| {
+            limit: Some(format!("{} s", unclaimed / 1_000)),
+            issue: (waiting > unclaimed).then(|| {
                 let seconds = waiting / 1_000;
                 format!("the scheduler is not running: a schedule has been due for {seconds} s")
             }),
+            bare: None,
         },
         Check {
             name: "nodes",
@@ -94,8 +124,32 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
             value: nodes.to_string(),
             limit: None,
             issue: (nodes == 0).then(|| "no node is alive".to_owned()),
+            bare: None,
         },
     ]
+}
+
+/// Whether the canary has succeeded lately. One that was switched on a moment ago has its time.
+fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Option<Check> {
+    let canary = canary?;
+    let last = canary.due_at.map_or(canary.since, |due_at| due_at.max(canary.since));
+    let silent = (now.0 - last.0).max(0);
+    let limit = millis(limits.canary);
+    let seconds = silent / 1_000;
+    Some(Check {
+        name: "canary",
+        healthy: silent <= limit,
+        value: format!("{seconds} s"),
+        limit: Some(format!("{} s", limit / 1_000)),
+        issue: (silent > limit).then(|| {
+            format!("no fire of the canary has succeeded that was due in the last {seconds} s")
+        }),
+        bare: None,
+    })
+}
+
+fn millis(span: config::Span) -> i64 {
+    i64::try_from(span.0.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn at_most(
@@ -111,6 +165,7 @@ fn at_most(
         value: value.to_string(),
         limit: Some(limit.to_string()),
         issue: (!healthy).then(|| issue(value, limit)),
+        bare: None,
     }
 }
 
@@ -129,6 +184,26 @@ mod tests {
         assert!(issues(well).is_empty());
         let ill = Figures { missed: 11, ..well };
         assert_eq!(issues(ill), ["11 fires were missed in the last hour, more than 10"]);
+    }
+
+    #[test]
+    fn a_canary_that_has_fallen_silent_is_missed() {
+        let (limits, now) = (config::Health::default(), Timestamp(1_000_000));
+        let seen = |since: i64, due_at: Option<i64>| {
+            let canary = Canary {
+                since: Timestamp(since),
+                due_at: due_at.map(Timestamp),
+                finished_at: None,
+            };
+            sings(Some(canary), now, &limits).unwrap().issue
+        };
+        assert_eq!(seen(0, Some(820_000)), None);
+        assert_eq!(seen(990_000, None), None);
+        assert_eq!(
+            seen(0, Some(819_000)).unwrap(),
+            "no fire of the canary has succeeded that was due in the last 181 s"
+        );
+        assert_eq!(sings(None, now, &limits), None);
     }
 
     #[test]

@@ -3,15 +3,18 @@ use std::time::Duration;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::{
-    Resource, error::OTelSdkError, metrics::SdkMeterProvider, trace::SdkTracerProvider,
+    Resource,
+    error::OTelSdkError,
+    metrics::{MeterProviderBuilder, SdkMeterProvider},
+    trace::{BatchSpanProcessor, SpanProcessor},
 };
 use prometheus::{Registry, TextEncoder};
 
-use super::{Metrics, logs};
+use super::{Metrics, Traces, logs};
 use crate::{clock::Clock, config};
 
 /// How long the last export may hold up the end of the process.
-const FLUSH: Duration = Duration::from_secs(5);
+pub(super) const FLUSH: Duration = Duration::from_secs(5);
 
 /// Why telemetry could not be set up. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +52,7 @@ pub enum TelemetryError {
 /// The providers behind the log, the traces and the metrics.
 #[derive(Debug)]
 pub struct Telemetry {
-    traces: Option<SdkTracerProvider>,
+    traces: Traces,
     meters: SdkMeterProvider,
     registry: Registry,
     metrics: Metrics,
@@ -72,28 +75,28 @@ impl Telemetry {
             ))
             .build();
         let registry = Registry::new();
-        let scraped = opentelemetry_prometheus::exporter()
-            .with_registry(registry.clone())
-            .with_namespace("carillon")
-            .scope_info_enabled(false)
-            .build()?;
-        let mut meters =
-            SdkMeterProvider::builder().with_resource(resource.clone()).with_reader(scraped);
-        let mut traces = None;
+        let mut meters = scraped(&registry)?.with_resource(resource.clone());
+        let mut traces = Traces::default();
         if let Some(endpoint) = &otlp.endpoint {
             let failed = |source| TelemetryError::Exporter { endpoint: endpoint.clone(), source };
             let metrics = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build();
             meters = meters.with_periodic_exporter(metrics.map_err(failed)?);
             let spans = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
-            let provider = SdkTracerProvider::builder()
-                .with_resource(resource)
-                .with_batch_exporter(spans.map_err(failed)?)
-                .build();
-            traces = Some(provider);
+            let mut processor = BatchSpanProcessor::builder(spans.map_err(failed)?).build();
+            processor.set_resource(&resource);
+            traces = Traces::exported(processor, otlp.trace_ratio);
         }
-        logs::start(log, traces.as_ref())?;
+        logs::start(log)?;
         let meters = meters.build();
-        let metrics = Metrics::new(&meters.meter("carillon"), clock);
+        let metrics = Metrics::new(&meters.meter("carillon"), clock, traces.clone());
+        Ok(Self { traces, meters, registry, metrics })
+    }
+
+    /// Instruments that nothing exports: for tests, which read the registry.
+    pub fn unexported(clock: Clock) -> Result<Self, TelemetryError> {
+        let registry = Registry::new();
+        let (meters, traces) = (scraped(&registry)?.build(), Traces::default());
+        let metrics = Metrics::new(&meters.meter("carillon"), clock, traces.clone());
         Ok(Self { traces, meters, registry, metrics })
     }
 
@@ -109,15 +112,22 @@ impl Telemetry {
 
     /// Sends what has not been sent. May wait for the collector: not for the reactor's threads.
     pub fn shutdown(&self) {
-        if let Some(traces) = &self.traces
-            && let Err(error) = traces.shutdown_with_timeout(FLUSH)
-        {
+        if let Err(error) = self.traces.shutdown() {
             tracing::warn!(%error, "failed to send the last traces");
         }
         if let Err(error) = self.meters.shutdown_with_timeout(FLUSH) {
             tracing::warn!(%error, "failed to send the last metrics");
         }
     }
+}
+
+/// Meters that a registry shows.
+fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, OTelSdkError> {
+    let scraped = opentelemetry_prometheus::exporter()
+        .with_registry(registry.clone())
+        .scope_info_enabled(false)
+        .build()?;
+    Ok(SdkMeterProvider::builder().with_reader(scraped))
 }
 
 /// The registry as Prometheus reads it.

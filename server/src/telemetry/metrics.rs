@@ -1,16 +1,13 @@
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use opentelemetry::{
     KeyValue,
     metrics::{Counter, Gauge, Histogram, Meter},
 };
 use opentelemetry_sdk::metrics::SdkMeterProvider;
+use uuid::Uuid;
 
-use super::window::Window;
+use super::{Sampled, Traces, fleet::Fleet, labels::Labels, rates::Minute};
 use crate::clock::Clock;
 
 /// Upper bounds in seconds for how late or how long something was: a millisecond to an hour.
@@ -33,8 +30,6 @@ pub enum Recovery {
     HardTimeout,
     /// It was given up: the limits of recovery are reached.
     Abandoned,
-    /// A due schedule that nobody had claimed was claimed.
-    Unclaimed,
 }
 
 /// How an attempt to sign in ended.
@@ -50,8 +45,8 @@ pub enum SignIn {
 
 /// Every instrument. Cheap to clone; recording never waits and never fails.
 ///
-/// Names here are without prefix and unit: Prometheus shows `fire_lateness` as
-/// `carillon_fire_lateness_seconds`.
+/// Names here are without unit: Prometheus shows `carillon.fire_lateness` as
+/// `carillon_fire_lateness_seconds`, whether it scrapes it or gets it over OTLP.
 #[derive(Clone)]
 pub struct Metrics {
     fires: Counter<u64>,
@@ -66,31 +61,53 @@ pub struct Metrics {
     execution_duration: Histogram<f64>,
     attempts: Counter<u64>,
     recovery_events: Counter<u64>,
-    queue_depth: Gauge<u64>,
     live_runs: Gauge<u64>,
-    total_schedules: Gauge<u64>,
-    active_schedules: Gauge<u64>,
+    info: Gauge<u64>,
+    schedule_fires: Counter<u64>,
+    schedule_executions: Counter<u64>,
     sign_ins: Counter<u64>,
     retention_rows: Counter<u64>,
     retention_partitions: Counter<u64>,
     retention_chunk_duration: Histogram<f64>,
     minute: Arc<Minute>,
-}
-
-struct Minute {
-    clock: Clock,
-    start: Instant,
-    window: Mutex<Window>,
+    fleet: Arc<Fleet>,
+    labels: Labels,
+    traces: Traces,
 }
 
 impl Metrics {
     /// Instruments that nobody reads: for tests and tools.
     pub fn unread(clock: Clock) -> Self {
         use opentelemetry::metrics::MeterProvider;
-        Self::new(&SdkMeterProvider::builder().build().meter("carillon"), clock)
+        let meters = SdkMeterProvider::builder().build();
+        Self::new(&meters.meter("carillon"), clock, Traces::default())
     }
 
-    pub(super) fn new(meter: &Meter, clock: Clock) -> Self {
+    pub(super) fn new(meter: &Meter, clock: Clock, traces: Traces) -> Self {
+        let this = Self::of(meter, clock, traces);
+        this.begin();
+        this
+    }
+
+    /// What may never happen is there from the beginning, at 0: what is not there cannot rise.
+    fn begin(&self) {
+        let zero = |counter: &Counter<u64>, label: &'static str, words: &[&'static str]| {
+            for word in words {
+                counter.add(0, &[KeyValue::new(label, *word)]);
+            }
+        };
+        let states = ["succeeded", "failed", "timed_out", "cancelled"];
+        zero(&self.executions, "state", &states);
+        zero(&self.attempts, "state", &states);
+        let kinds = ["lost_handoff", "orphaned_run", "hard_timeout", "abandoned"];
+        zero(&self.recovery_events, "kind", &kinds);
+        zero(&self.sign_ins, "outcome", &["accepted", "refused", "limited"]);
+        let tables = ["fire", "run", "task_run", "task_log"];
+        zero(&self.retention_rows, "table", &tables);
+        zero(&self.retention_partitions, "change", &["made", "dropped"]);
+    }
+
+    fn of(meter: &Meter, clock: Clock, traces: Traces) -> Self {
         let counter = |name, text| meter.u64_counter(name).with_description(text).build();
         let gauge = |name, text| meter.u64_gauge(name).with_description(text).build();
         let seconds = |name, text| {
@@ -101,40 +118,71 @@ impl Metrics {
             let histogram = meter.u64_histogram(name).with_description(text);
             histogram.with_boundaries(ROWS.to_vec()).build()
         };
-        let minute = Arc::new(Minute { start: clock.instant(), clock, window: Mutex::default() });
-        observe_rates(meter, &minute);
+        let minute = Minute::observed(meter, clock);
         Self {
-            fires: counter("fires", "Fires by verdict and reason."),
-            fire_lateness: seconds("fire_lateness", "From the due time to the hand-off."),
-            claim_batch: rows("claim_batch_size", "Schedules claimed in one transaction."),
-            claim_duration: seconds("claim_duration", "One claim transaction."),
-            handoff_batch: rows("handoff_batch_size", "Fires handed over in one transaction."),
-            handoff_duration: seconds("handoff_duration", "One hand-off transaction."),
-            settle_batch: rows("settle_batch_size", "Attempts settled in one transaction."),
-            settle_duration: seconds("settle_duration", "One settlement transaction."),
-            executions: counter("executions", "Runs that ended, by state."),
-            execution_duration: seconds("execution_duration", "From a run's start to its end."),
-            attempts: counter("attempts", "Attempts at tasks that ended, by state."),
-            recovery_events: counter("recovery_events", "What recovery did, by kind."),
-            queue_depth: gauge("queue_depth", "Runs that wait for a place."),
-            live_runs: gauge("live_runs", "Runs at work on this node."),
-            total_schedules: gauge("total_schedules", "Schedules that are not deleted."),
-            active_schedules: gauge("active_schedules", "Schedules that will fire."),
-            sign_ins: counter("sign_ins", "Attempts to sign in, by outcome."),
-            retention_rows: counter("retention_rows", "Rows that retention removed, by table."),
-            retention_partitions: counter("retention_partitions", "Partitions made and dropped."),
+            fires: counter("carillon.fires", "Fires by verdict and reason."),
+            fire_lateness: seconds("carillon.fire_lateness", "From the due time to the hand-off."),
+            claim_batch: rows("carillon.claim_batch_size", "Schedules claimed in one transaction."),
+            claim_duration: seconds("carillon.claim_duration", "One claim transaction."),
+            handoff_batch: rows(
+                "carillon.handoff_batch_size",
+                "Fires handed over in one transaction.",
+            ),
+            handoff_duration: seconds("carillon.handoff_duration", "One hand-off transaction."),
+            settle_batch: rows(
+                "carillon.settle_batch_size",
+                "Attempts settled in one transaction.",
+            ),
+            settle_duration: seconds("carillon.settle_duration", "One settlement transaction."),
+            executions: counter("carillon.executions", "Runs that ended, by state."),
+            execution_duration: seconds(
+                "carillon.execution_duration",
+                "From a run's start to its end.",
+            ),
+            attempts: counter("carillon.attempts", "Attempts at tasks that ended, by state."),
+            recovery_events: counter("carillon.recovery_events", "What recovery did, by kind."),
+            live_runs: gauge("carillon.live_runs", "Runs at work on this node."),
+            info: gauge("carillon.info", "What runs here: always 1."),
+            schedule_fires: counter(
+                "carillon.schedule_fires",
+                "Fires of the schedules of metrics.schedules, by verdict and reason.",
+            ),
+            schedule_executions: counter(
+                "carillon.schedule_executions",
+                "Runs of the schedules of metrics.schedules that ended, by state.",
+            ),
+            sign_ins: counter("carillon.sign_ins", "Attempts to sign in, by outcome."),
+            retention_rows: counter(
+                "carillon.retention_rows",
+                "Rows that retention removed, by table.",
+            ),
+            retention_partitions: counter(
+                "carillon.retention_partitions",
+                "Partitions made and dropped.",
+            ),
             retention_chunk_duration: seconds(
-                "retention_chunk_duration",
+                "carillon.retention_chunk_duration",
                 "One transaction that removes old rows.",
             ),
             minute,
+            fleet: Fleet::observed(meter),
+            labels: Labels::default(),
+            traces,
         }
     }
 
-    /// So many fires have this verdict, for this reason: the words of the ledger.
-    pub fn fires(&self, verdict: String, reason: String, count: u64) {
+    /// Where spans go.
+    pub fn traces(&self) -> &Traces {
+        &self.traces
+    }
+
+    /// So many fires of a schedule have this verdict, for this reason: the words of the ledger.
+    pub fn fires(&self, schedule: Option<Uuid>, verdict: String, reason: String, count: u64) {
         let labels = [KeyValue::new("verdict", verdict), KeyValue::new("reason", reason)];
         self.fires.add(count, &labels);
+        if let Some(labels) = self.labels.of(schedule, &labels) {
+            self.schedule_fires.add(count, &labels);
+        }
     }
 
     /// A fire was handed over so long after it was due.
@@ -160,13 +208,15 @@ impl Metrics {
         self.settle_duration.record(took.as_secs_f64(), &[]);
     }
 
-    /// A run ended in `state`, so long after it started.
-    pub fn execution(&self, state: String, took: Duration, failed: bool) {
+    /// A run of a schedule, if of one, ended in `state`, so long after it started.
+    pub fn execution(&self, schedule: Option<Uuid>, state: String, took: Duration, failed: bool) {
         let labels = [KeyValue::new("state", state)];
         self.executions.add(1, &labels);
         self.execution_duration.record(took.as_secs_f64(), &labels);
-        let second = self.minute.second();
-        self.minute.locked().record(second, took, failed);
+        if let Some(labels) = self.labels.of(schedule, &labels) {
+            self.schedule_executions.add(1, &labels);
+        }
+        self.minute.ended(took, failed);
     }
 
     /// An attempt at a task ended in `state`.
@@ -181,7 +231,6 @@ impl Metrics {
             Recovery::OrphanedRun => "orphaned_run",
             Recovery::HardTimeout => "hard_timeout",
             Recovery::Abandoned => "abandoned",
-            Recovery::Unclaimed => "unclaimed",
         };
         self.recovery_events.add(count as u64, &[KeyValue::new("kind", kind)]);
     }
@@ -206,15 +255,24 @@ impl Metrics {
         self.live_runs.record(count as u64, &[]);
     }
 
-    /// So many runs wait for a place.
-    pub fn queue_depth(&self, count: u64) {
-        self.queue_depth.record(count, &[]);
+    /// What was counted in the database just now; nothing if it did not answer.
+    pub fn sampled(&self, sampled: Option<Sampled>) {
+        self.fleet.found(sampled);
     }
 
-    /// So many schedules are there, and so many of them will fire.
-    pub fn schedules(&self, total: u64, active: u64) {
-        self.total_schedules.record(total, &[]);
-        self.active_schedules.record(active, &[]);
+    /// What runs here.
+    pub fn runs_on(&self, database: &'static str, zone_data: String) {
+        let labels = [
+            KeyValue::new("version", env!("CARGO_PKG_VERSION")),
+            KeyValue::new("database", database),
+            KeyValue::new("zone_data", zone_data),
+        ];
+        self.info.record(1, &labels);
+    }
+
+    /// From now on these schedules have series of their own: key, namespace, name.
+    pub fn tell_apart(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
+        self.labels.set(schedules);
     }
 
     /// Somebody tried to sign in.
@@ -225,43 +283,6 @@ impl Metrics {
             SignIn::Limited => "limited",
         };
         self.sign_ins.add(1, &[KeyValue::new("outcome", outcome)]);
-    }
-}
-
-/// The rates are computed when they are read.
-fn observe_rates(meter: &Meter, minute: &Arc<Minute>) {
-    let of = Arc::clone(minute);
-    meter
-        .u64_observable_gauge("executions_per_minute")
-        .with_description("Runs that ended on this node in the last minute.")
-        .with_callback(move |gauge| gauge.observe(of.summary().per_minute, &[]))
-        .build();
-    let of = Arc::clone(minute);
-    meter
-        .f64_observable_gauge("average_execution_time")
-        .with_unit("s")
-        .with_description("Their mean time from start to end.")
-        .with_callback(move |gauge| gauge.observe(of.summary().average_seconds, &[]))
-        .build();
-    let of = Arc::clone(minute);
-    meter
-        .f64_observable_gauge("failed_executions_rate")
-        .with_description("The share of them that ended badly, 0 to 1.")
-        .with_callback(move |gauge| gauge.observe(of.summary().failed_share, &[]))
-        .build();
-}
-
-impl Minute {
-    fn second(&self) -> u64 {
-        self.clock.instant().duration_since(self.start).as_secs() + 1
-    }
-
-    fn summary(&self) -> super::window::Summary {
-        self.locked().summary(self.second())
-    }
-
-    fn locked(&self) -> std::sync::MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

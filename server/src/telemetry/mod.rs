@@ -5,14 +5,24 @@
 //! collector when one is configured; metrics can always be scraped in Prometheus' format.
 //!
 //! - `metrics`: [`Metrics`], every instrument, named once
-//! - `window`: the last minute's executions, for the rates that are not counters
-//! - `logs`: the subscriber: text or JSON, filtered, with the traces' layer
+//! - `labels`: the schedules that have series of their own
+//! - `traces`: [`Traces`], one trace a fire
+//! - `sampled`, `fleet`: what is counted in the database, and not here; and its gauges
+//! - `rates`, `window`: the last minute's executions, for the rates that are not counters
+//! - `logs`: the subscriber: text or JSON, filtered
 //! - `export`: the providers behind it, and flushing them at the end
 
 mod export;
+mod fleet;
+mod labels;
 mod logs;
 mod metrics;
+mod rates;
+mod sampled;
+mod traces;
 mod window;
 
 pub use export::{Telemetry, TelemetryError, exposition};
 pub use metrics::{Metrics, Recovery, SignIn};
+pub use sampled::{Canary, Sampled};
+pub use traces::{TracedAttempt, TracedFire, TracedRun, Traces};

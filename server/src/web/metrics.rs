@@ -9,14 +9,28 @@ use axum::{
 };
 use entity::Timestamp;
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::{Web, refusal::Refusal};
-use crate::telemetry::exposition;
+use crate::{
+    engine::health::examine,
+    store::{
+        StoreError,
+        reads::health::{Scope, figures},
+        schedules,
+    },
+    telemetry::{Canary, Sampled, exposition},
+};
 
 /// Counting rows is no work for each scrape.
 const FRESH: Duration = Duration::from_secs(10);
+/// An export has new figures, as often as there is one.
+const EXPORTED: Duration = Duration::from_secs(60);
+/// No scrape waits for longer until the database has counted: what the process knows itself is
+/// worth most while it does not answer, and who scrapes gives up after ten seconds.
+const PATIENCE: Duration = Duration::from_secs(3);
 
-/// When the gauges that are counted in the database were last set.
+/// When the database was last asked for what is counted there, whatever came of it.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     last: Mutex<Option<Instant>>,
@@ -34,22 +48,76 @@ pub(super) async fn scrape(State(web): State<Web>) -> Response {
     }
 }
 
-/// Sets the gauges that are counted in the database, unless they were set just now.
+impl Web {
+    /// Finds the schedules that have series of their own. Where a collector is told without anybody
+    /// asking, it counts what the instruments show of the database again and again until `stop`;
+    /// what is only scraped is counted when it is.
+    pub async fn sample_until(self, stop: CancellationToken) {
+        if let Err(error) = tell_apart(&self).await {
+            tracing::warn!(%error, "failed to find the schedules of metrics.schedules");
+        }
+        while self.config.otlp.endpoint.is_some() {
+            sample(&self).await;
+            if stop.run_until_cancelled(self.clock.sleep(EXPORTED)).await.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// Finds what is counted in the database, unless that was tried just now.
 async fn sample(web: &Web) {
     let mut last = web.sampler.last.lock().await;
-    let now = web.clock.instant();
-    if last.is_some_and(|last| now.duration_since(last) < FRESH) {
+    if last.is_some_and(|last| web.clock.instant().duration_since(last) < FRESH) {
         return;
     }
-    // A scrape of what the process knows itself must work without the database.
-    match web.store.sizes(Timestamp::from(web.clock.now())).await {
-        Ok(sizes) => {
-            let count = |rows: i64| u64::try_from(rows).unwrap_or(0);
-            let metrics = web.telemetry.metrics();
-            metrics.schedules(count(sizes.schedules), count(sizes.active));
-            metrics.queue_depth(count(sizes.queued));
-            *last = Some(now);
+    let metrics = web.telemetry.metrics();
+    let zone_data = timetable::zone_data().version.to_string();
+    metrics.runs_on(web.store.dialect().name(), zone_data);
+    let sampled = match web.clock.timeout(PATIENCE, count(web)).await {
+        Ok(Ok(sampled)) => Some(sampled),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "failed to count what the metrics show");
+            None
         }
-        Err(error) => tracing::warn!(%error, "failed to count the schedules"),
-    }
+        Err(_) => {
+            tracing::warn!(after = ?PATIENCE, "gave up counting what the metrics show");
+            None
+        }
+    };
+    metrics.sampled(sampled);
+    *last = Some(web.clock.instant());
+}
+
+/// A schedule may have been made, or made again, since.
+async fn tell_apart(web: &Web) -> Result<(), StoreError> {
+    let paths = web.config.metrics.schedules.iter().filter_map(|path| path.split_once('/'));
+    let found = schedules::by_paths(&web.store, &paths.collect::<Vec<_>>()).await?;
+    web.telemetry.metrics().tell_apart(found);
+    Ok(())
+}
+
+async fn count(web: &Web) -> Result<Sampled, StoreError> {
+    let (store, now) = (&web.store, Timestamp::from(web.clock.now()));
+    tell_apart(web).await?;
+    let sizes = store.sizes(now).await?;
+    let scope = Scope::default();
+    let figures = figures(store, &scope, now).await?;
+    let checks = examine(store, &web.clock, &web.cluster, &scope, &web.config.health).await?;
+    let canary = store.canary().await?.and_then(|canary| canary.due_at.zip(canary.finished_at));
+    let count = |rows: i64| u64::try_from(rows).unwrap_or(0);
+    Ok(Sampled {
+        schedules: count(sizes.schedules),
+        active: count(sizes.active),
+        queued: count(sizes.queued),
+        pending_handoffs: count(figures.pending_handoffs),
+        nodes: count(figures.nodes_alive),
+        missed: count(figures.missed),
+        oldest_unclaimed: Duration::from_millis(count(figures.oldest_unclaimed_ms.unwrap_or(0))),
+        checks: checks.iter().map(|check| (check.name, check.healthy)).collect(),
+        canary: canary.map(|(due_at, finished_at)| Canary {
+            due_at: due_at.utc(),
+            latency: Duration::from_millis(count(finished_at.0 - due_at.0)),
+        }),
+    })
 }

@@ -1,0 +1,200 @@
+use async_graphql::{Context, Object, SimpleObject};
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    fresh::Fresh,
+    query::namespace_id,
+    run_stats::{Percentiles, RunStats},
+    scalar::Instant,
+};
+use crate::{
+    clock::Clock,
+    store::{
+        Store, StoreError,
+        counts::{Counts, Rollup},
+        reads::{
+            health::{self, Scope},
+            overview, stats,
+        },
+    },
+};
+
+/// What can be read of how much there is and how it goes.
+#[derive(Default)]
+pub(super) struct ReadingFigures;
+
+/// The answers of a moment ago, by namespace.
+pub(super) type Figures = Fresh<Uuid, Metrics>;
+
+/// What can be read of how much there is and how it goes.
+#[Object]
+impl ReadingFigures {
+    /// How much there is in a namespace and how its last hour went. Counted at most every ten
+    /// seconds.
+    #[graphql(complexity = "200 + child_complexity")]
+    async fn metrics(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Metrics> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        Ok(figures(
+            cx.store(),
+            &cx.commands().clock,
+            cx.data_unchecked::<std::sync::Arc<Figures>>(),
+            namespace,
+        )
+        .await?)
+    }
+
+    /// What settled in a namespace, added up to the steps of a chart: by minute at the finest.
+    /// A run counts in the minute in which it ended, within seconds of its end.
+    #[graphql(complexity = "1_000 + child_complexity")]
+    async fn run_stats(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        #[graphql(desc = "An hour before `until` if absent.")] from: Option<Instant>,
+        #[graphql(desc = "Now if absent.")] until: Option<Instant>,
+        #[graphql(
+            desc = "Seconds, whole minutes of them; what gives at most 400 steps if absent. At \
+                    most 1500 steps are given. Roll-ups of what was two days ago are by the hour: \
+                    from there on a step is a whole number of hours, whatever is asked for."
+        )]
+        step: Option<i32>,
+    ) -> Result<RunStats> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let now = cx.commands().clock.now();
+        let until = until.map_or(now, |until| until.0);
+        let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
+        RunStats::read(cx.store(), namespace, (from, until), step, now).await
+    }
+}
+
+/// How much there is in a namespace, and how its last hour went.
+#[derive(Clone, SimpleObject)]
+pub(crate) struct Metrics {
+    /// When it was counted.
+    at: Instant,
+    /// Schedules that are not deleted.
+    total_schedules: i64,
+    /// Schedules that will fire.
+    active_schedules: i64,
+    /// Schedules that are paused.
+    paused_schedules: i64,
+    /// Runs that have not settled.
+    live_runs: i64,
+    /// Claimed fires that have no run yet.
+    pending_handoffs: i64,
+    /// How long the oldest schedule that is due waits to be claimed; null if none does.
+    oldest_unclaimed_ms: Option<i64>,
+    /// Runs that ended in the last hour, by the minute.
+    executions_per_minute: f64,
+    /// From their start to their end; null if none ended.
+    average_execution_time_ms: Option<f64>,
+    /// The share of them that failed or took too long, 0 to 1; null if none ended.
+    failed_executions_rate: Option<f64>,
+    /// From the due time to the hand-off of those that fires started; null if there are none.
+    average_lateness_ms: Option<f64>,
+    /// The same of the latest one.
+    max_lateness_ms: Option<i64>,
+    /// How long they took; null if none ended that had started.
+    durations: Option<Percentiles>,
+    /// How late those were that fires started; null if there are none.
+    latenesses: Option<Percentiles>,
+    /// Those of them that recovery had started or taken over, and the fires that it gave up before
+    /// they had a run.
+    recovery_events: i64,
+    /// All that ended in the last hour.
+    executions: Executions,
+}
+
+/// What ended in a stretch of time.
+#[derive(Clone, SimpleObject)]
+pub(crate) struct Executions {
+    total: i64,
+    succeeded: i64,
+    failed: i64,
+    timed_out: i64,
+    cancelled: i64,
+    /// Instants that nobody claimed in time, and that were not made up for.
+    missed: i64,
+    /// Instants that were decided not to run: another run was alive, a calendar, a pause, a wish.
+    skipped: i64,
+    /// Fires that recovery gave up before they had a run; a run that it gave up has failed.
+    abandoned: i64,
+    /// The share that succeeded of all that ended, were missed or abandoned; null if there are none.
+    success_rate: Option<f64>,
+}
+
+/// The figures of a namespace as of now, or of a moment ago.
+pub(super) async fn figures(
+    store: &Store,
+    clock: &Clock,
+    kept: &Figures,
+    namespace: Uuid,
+) -> std::result::Result<Metrics, StoreError> {
+    kept.answer(clock, namespace, Metrics::count(store, namespace, clock.now())).await
+}
+
+impl Metrics {
+    async fn count(
+        store: &Store,
+        namespace: Uuid,
+        now: DateTime<Utc>,
+    ) -> std::result::Result<Self, StoreError> {
+        let counts = overview::counts(store, namespace).await?;
+        let scope = Scope { namespace: Some(namespace), tag: None };
+        let waiting = health::figures(store, &scope, now.into()).await?;
+        let hour = (now - TimeDelta::hours(1)).into();
+        // What ended a moment ago by another node's clock counts, too.
+        let soon = (now + TimeDelta::minutes(1)).into();
+        let Rollup { counts: sums, durations, latenesses } =
+            stats::sum(store, namespace, hour, soon).await?;
+        Ok(Self {
+            at: now.into(),
+            total_schedules: counts.schedules,
+            active_schedules: counts.active,
+            paused_schedules: counts.paused,
+            live_runs: counts.live_runs,
+            pending_handoffs: waiting.pending_handoffs,
+            oldest_unclaimed_ms: waiting.oldest_unclaimed_ms.map(|ms| ms.max(0)),
+            executions_per_minute: sums.ended() as f64 / 60.0,
+            average_execution_time_ms: share(sums.duration_sum_ms, sums.started),
+            failed_executions_rate: share(sums.ended_badly(), sums.ended()),
+            average_lateness_ms: share(sums.lateness_sum_ms, sums.fired),
+            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms),
+            durations: Percentiles::of(&durations, sums.duration_max_ms),
+            latenesses: Percentiles::of(&latenesses, sums.lateness_max_ms),
+            recovery_events: sums.recovered + sums.abandoned,
+            executions: Executions::of(&sums),
+        })
+    }
+}
+
+impl Executions {
+    fn of(sums: &Counts) -> Self {
+        let promised = sums.ended() + sums.missed + sums.abandoned;
+        Self {
+            total: sums.ended(),
+            succeeded: sums.succeeded,
+            failed: sums.failed,
+            timed_out: sums.timed_out,
+            cancelled: sums.cancelled,
+            missed: sums.missed,
+            skipped: sums.skipped,
+            abandoned: sums.abandoned,
+            success_rate: share(sums.succeeded, promised),
+        }
+    }
+}
+
+/// A part of a whole; nothing if there is none.
+pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,222 @@
+use async_graphql::SimpleObject;
+use chrono::{DateTime, Utc};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use super::{error::Result, metrics::share, scalar::Instant};
+use crate::{
+    engine::commands::BadInput,
+    store::{
+        Store,
+        counts::Rollup,
+        hours::{HOUR_MS, by_minute_since},
+        reads::stats,
+        spread::Spread,
+    },
+};
+
+/// Roll-ups for a chart.
+#[derive(SimpleObject)]
+pub(crate) struct RunStats {
+    /// Where the first step begins: a whole multiple of the step.
+    from: Instant,
+    /// Where the last one ends.
+    until: Instant,
+    step_seconds: i64,
+    /// One for each step, the oldest first.
+    points: Vec<RunStat>,
+}
+
+/// What happened in a step.
+#[derive(SimpleObject)]
+pub(crate) struct RunStat {
+    /// Where it begins.
+    at: Instant,
+    /// Runs that ended.
+    ended: i64,
+    succeeded: i64,
+    failed: i64,
+    timed_out: i64,
+    cancelled: i64,
+    /// Those that recovery had started or taken over.
+    recovered: i64,
+    /// Instants that were decided to be missed.
+    missed: i64,
+    /// Instants that were decided to be skipped.
+    skipped: i64,
+    /// Fires that were given up before they had a run; a run that was given up has failed.
+    abandoned: i64,
+    /// From start to end; null if none ended that had started.
+    average_duration_ms: Option<f64>,
+    max_duration_ms: Option<i64>,
+    /// From due time to hand-off, of those that fires started; null if there are none.
+    average_lateness_ms: Option<f64>,
+    max_lateness_ms: Option<i64>,
+    /// How long those took; null if none ended that had started.
+    durations: Option<Percentiles>,
+    /// How late those were; null if there are none.
+    latenesses: Option<Percentiles>,
+}
+
+/// So many milliseconds were not exceeded, to within a sixteenth.
+#[derive(Clone, Copy, SimpleObject)]
+pub(crate) struct Percentiles {
+    /// By half of them.
+    p50: i64,
+    /// By 95 of a hundred.
+    p95: i64,
+    /// By 99 of a hundred.
+    p99: i64,
+}
+
+impl Percentiles {
+    /// None of nothing. None is greater than the longest, which is known exactly.
+    pub(super) fn of(spread: &Spread, max: i64) -> Option<Self> {
+        let of = |percent| Some(spread.percentile(percent)?.min(max));
+        Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
+    }
+}
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = HOUR_MS / 1_000;
+/// So many steps are given at the most.
+const MOST_STEPS: i64 = 1_500;
+/// So many where nobody says how long one is.
+const USUAL_STEPS: i64 = 400;
+/// In seconds: what people read off a chart.
+const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
+
+impl RunStats {
+    /// Of a namespace, between two instants.
+    pub(super) async fn read(
+        store: &Store,
+        namespace: Uuid,
+        (from, until): (DateTime<Utc>, DateTime<Utc>),
+        step: Option<i32>,
+        now: DateTime<Utc>,
+    ) -> Result<Self> {
+        let (first, last, step) = steps(from, until, step, by_minute_since(now))?;
+        let at = |seconds: i64| Timestamp(seconds.saturating_mul(1_000));
+        let found = stats::steps(store, namespace, at(first), at(last), step * 1_000).await?;
+        let mut found = found.into_iter().peekable();
+        let count = (last - first) / step;
+        let points = (0..count)
+            .map(|index| {
+                let rollup = found.next_if(|(step, _)| *step == index).unwrap_or_default().1;
+                RunStat::of(at(first + index * step), &rollup)
+            })
+            .collect();
+        Ok(Self { from: at(first).into(), until: at(last).into(), step_seconds: step, points })
+    }
+}
+
+impl RunStat {
+    fn of(at: Timestamp, Rollup { counts: sums, durations, latenesses }: &Rollup) -> Self {
+        Self {
+            at: at.into(),
+            ended: sums.ended(),
+            succeeded: sums.succeeded,
+            failed: sums.failed,
+            timed_out: sums.timed_out,
+            cancelled: sums.cancelled,
+            recovered: sums.recovered,
+            missed: sums.missed,
+            skipped: sums.skipped,
+            abandoned: sums.abandoned,
+            average_duration_ms: share(sums.duration_sum_ms, sums.started),
+            max_duration_ms: (sums.started > 0).then_some(sums.duration_max_ms),
+            average_lateness_ms: share(sums.lateness_sum_ms, sums.fired),
+            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms),
+            durations: Percentiles::of(durations, sums.duration_max_ms),
+            latenesses: Percentiles::of(latenesses, sums.lateness_max_ms),
+        }
+    }
+}
+
+/// Where the first step begins, where the last one ends, and how long one is, in seconds. Before
+/// `by_minute` roll-ups are by the hour, and no step is shorter.
+fn steps(
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+    step: Option<i32>,
+    by_minute: Timestamp,
+) -> std::result::Result<(i64, i64, i64), BadInput> {
+    let (from_s, until_s) = (from.timestamp(), until.timestamp());
+    if from_s >= until_s {
+        let help = "give an instant before 'until'";
+        return Err(BadInput::new("from", from.to_rfc3339(), "is not before 'until'", help));
+    }
+    let length = until_s - from_s;
+    let step = match step.map(i64::from) {
+        Some(step) if step < MINUTE || step % MINUTE != 0 => {
+            let help = "give a multiple of 60: roll-ups are by minute";
+            return Err(BadInput::new("step", step, "is no whole number of minutes", help));
+        }
+        Some(step) => step,
+        None => {
+            let fits = |step: &&i64| length / **step <= USUAL_STEPS;
+            let longest = length / USUAL_STEPS / MINUTE * MINUTE + MINUTE;
+            USUAL.iter().find(fits).copied().unwrap_or(longest)
+        }
+    };
+    if length / step > MOST_STEPS {
+        let problem = format!("makes {} steps", length / step);
+        let help = format!("give at least {}", (length / MOST_STEPS / MINUTE + 1) * MINUTE);
+        return Err(BadInput::new("step", step, problem, help));
+    }
+    let first = |step: i64| from_s.div_euclid(step) * step;
+    let is_by_hour = first(step).saturating_mul(1_000) < by_minute.0;
+    let step = if is_by_hour { (step + HOUR - 1) / HOUR * HOUR } else { step };
+    let first = first(step);
+    let last = until_s.div_euclid(step) * step;
+    Ok((first, if last < until_s { last + step } else { last }, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(seconds, 0).unwrap()
+    }
+
+    /// All roll-ups are by the minute.
+    const AGES_AGO: Timestamp = Timestamp(i64::MIN);
+
+    #[test]
+    fn what_is_long_past_is_by_the_hour() {
+        let since = Timestamp(7_200_000);
+        assert_eq!(steps(at(7_200), at(7_500), Some(60), since), Ok((7_200, 7_500, 60)));
+        assert_eq!(steps(at(7_199), at(7_500), Some(60), since), Ok((3_600, 10_800, 3_600)));
+        assert_eq!(steps(at(0), at(7_500), Some(5_400), since), Ok((0, 14_400, 7_200)));
+        assert_eq!(steps(at(0), at(86_400), None, since), Ok((0, 86_400, 3_600)));
+    }
+
+    #[test]
+    fn steps_begin_at_whole_multiples_of_their_length_and_reach_to_the_end() {
+        assert_eq!(steps(at(61), at(3_601), None, AGES_AGO), Ok((60, 3_660, 60)));
+        assert_eq!(steps(at(0), at(3_600), Some(600), AGES_AGO), Ok((0, 3_600, 600)));
+        assert_eq!(steps(at(-1), at(1), Some(60), AGES_AGO), Ok((-60, 60, 60)));
+    }
+
+    #[test]
+    fn without_a_step_a_chart_has_a_few_hundred() {
+        let day = 86_400;
+        assert_eq!(steps(at(0), at(day), None, AGES_AGO).map(|(_, _, step)| step), Ok(300));
+        assert_eq!(
+            steps(at(0), at(45 * day), None, AGES_AGO).map(|(_, _, step)| step),
+            Ok(6 * 3_600)
+        );
+        let (first, last, step) = steps(at(0), at(40_000 * day), None, AGES_AGO).unwrap();
+        assert!((last - first) / step <= USUAL_STEPS + 1 && step % 60 == 0, "{step}");
+    }
+
+    #[test]
+    fn a_chart_is_bounded() {
+        let error = steps(at(0), at(60 * 1_501), Some(60), AGES_AGO).unwrap_err();
+        assert_eq!(error.to_string(), "step \"60\": makes 1501 steps; give at least 120");
+        let error = steps(at(0), at(3_600), Some(90), AGES_AGO).unwrap_err();
+        assert!(error.to_string().contains("no whole number of minutes"), "{error}");
+        assert!(steps(at(60), at(60), None, AGES_AGO).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Span;
+
+/// From when on `/healthz` says unhealthy.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Health {
+    /// More missed fires than this in the last hour.
+    pub missed: u64,
+    /// More stalled runs than this.
+    pub stalled: u64,
+    /// More claimed fires without a run than this.
+    pub pending_handoffs: u64,
+    /// A schedule that has been due for longer without being claimed says that no scheduler is
+    /// running, whatever the heartbeats say.
+    pub unclaimed: Span,
+    /// The canary's last success was due longer ago than this.
+    pub canary: Span,
+    /// What is otherwise for a namespace that is asked for, by its name.
+    pub namespaces: BTreeMap<String, Limits>,
+    /// What is otherwise for a tag that is asked for; it goes before the namespace.
+    pub tags: BTreeMap<String, Limits>,
+}
+
+/// Thresholds of a namespace or of a tag; the general ones where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// See [`Health`], for all of them.
+    pub missed: Option<u64>,
+    #[expect(missing_docs, reason = "Health says it")]
+    pub stalled: Option<u64>,
+    #[expect(missing_docs, reason = "Health says it")]
+    pub pending_handoffs: Option<u64>,
+    #[expect(missing_docs, reason = "Health says it")]
+    pub unclaimed: Option<Span>,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            missed: 10,
+            stalled: 5,
+            pending_handoffs: 1_000,
+            unclaimed: Span::seconds(60),
+            canary: Span::seconds(180),
+            namespaces: BTreeMap::new(),
+            tags: BTreeMap::new(),
+        }
+    }
+}
+
+impl Health {
+    /// The thresholds for what is asked for.
+    pub fn within(&self, namespace: Option<&str>, tag: Option<&str>) -> Self {
+        let of_namespace = namespace.and_then(|name| self.namespaces.get(name));
+        let of_tag = tag.and_then(|tag| self.tags.get(tag));
+        let mut within = self.clone();
+        for limits in of_namespace.into_iter().chain(of_tag) {
+            within.missed = limits.missed.unwrap_or(within.missed);
+            within.stalled = limits.stalled.unwrap_or(within.stalled);
+            within.pending_handoffs = limits.pending_handoffs.unwrap_or(within.pending_handoffs);
+            within.unclaimed = limits.unclaimed.unwrap_or(within.unclaimed);
+        }
+        within
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_goes_before_its_namespace_and_that_before_the_rest() {
+        let limits = |missed, stalled| Limits { missed, stalled, ..Limits::default() };
+        let health = Health {
+            namespaces: [("shop".to_owned(), limits(Some(3), Some(2)))].into(),
+            tags: [("billing".to_owned(), limits(Some(0), None))].into(),
+            ..Health::default()
+        };
+        let of = |namespace, tag| {
+            let within = health.within(namespace, tag);
+            (within.missed, within.stalled)
+        };
+        assert_eq!(of(None, None), (10, 5));
+        assert_eq!(of(Some("shop"), Some("other")), (3, 2));
+        assert_eq!(of(Some("shop"), Some("billing")), (0, 2));
+        assert_eq!(of(None, Some("billing")), (0, 5));
+    }
+}

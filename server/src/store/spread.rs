@@ -1,0 +1,132 @@
+//! How durations are spread: counts by size, small enough to stand in a row.
+//!
+//! Durations up to 15 ms are counted by the millisecond, longer ones in eight parts of each
+//! doubling, so a figure read off it is at most a sixteenth beside the truth however long it was.
+//! As text it is `size:count` with spaces between; a size may stand there several times, so two are
+//! added by writing one behind the other, in SQL as well.
+
+use std::{collections::BTreeMap, fmt};
+
+/// How durations are spread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spread(BTreeMap<u16, i64>);
+
+/// A text that is none.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("read how durations are spread: {0:?} is no size and count")]
+pub struct NotASpread(String);
+
+/// Below this each millisecond is a size of its own.
+const EXACT: u64 = 16;
+/// Parts of a doubling, as a power of two.
+const PARTS: u32 = 3;
+
+impl Spread {
+    /// Counts a duration; one that would be negative is none at all.
+    pub fn add(&mut self, ms: i64) {
+        *self.0.entry(size(ms)).or_default() += 1;
+    }
+
+    /// What its text says.
+    pub fn read(text: &str) -> Result<Self, NotASpread> {
+        let mut spread = Self::default();
+        for part in text.split_ascii_whitespace() {
+            let pair = part.split_once(':');
+            let pair =
+                pair.and_then(|(size, count)| Some((size.parse().ok()?, count.parse().ok()?)));
+            let (size, count): (u16, i64) = pair.ok_or_else(|| NotASpread(part.to_owned()))?;
+            *spread.0.entry(size).or_default() += count;
+        }
+        Ok(spread)
+    }
+
+    /// The duration in milliseconds that so many of a hundred did not exceed; None if there are none.
+    pub fn percentile(&self, percent: i64) -> Option<i64> {
+        let count: i64 = self.0.values().sum();
+        let rank = (count.saturating_mul(percent) + 99) / 100;
+        let mut passed = 0;
+        let reached = self.0.iter().find(|(_, count)| {
+            passed += **count;
+            passed >= rank
+        });
+        reached.filter(|_| count > 0).map(|(size, _)| middle(*size))
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (size, count)) in self.0.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            write!(f, "{space}{size}:{count}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Which size a duration has: its length in bits, and the three bits behind the first.
+fn size(ms: i64) -> u16 {
+    let ms = u64::try_from(ms).unwrap_or(0);
+    if ms < EXACT {
+        return u16::try_from(ms).unwrap_or(0);
+    }
+    let shift = ms.ilog2() - PARTS;
+    u16::try_from(u64::from(shift << PARTS) + (ms >> shift)).unwrap_or(u16::MAX)
+}
+
+/// The middle of the durations of a size.
+fn middle(size: u16) -> i64 {
+    let size = u64::from(size);
+    if size < EXACT {
+        return size.cast_signed();
+    }
+    let shift = (size >> PARTS) - 1;
+    let begin = (size - (shift << PARTS)).checked_shl(u32::try_from(shift).unwrap_or(u32::MAX));
+    let width = 1_u64.checked_shl(u32::try_from(shift).unwrap_or(u32::MAX));
+    let middle = begin.zip(width).and_then(|(begin, width)| begin.checked_add((width - 1) / 2));
+    middle.and_then(|middle| i64::try_from(middle).ok()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(all: impl IntoIterator<Item = i64>) -> Spread {
+        let mut spread = Spread::default();
+        all.into_iter().for_each(|ms| spread.add(ms));
+        spread
+    }
+
+    #[test]
+    fn each_duration_is_near_the_middle_of_its_size() {
+        let mut before = 0;
+        for ms in (0..5_000).chain([86_400_000, 2_592_000_000, i64::MAX / 2]) {
+            let told = middle(size(ms));
+            assert!((told - ms).abs() <= ms / 16, "{ms} is told as {told}");
+            assert!(size(ms) >= before, "{ms}");
+            before = size(ms);
+        }
+        assert_eq!((middle(size(-5)), middle(size(15)), middle(size(16))), (0, 15, 16));
+        assert!(middle(size(i64::MAX)) > i64::MAX / 16 * 15);
+        assert_eq!(middle(u16::MAX), i64::MAX, "of a text that somebody else wrote");
+    }
+
+    #[test]
+    fn so_many_of_a_hundred_did_not_exceed_a_percentile() {
+        let spread = of(1..=10);
+        assert_eq!([50, 95, 99, 100].map(|of| spread.percentile(of).unwrap()), [5, 10, 10, 10]);
+        assert_eq!(of([7]).percentile(50), Some(7));
+        assert_eq!(Spread::default().percentile(50), None);
+    }
+
+    #[test]
+    fn two_are_added_by_writing_one_behind_the_other() {
+        let (one, other) = (of([1, 1, 40]), of([1, 3_000]));
+        let both = Spread::read(&format!("{one} {other}")).unwrap();
+        assert_eq!(both, of([1, 1, 1, 40, 3_000]));
+        assert_eq!(Spread::read(&both.to_string()).unwrap(), both);
+        assert_eq!(Spread::read("  ").unwrap(), Spread::default());
+        for bad in ["1", "1:x", "a:1", "1:2:3", "-1:2", "99999:1"] {
+            assert_eq!(Spread::read(bad), Err(NotASpread(bad.to_owned())));
+        }
+    }
+}

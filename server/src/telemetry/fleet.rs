@@ -1,0 +1,197 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opentelemetry::{KeyValue, metrics::Meter};
+
+use super::Sampled;
+
+/// The check that says whether the database tells anything.
+const DATABASE: &str = "database";
+
+/// What is counted in the database, as it was found the last time, and nothing else: what nobody
+/// found then, a canary that is switched off or all of it while the database is down, has no series.
+/// The last good figure would be taken for today's.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    found: Mutex<Found>,
+}
+
+/// What came of the last look.
+#[derive(Debug, Default)]
+enum Found {
+    /// Nobody has looked.
+    #[default]
+    Unknown,
+    /// The database did not answer.
+    Nothing,
+    All(Box<Sampled>),
+}
+
+impl Fleet {
+    /// Whose figures are read when they are asked for.
+    pub(super) fn observed(meter: &Meter) -> Arc<Self> {
+        let fleet = Arc::new(Self::default());
+        fleet.count(
+            meter,
+            "carillon.total_schedules",
+            "Schedules that are not deleted.",
+            |found| found.schedules,
+        );
+        fleet.count(meter, "carillon.active_schedules", "Schedules that will fire.", |found| {
+            found.active
+        });
+        fleet.count(meter, "carillon.queue_depth", "Runs that wait for a place.", |found| {
+            found.queued
+        });
+        fleet.count(meter, "carillon.pending_handoffs", "Claimed fires without a run.", |found| {
+            found.pending_handoffs
+        });
+        fleet.count(meter, "carillon.nodes_alive", "Nodes that live.", |found| found.nodes);
+        fleet.count(
+            meter,
+            "carillon.fires_missed_last_hour",
+            "Fires that were missed or given up in the last hour.",
+            |found| found.missed,
+        );
+        fleet.moment(
+            meter,
+            "carillon.oldest_unclaimed_age",
+            "How long the oldest schedule that is due waits to be claimed.",
+            |found| Some(found.oldest_unclaimed.as_secs_f64()),
+        );
+        fleet.moment(
+            meter,
+            "carillon.canary_latency",
+            "From the due time to the settled run of the canary's last success.",
+            |found| found.canary.map(|canary| canary.latency.as_secs_f64()),
+        );
+        fleet.moment(
+            meter,
+            "carillon.canary_last_success_timestamp",
+            "When the canary's last success was due, in seconds since 1970.",
+            |found| found.canary.map(|canary| canary.due_at.timestamp_millis() as f64 / 1_000.0),
+        );
+        fleet.checks(meter);
+        fleet
+    }
+
+    /// Somebody has looked; nothing if the database did not answer.
+    pub(super) fn found(&self, sampled: Option<Sampled>) {
+        *self.locked() = sampled.map_or(Found::Nothing, |sampled| Found::All(Box::new(sampled)));
+    }
+
+    fn count(
+        self: &Arc<Self>,
+        meter: &Meter,
+        name: &'static str,
+        text: &'static str,
+        of: fn(&Sampled) -> u64,
+    ) {
+        let fleet = Arc::clone(self);
+        let gauge = meter.u64_observable_gauge(name).with_description(text);
+        gauge
+            .with_callback(move |gauge| {
+                if let Found::All(found) = &*fleet.locked() {
+                    gauge.observe(of(found), &[]);
+                }
+            })
+            .build();
+    }
+
+    fn moment(
+        self: &Arc<Self>,
+        meter: &Meter,
+        name: &'static str,
+        text: &'static str,
+        of: fn(&Sampled) -> Option<f64>,
+    ) {
+        let fleet = Arc::clone(self);
+        let gauge = meter.f64_observable_gauge(name).with_unit("s").with_description(text);
+        gauge
+            .with_callback(move |gauge| {
+                if let Found::All(found) = &*fleet.locked()
+                    && let Some(seconds) = of(found)
+                {
+                    gauge.observe(seconds, &[]);
+                }
+            })
+            .build();
+    }
+
+    fn checks(self: &Arc<Self>, meter: &Meter) {
+        let fleet = Arc::clone(self);
+        meter
+            .u64_observable_gauge("carillon.health_check")
+            .with_description("Whether a check of /healthz is well, by check.")
+            .with_callback(move |gauge| {
+                let observe = |check: &'static str, healthy: bool| {
+                    gauge.observe(u64::from(healthy), &[KeyValue::new("check", check)]);
+                };
+                match &*fleet.locked() {
+                    Found::Unknown => {}
+                    Found::Nothing => observe(DATABASE, false),
+                    Found::All(found) => {
+                        observe(DATABASE, true);
+                        found.checks.iter().for_each(|(check, healthy)| observe(check, *healthy));
+                    }
+                }
+            })
+            .build();
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chrono::DateTime;
+    use opentelemetry::metrics::MeterProvider;
+    use opentelemetry_sdk::metrics::SdkMeterProvider;
+    use prometheus::Registry;
+
+    use super::*;
+    use crate::telemetry::{Canary, exposition};
+
+    #[test]
+    fn what_is_not_found_any_more_is_not_shown_any_more() {
+        let registry = Registry::new();
+        let exporter = opentelemetry_prometheus::exporter().with_registry(registry.clone());
+        let reader = exporter.build().unwrap();
+        let provider = SdkMeterProvider::builder().with_reader(reader).build();
+        let fleet = Fleet::observed(&provider.meter("carillon"));
+        let shown = || {
+            let text = exposition(&registry).unwrap();
+            let series = text.lines().filter(|line| line.starts_with("carillon_"));
+            series.map(|line| line.replace("otel_scope_name=\"carillon\"", "")).collect::<Vec<_>>()
+        };
+        let has = |lines: &[String], of: &str, end: &str| {
+            lines.iter().any(|line| line.contains(of) && line.ends_with(end))
+        };
+        assert!(shown().is_empty(), "nobody has looked");
+
+        let canary = Canary {
+            due_at: DateTime::from_timestamp(60, 0).unwrap(),
+            latency: Duration::from_millis(250),
+        };
+        let well = Sampled { schedules: 7, checks: vec![("redis", false)], ..Sampled::default() };
+        fleet.found(Some(Sampled { canary: Some(canary), ..well.clone() }));
+        let lines = shown();
+        assert!(has(&lines, "carillon_total_schedules", " 7"), "{lines:?}");
+        assert!(has(&lines, "check=\"redis\"", " 0"), "{lines:?}");
+        assert!(has(&lines, "check=\"database\"", " 1"), "{lines:?}");
+        assert!(has(&lines, "carillon_canary_latency_seconds", " 0.25"), "{lines:?}");
+
+        fleet.found(Some(Sampled { checks: vec![], ..well }));
+        let lines = shown();
+        assert!(has(&lines, "carillon_total_schedules", " 7"), "{lines:?}");
+        assert!(!has(&lines, "redis", "") && !has(&lines, "canary", ""), "{lines:?}");
+
+        fleet.found(None);
+        let lines = shown();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(has(&lines, "check=\"database\"", " 0"), "{lines:?}");
+    }
+}

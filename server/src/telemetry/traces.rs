@@ -1,0 +1,273 @@
+//! One trace a fire: claim, hand-off, run, task, target.
+//!
+//! A run's key is its trace's id, and a span's id follows from what it is about. So each node
+//! tells of what it did itself, at the time when it is done, and the spans of several nodes, of a
+//! run that was taken over and of the target still make one trace without anybody carrying a
+//! context along. No span has anything of what passes through: no URL, no output, no error.
+
+use std::{fmt, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use opentelemetry::{
+    InstrumentationScope, KeyValue,
+    trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState},
+};
+use opentelemetry_sdk::{
+    error::OTelSdkResult,
+    trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor},
+};
+use uuid::Uuid;
+
+use super::export::FLUSH;
+
+/// Where spans go. Cheap to clone; without a collector nothing is made of them.
+#[derive(Clone, Default)]
+pub struct Traces(Option<Arc<Exported>>);
+
+struct Exported {
+    processor: BatchSpanProcessor,
+    scope: InstrumentationScope,
+    /// The share of the runs that are traced.
+    ratio: f64,
+}
+
+/// The run that spans are about.
+#[derive(Clone, Debug)]
+pub struct TracedRun {
+    /// The run.
+    pub id: Uuid,
+    /// Whether a fire started it: then its span is the fire's child.
+    pub by_fire: bool,
+    /// The tenant's name.
+    pub namespace: String,
+    /// The schedule, if one was involved.
+    pub schedule: Option<(Uuid, String)>,
+    /// The instant that it stands for.
+    pub stands_for: DateTime<Utc>,
+    /// Start of its first attempt.
+    pub started_at: DateTime<Utc>,
+}
+
+/// A fire on its way from its due time to a run.
+#[derive(Clone, Copy, Debug)]
+pub struct TracedFire<'a> {
+    /// The fire, and the run that it became.
+    pub id: Uuid,
+    /// The tenant's name.
+    pub namespace: &'a str,
+    /// The schedule.
+    pub schedule: (Uuid, &'a str),
+    /// The instant of the timing.
+    pub scheduled_at: DateTime<Utc>,
+    /// When it was to run.
+    pub due_at: DateTime<Utc>,
+    /// When it was claimed.
+    pub claimed_at: DateTime<Utc>,
+    /// When its hand-off began.
+    pub handed_from: DateTime<Utc>,
+    /// When that was committed.
+    pub handed_at: DateTime<Utc>,
+    /// Why it started, in the ledger's word.
+    pub reason: &'a str,
+}
+
+/// An attempt at a task.
+#[derive(Clone, Copy, Debug)]
+pub struct TracedAttempt<'a> {
+    /// The run.
+    pub run: Uuid,
+    /// The task's place in its run and the attempt, as [`Traces::traceparent`] was given them.
+    pub number: u64,
+    /// The task.
+    pub task: &'a str,
+    /// The attempt.
+    pub attempt: i32,
+    /// What kind of target it has.
+    pub target: &'static str,
+    /// From and to when it was prepared, sent out and waited for.
+    pub at: (DateTime<Utc>, DateTime<Utc>),
+    /// From and to when its target was at work, if it came to that.
+    pub at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// How it ended, in a word.
+    pub outcome: &'static str,
+}
+
+/// The first half byte of a span's id says what it is about; the target's is 0, so that its id is
+/// the number that the target is told.
+const FIRE: u64 = 1 << 60;
+const CLAIM: u64 = 2 << 60;
+const HANDOFF: u64 = 3 << 60;
+const RUN: u64 = 4 << 60;
+const TASK: u64 = 5 << 60;
+const NUMBER: u64 = FIRE - 1;
+
+/// How a task ends that is well.
+const SUCCEEDED: &str = "succeeded";
+
+impl Traces {
+    pub(super) fn exported(processor: BatchSpanProcessor, ratio: f64) -> Self {
+        let scope = InstrumentationScope::builder("carillon")
+            .with_version(env!("CARGO_PKG_VERSION"))
+            .build();
+        Self(Some(Arc::new(Exported { processor, scope, ratio })))
+    }
+
+    pub(super) fn shutdown(&self) -> OTelSdkResult {
+        self.0.as_ref().map_or(Ok(()), |to| to.processor.shutdown_with_timeout(FLUSH))
+    }
+
+    /// What the target of an attempt is told: it goes on with the run's trace. Whether it is to
+    /// record its part is the same for all of a run, on every node; without a collector here it
+    /// does as if there were one.
+    pub fn traceparent(&self, run: Uuid, number: u64) -> String {
+        let flags = u8::from(self.0.as_ref().is_none_or(|to| to.is_traced(run)));
+        format!("00-{}-{number:016x}-{flags:02x}", run.simple())
+    }
+
+    /// A fire was handed over.
+    pub fn fire(&self, fire: &TracedFire<'_>) {
+        let Some(to) = self.to(fire.id) else { return };
+        let (id, name) = fire.schedule;
+        let about = vec![
+            KeyValue::new("carillon.namespace", fire.namespace.to_owned()),
+            KeyValue::new("carillon.schedule", name.to_owned()),
+            KeyValue::new("carillon.schedule_id", id.to_string()),
+            KeyValue::new("carillon.scheduled_at", fire.scheduled_at.to_rfc3339()),
+            KeyValue::new("carillon.reason", fire.reason.to_owned()),
+        ];
+        let at = (fire.due_at, fire.handed_at);
+        to.send(fire.id, (FIRE, 0), Span::of("fire", at).with(about));
+        let at = (fire.claimed_at, fire.handed_from);
+        to.send(fire.id, (CLAIM, FIRE), Span::of("claim", at));
+        let at = (fire.handed_from, fire.handed_at);
+        to.send(fire.id, (HANDOFF, FIRE), Span::of("hand-off", at));
+    }
+
+    /// An attempt ended.
+    pub fn attempt(&self, attempt: &TracedAttempt<'_>) {
+        let Some(to) = self.to(attempt.run) else { return };
+        let number = attempt.number & NUMBER;
+        let about = || {
+            vec![
+                KeyValue::new("carillon.task", attempt.task.to_owned()),
+                KeyValue::new("carillon.attempt", i64::from(attempt.attempt)),
+            ]
+        };
+        let span = Span::of("task", attempt.at).with(about()).ended(attempt.outcome);
+        to.send(attempt.run, (TASK | number, RUN), span);
+        if let Some(at) = attempt.at_target {
+            let mut about = about();
+            about.push(KeyValue::new("carillon.target", attempt.target));
+            let span = Span::of("target", at).with(about).ended(attempt.outcome).at_others();
+            to.send(attempt.run, (number, TASK | number), span);
+        }
+    }
+
+    /// A run settled, in `state`, the ledger's word.
+    pub fn run(&self, run: &TracedRun, state: &str, at: DateTime<Utc>) {
+        let Some(to) = self.to(run.id) else { return };
+        let mut about = vec![
+            KeyValue::new("carillon.namespace", run.namespace.clone()),
+            KeyValue::new("carillon.run_id", run.id.to_string()),
+            KeyValue::new("carillon.scheduled_at", run.stands_for.to_rfc3339()),
+        ];
+        if let Some((id, name)) = &run.schedule {
+            about.push(KeyValue::new("carillon.schedule", name.clone()));
+            about.push(KeyValue::new("carillon.schedule_id", id.to_string()));
+        }
+        let parent = if run.by_fire { FIRE } else { 0 };
+        let span = Span::of("run", (run.started_at, at)).with(about).ended(state);
+        to.send(run.id, (RUN, parent), span);
+    }
+
+    fn to(&self, run: Uuid) -> Option<&Exported> {
+        self.0.as_deref().filter(|to| to.is_traced(run))
+    }
+}
+
+impl Exported {
+    /// By the random part of the key: all nodes decide alike.
+    fn is_traced(&self, run: Uuid) -> bool {
+        const RANDOM: u64 = (1 << 62) - 1;
+        let (_, low) = run.as_u64_pair();
+        ((low & RANDOM) as f64) < self.ratio * RANDOM as f64 || self.ratio >= 1.0
+    }
+
+    fn send(&self, run: Uuid, (id, parent): (u64, u64), span: Span) {
+        let context = SpanContext::new(
+            TraceId::from_bytes(*run.as_bytes()),
+            SpanId::from_bytes(id.to_be_bytes()),
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::NONE,
+        );
+        self.processor.on_end(SpanData {
+            span_context: context,
+            parent_span_id: SpanId::from_bytes(parent.to_be_bytes()),
+            parent_span_is_remote: false,
+            span_kind: span.kind,
+            name: span.name.into(),
+            start_time: span.from.into(),
+            // Two clocks, or one that was stepped, may have seen it.
+            end_time: span.to.max(span.from).into(),
+            attributes: span.about,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: span.status,
+            instrumentation_scope: self.scope.clone(),
+        });
+    }
+}
+
+struct Span {
+    name: &'static str,
+    kind: SpanKind,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+    about: Vec<KeyValue>,
+    status: Status,
+}
+
+impl Span {
+    fn of(name: &'static str, (from, to): (DateTime<Utc>, DateTime<Utc>)) -> Self {
+        let (kind, status) = (SpanKind::Internal, Status::Unset);
+        Self { name, kind, from, to, about: Vec::new(), status }
+    }
+
+    fn with(self, about: Vec<KeyValue>) -> Self {
+        Self { about, ..self }
+    }
+
+    fn at_others(self) -> Self {
+        Self { kind: SpanKind::Client, ..self }
+    }
+
+    fn ended(mut self, outcome: &str) -> Self {
+        self.about.push(KeyValue::new("carillon.state", outcome.to_owned()));
+        if outcome != SUCCEEDED {
+            self.status = Status::error(outcome.to_owned());
+        }
+        self
+    }
+}
+
+impl fmt::Debug for Traces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Traces(exported)" } else { "Traces(none)" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_a_run_is_its_trace_and_its_attempt_the_parent_of_what_follows() {
+        let run = Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0007);
+        assert_eq!(
+            Traces::default().traceparent(run, (2 << 32) | 3),
+            "00-01920000000070008000000000000007-0000000200000003-01"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! How it goes, in figures.
+
+use std::time::Duration;
+
+use carillon::store::{
+    counts::{Counts, Rollup},
+    namespaces,
+    reads::feed::end_of_runs,
+    spread::Spread,
+    stats::{Minute, Unrun},
+};
+use chrono::TimeDelta;
+use entity::Timestamp;
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+use super::desk::{Desk, noon};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_chart_has_a_point_for_each_step,
+    metrics_are_those_of_the_last_hour,
+    ticks_come_at_once_and_again_when_their_time_has_come,
+    who_follows_the_health_hears_when_something_else_is_wrong,
+);
+
+const STATS: &str = "query($from: DateTime, $until: DateTime, $step: Int) {
+    runStats(from: $from, until: $until, step: $step) { from until stepSeconds points {
+        at ended succeeded failed missed skipped averageDurationMs maxDurationMs averageLatenessMs
+        durations { p50 p95 p99 } latenesses { p50 p99 } } } }";
+
+/// So many minutes before noon something ended.
+async fn plant(desk: &Desk, minutes: &[(i64, Rollup)], missed: i64) {
+    let store = &desk.database.store;
+    let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
+    let minute = |ago| Timestamp::from(noon() - TimeDelta::minutes(ago));
+    let counts: Vec<_> = minutes
+        .iter()
+        .map(|(ago, rollup)| (Minute { namespace_id, minute: minute(*ago) }, rollup.clone()))
+        .collect();
+    let end = end_of_runs(store).await.unwrap();
+    let tx = store.begin().await.unwrap();
+    assert!(store.add_counts_if_at(&tx, &counts, None, end).await.unwrap());
+    let unrun = Unrun { namespace_id, minute: minute(1), missed, skipped: 2, abandoned: 0 };
+    store.set_unrun(&tx, &[unrun]).await.unwrap();
+    store.commit(tx).await.unwrap();
+}
+
+fn two_ended() -> Rollup {
+    let counts = Counts {
+        succeeded: 1,
+        failed: 1,
+        started: 2,
+        duration_sum_ms: 300,
+        duration_max_ms: 200,
+        fired: 1,
+        lateness_sum_ms: 7,
+        lateness_max_ms: 7,
+        ..Counts::default()
+    };
+    let (mut durations, mut latenesses) = (Spread::default(), Spread::default());
+    durations.add(100);
+    durations.add(200);
+    latenesses.add(7);
+    Rollup { counts, durations, latenesses }
+}
+
+async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    plant(&desk, &[(59, two_ended()), (4, two_ended()), (1, two_ended())], 3).await;
+    let answer = desk.ask(STATS, json!({ "step": 300 })).await;
+    let stats = &answer["runStats"];
+    assert_eq!(stats["from"], "2026-03-01T11:00:00Z");
+    assert_eq!(
+        (&stats["until"], &stats["stepSeconds"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!(300))
+    );
+    let points = stats["points"].as_array().unwrap();
+    assert_eq!(points.len(), 12);
+    assert_eq!(
+        points[11],
+        json!({ "at": "2026-03-01T11:55:00Z", "ended": 4, "succeeded": 2, "failed": 2, "missed": 3,
+            "skipped": 2, "averageDurationMs": 150.0, "maxDurationMs": 200,
+            "averageLatenessMs": 7.0, "durations": { "p50": 99, "p95": 199, "p99": 199 },
+            "latenesses": { "p50": 7, "p99": 7 } })
+    );
+    assert_eq!((&points[0]["ended"], &points[1]["ended"]), (&json!(2), &json!(0)));
+    assert_eq!(points[1]["averageDurationMs"], Value::Null);
+    assert_eq!(points[1]["durations"], Value::Null);
+
+    // What is long past is kept by the hour.
+    let past = json!({ "from": "2026-02-26T12:00:00Z", "step": 300 });
+    let stats = desk.ask(STATS, past).await["runStats"].clone();
+    assert_eq!((&stats["stepSeconds"], &stats["points"][71]["ended"]), (&json!(3_600), &json!(6)));
+
+    let long = json!({ "from": "2026-01-01T00:00:00Z", "step": 60 });
+    let error = desk.refused(STATS, long).await;
+    assert_eq!(error["extensions"]["field"], "step");
+    let backward = json!({ "from": "2026-03-01T13:00:00Z" });
+    assert_eq!(desk.refused(STATS, backward).await["extensions"]["code"], "BAD_USER_INPUT");
+}
+
+async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.schedule("tick", "* * * * *").await;
+    plant(&desk, &[(61, two_ended()), (59, two_ended()), (1, two_ended())], 1).await;
+    let query = "{ metrics { totalSchedules activeSchedules pausedSchedules liveRuns
+        executionsPerMinute averageExecutionTimeMs failedExecutionsRate averageLatenessMs
+        recoveryEvents oldestUnclaimedMs
+        durations { p95 } latenesses { p95 }
+        executions { total succeeded failed missed skipped successRate } } }";
+    let answer = desk.ask(query, json!({})).await;
+    assert_eq!(
+        answer["metrics"],
+        json!({
+            "totalSchedules": 1, "activeSchedules": 1, "pausedSchedules": 0, "liveRuns": 0,
+            "executionsPerMinute": 4.0 / 60.0, "averageExecutionTimeMs": 150.0,
+            "failedExecutionsRate": 0.5, "averageLatenessMs": 7.0, "recoveryEvents": 0,
+            "oldestUnclaimedMs": null, "durations": { "p95": 199 }, "latenesses": { "p95": 7 },
+            "executions": { "total": 4, "succeeded": 2, "failed": 2, "missed": 1, "skipped": 2,
+                "successRate": 0.4 },
+        })
+    );
+    // For ten seconds the answer is the same; then nobody has claimed what was due.
+    desk.clock.pass(Duration::from_secs(90));
+    let answer = desk.ask(query, json!({})).await;
+    assert_eq!(answer["metrics"]["oldestUnclaimedMs"], 30_000);
+}
+
+async fn ticks_come_at_once_and_again_when_their_time_has_come(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let query = "subscription($since: String) { metricsTick(since: $since) {
+        cursor metrics { totalSchedules } } }";
+    let first = desk.subscribe(query, json!({})).next().await.unwrap();
+    let first = first.data.into_json().unwrap();
+    assert_eq!(first["metricsTick"]["metrics"]["totalSchedules"], 0);
+    let cursor = first["metricsTick"]["cursor"].clone();
+    desk.clock.pass(Duration::from_secs(60));
+    let mut later = desk.subscribe(query, json!({ "since": cursor }));
+    let later = later.next().await.unwrap().data.into_json().unwrap();
+    assert_ne!(later["metricsTick"]["cursor"], cursor);
+    for bad in ["", "x", "99999999999999999999"] {
+        let refused = desk.subscribe(query, json!({ "since": bad })).next().await.unwrap();
+        assert_eq!(refused.errors.len(), 1, "{bad:?}");
+    }
+}
+
+async fn who_follows_the_health_hears_when_something_else_is_wrong(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.schedule("tick", "* * * * *").await;
+    let query = "subscription($since: String) { healthEvents(since: $since) {
+        cursor health { checks { name healthy } } } }";
+    let next = async |since: Option<&Value>| {
+        let mut events = desk.subscribe(query, json!({ "since": since }));
+        let event = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
+        let event = event.unwrap().unwrap().data.into_json().unwrap();
+        let checks = event["healthEvents"]["health"]["checks"].as_array().unwrap().clone();
+        let fails = |name: &str| {
+            checks.iter().any(|check| check["name"] == name && check["healthy"] == false)
+        };
+        (event["healthEvents"]["cursor"].clone(), fails("scheduler"))
+    };
+    let (before, fails) = next(None).await;
+    assert!(!fails);
+    desk.clock.pass(Duration::from_secs(600));
+    let (after, fails) = next(Some(&before)).await;
+    assert!(fails && after != before);
+    let refused = desk.subscribe(query, json!({ "since": "x" })).next().await.unwrap();
+    assert_eq!(refused.errors.len(), 1);
+}
