@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use carillon::{
     clock::Clock,
     engine::{
-        commands::{Viewer, ViewerKind},
+        commands::{Grants, Viewer, ViewerKind},
         people::{NewToken, create_token},
     },
     store::Store,
@@ -87,15 +87,15 @@ impl Server {
 
 /// A token that may do everything.
 pub(crate) async fn token(store: &Store, clock: &Clock) -> Result<String> {
-    let viewer = Viewer {
-        id: Uuid::nil(),
-        name: "bench".to_owned(),
-        kind: ViewerKind::User,
-        role: Role::Admin,
-        source: "bench".to_owned(),
-    };
+    let viewer = Viewer::new(
+        Uuid::nil(),
+        "bench",
+        ViewerKind::User,
+        Grants::everywhere(Role::Admin),
+        "bench",
+    );
     let token = NewToken { name: "bench".to_owned(), role: Role::Admin, expires_at: None };
-    let token = create_token(&viewer.admin()?, store, clock, token).await?;
+    let token = create_token(&viewer.owner()?, store, clock, token).await?;
     ensure!(!token.expose_secret().is_empty(), "the token is empty");
     Ok(token.expose_secret().to_owned())
 }

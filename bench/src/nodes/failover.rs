@@ -1,4 +1,4 @@
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use carillon::{
     clock::Clock,
     store::{Options, Store},
@@ -11,6 +11,7 @@ use crate::{
     database::Kind,
     seed::{self, Timing},
     server::Server,
+    storm::tally,
 };
 
 /// What one kill cost, in seconds after the due instant.
@@ -39,8 +40,9 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock) -> Result<Vec<Foun
     let mut found = Vec::new();
     for kill in 0..arguments.kills {
         clock.sleep_until(clock.now() + WHILE).await;
-        servers.remove(0).kill().await?;
+        // From before it dies: what falls due while it does is the others', too.
         let killed = clock.now();
+        servers.remove(0).kill().await?;
         clock.sleep_until(killed + WHILE).await;
         found.push(look(&store, killed).await?);
         eprintln!("kill {}/{}: {:.2} s", kill + 1, arguments.kills, found[kill].claim_s);
@@ -51,6 +53,7 @@ pub(super) async fn run(arguments: &Arguments, clock: &Clock) -> Result<Vec<Foun
     for server in servers {
         server.kill().await?;
     }
+    check(&store, arguments.ticking, due).await?;
     store.close().await?;
     fresh.drop().await?;
     Ok(found)
@@ -60,9 +63,32 @@ fn name(node: usize) -> String {
     format!("node-{node}")
 }
 
+/// Checks that each instant of each schedule from `due` until its last one is in one row: what was
+/// at work may have been done twice, which the ledger has as a further attempt.
+async fn check(store: &Store, ticking: usize, due: DateTime<Utc>) -> Result<()> {
+    let due = due.timestamp_millis();
+    let expected = format!("(max(last_scheduled_at) - {due}) / 1000 + 1");
+    let of_each = format!(
+        "SELECT schedule_id, {expected} - sum(count) AS missing FROM fire GROUP BY schedule_id"
+    );
+    let kept = tally::number(store, &format!("SELECT count(*) FROM ({of_each}) each")).await?;
+    ensure!(usize::try_from(kept)? == ticking, "{kept} of {ticking} schedules have fired");
+    for (what, sql) in [
+        ("lost", "SELECT CAST(coalesce(sum(missing), 0) AS bigint) FROM each WHERE missing > 0"),
+        (
+            "doubled",
+            "SELECT CAST(coalesce(-sum(missing), 0) AS bigint) FROM each WHERE missing < 0",
+        ),
+    ] {
+        let count = tally::number(store, &format!("WITH each AS ({of_each}) {sql}")).await?;
+        ensure!(count == 0, "{count} fires {what}");
+    }
+    Ok(())
+}
+
 /// Of the fires due after the kill: how late the latest was claimed and started. What is not
-/// claimed by the end of the look counts as claimed then; it is in the fires of schedules that
-/// stand still.
+/// claimed, or not started, by the end of the look counts as claimed, or started, then; it is in
+/// the fires of schedules that stand still.
 async fn look(store: &Store, killed: DateTime<Utc>) -> Result<Found> {
     let (from, to) = (killed.timestamp_millis(), (killed + WHILE).timestamp_millis());
     let statement = store.dialect().statement(
@@ -76,7 +102,14 @@ async fn look(store: &Store, killed: DateTime<Utc>) -> Result<Found> {
     let row = store.read().query_one_raw(statement).await?.context("a maximum is a row")?;
     let claim: i64 = row.try_get_by_index(0)?;
     let statement = store.dialect().statement(
-        "SELECT coalesce(max(started_at - due_at), 0) FROM run WHERE due_at >= $1 AND due_at < $2",
+        "SELECT coalesce(max(coalesce(started_at, $2) - due_at), 0) FROM ( \
+           SELECT started_at, due_at FROM run WHERE due_at >= $1 AND due_at < $2 \
+           UNION ALL \
+           SELECT NULL, due_at FROM fire \
+             WHERE verdict = 'pending' AND due_at >= $1 AND due_at < $2 \
+           UNION ALL \
+           SELECT NULL, next_fire_at FROM schedule WHERE enabled AND next_fire_at < $2 \
+         ) late",
         [from.into(), to.into()],
     );
     let row = store.read().query_one_raw(statement).await?.context("a maximum is a row")?;

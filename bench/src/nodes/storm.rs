@@ -23,7 +23,8 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// The other processes' commits are not seen here: so it is asked, seldom enough to cost little.
 const POLL: Duration = Duration::from_millis(25);
 
-/// Goes through one storm; gives fires a second.
+/// Goes through one storm, in which nothing may be lost or doubled; says how many fires a second
+/// that were.
 #[expect(clippy::cast_precision_loss, reason = "a count of schedules")]
 pub(super) async fn run(arguments: &Arguments, clock: &Clock, nodes: usize) -> Result<f64> {
     let count = arguments.schedules;

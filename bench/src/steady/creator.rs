@@ -7,7 +7,9 @@ use carillon::{
     clock::Clock,
     engine::{
         Signals,
-        commands::{Call, Commands, Misfire, NewSchedule, Spec, Timing, Viewer, ViewerKind, Work},
+        commands::{
+            Call, Commands, Grants, Misfire, NewSchedule, Spec, Timing, Viewer, ViewerKind, Work,
+        },
     },
     store::Store,
     target::{Executor, Policy},
@@ -62,13 +64,7 @@ impl Creator {
 }
 
 fn viewer() -> Viewer {
-    Viewer {
-        id: Uuid::nil(),
-        name: "bench".to_owned(),
-        kind: ViewerKind::User,
-        role: Role::Admin,
-        source: "bench".to_owned(),
-    }
+    Viewer::new(Uuid::nil(), "bench", ViewerKind::User, Grants::everywhere(Role::Admin), "bench")
 }
 
 fn new(number: u64) -> NewSchedule {
@@ -95,6 +91,7 @@ fn new(number: u64) -> NewSchedule {
         start_deadline_seconds: None,
         context: serde_json::json!({}),
         retention_days: None,
+        ping: None,
     };
     let work = Work::Workflow("noop".to_owned());
     NewSchedule { namespace: "default".to_owned(), spec, work, paused: false }

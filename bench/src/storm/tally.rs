@@ -1,4 +1,4 @@
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use carillon::store::Store;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 
@@ -32,23 +32,53 @@ pub(crate) async fn lateness(store: &Store) -> Result<Lateness> {
 }
 
 /// Checks that each of the `count` schedules fired once, ran once and succeeded: nothing lost,
-/// nothing doubled.
+/// nothing doubled. What is lost is said beside what is doubled, or the one would hide the other.
 pub(crate) async fn check(store: &Store, count: usize) -> Result<()> {
-    for (what, sql) in [
-        ("fires", "SELECT count(*) FROM fire"),
-        ("fires started", "SELECT count(DISTINCT schedule_id) FROM fire WHERE verdict = 'started'"),
-        ("runs", "SELECT count(*) FROM run"),
-        ("runs succeeded", "SELECT count(DISTINCT fire_id) FROM run WHERE state = 'succeeded'"),
-        ("attempts", "SELECT count(*) FROM task_run"),
-        ("attempts succeeded", "SELECT count(*) FROM task_run WHERE state = 'succeeded'"),
-        ("cursors moved", "SELECT count(*) FROM schedule WHERE last_fire_at IS NOT NULL"),
+    let count = i64::try_from(count)?;
+    let mut wrong = Vec::new();
+    for (what, distinct, all) in [
+        ("fires", "schedule_id, scheduled_at", "FROM fire"),
+        ("fires started", "schedule_id", "FROM fire WHERE verdict = 'started'"),
+        ("runs", "fire_id", "FROM run"),
+        ("runs succeeded", "fire_id", "FROM run WHERE state = 'succeeded'"),
+        ("attempts", "run_id", "FROM task_run"),
+        ("attempts succeeded", "run_id", "FROM task_run WHERE state = 'succeeded'"),
+        ("cursors moved", "id", "FROM schedule WHERE last_fire_at IS NOT NULL"),
     ] {
-        let row = store.read().query_one_raw(store.dialect().statement(sql, [])).await?;
-        let found = row.map(|row| row.try_get_by_index::<i64>(0)).transpose()?.unwrap_or_default();
-        ensure!(
-            usize::try_from(found) == Ok(count),
-            "{found} {what} of {count}: something was lost or doubled"
-        );
+        let once =
+            number(store, &format!("SELECT count(*) FROM (SELECT DISTINCT {distinct} {all}) once"))
+                .await?;
+        let found = number(store, &format!("SELECT count(*) {all}")).await?;
+        wrong.extend(deviation(what, count, once, found));
     }
+    ensure!(wrong.is_empty(), "of {count} schedules: {}", wrong.join(", "));
     Ok(())
+}
+
+/// What is wrong where `count` are expected, and `once` of `found` are not the same as another.
+fn deviation(what: &str, count: i64, once: i64, found: i64) -> Option<String> {
+    let (lost, doubled) = (count - once, found - once);
+    let of = |number: i64, word: &str| (number != 0).then(|| format!("{number} {word}"));
+    let parts: Vec<String> =
+        [of(lost, "lost"), of(doubled, "doubled")].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{what} {}", parts.join(" and ")))
+}
+
+/// The one number of an answer.
+pub(crate) async fn number(store: &Store, sql: &str) -> Result<i64> {
+    let row = store.read().query_one_raw(store.dialect().statement(sql, [])).await?;
+    Ok(row.context("a count is a row")?.try_get_by_index(0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deviation;
+
+    #[test]
+    fn what_is_lost_is_said_beside_what_is_doubled() {
+        assert_eq!(deviation("runs", 10, 10, 10), None);
+        assert_eq!(deviation("runs", 10, 9, 9).unwrap(), "runs 1 lost");
+        assert_eq!(deviation("runs", 10, 10, 12).unwrap(), "runs 2 doubled");
+        assert_eq!(deviation("runs", 10, 9, 10).unwrap(), "runs 1 lost and 1 doubled");
+    }
 }
