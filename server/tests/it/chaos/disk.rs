@@ -16,7 +16,10 @@ const LEASE: Duration = Duration::from_secs(3);
 /// by processes inside alone, and copied for the others.
 const FILE: &str = "carillon.db";
 
-/// What the log says then.
+/// What health says then.
+const NAMED: &str = "nothing fires: the disk of the database is full; make room";
+
+/// And the log.
 const FULL: &str = "the disk of the database is full; make room";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,12 +52,24 @@ async fn the_disk_of_a_sqlite_database_is_full() {
                 assert!(turn < 150, "the node has not noticed: {}", nodes[0].log());
                 clock.sleep(Duration::from_millis(200)).await;
             }
+            let (is_well, health) = nodes[0].health().await;
+            assert!(!is_well && health.to_string().contains(NAMED), "{health}");
             volume.empty();
         };
         field.while_hit(fault).await;
         field.pass(Duration::from_secs(2)).await;
     }
     field.is_executed(&mut nodes).await;
+    // What is written meanwhile was taken.
+    for turn in 0.. {
+        let (_, health) = nodes[0].health().await;
+        if health["checks"]["writes"]["healthy"] == true {
+            assert!(!health.to_string().contains(NAMED), "{health}");
+            break;
+        }
+        assert!(turn < 150, "it still says that nothing can be written: {health}");
+        field.pass(Duration::from_millis(200)).await;
+    }
     nodes[0].stop();
     std::fs::copy(volume.path().join(FILE), outside.path().join(FILE)).unwrap();
     field.ends(&mut []).await;

@@ -13,6 +13,7 @@ use super::{
     expansion::Expansion,
     node::Node,
     sink::Sink,
+    stalls::Stalls,
     verdict::{self, Verdict},
 };
 use crate::{engine::world::World, support::TestDatabase};
@@ -28,6 +29,7 @@ pub(super) struct Field {
     pub(super) clock: Clock,
     pub(super) sink: Sink,
     pub(super) faults: Vec<Fault>,
+    stalls: Stalls,
     expected: Expansion,
     folder: TempDir,
 }
@@ -72,7 +74,8 @@ impl Field {
         expected.schedules = ids.into_iter().enumerate().map(|(number, id)| (id, number)).collect();
         world.database.store.clone().close().await.unwrap();
         let (url, folder) = (url.to_owned(), tempfile::tempdir().unwrap());
-        Self { name, url, lease, clock, sink, faults: Vec::new(), expected, folder }
+        let stalls = Stalls::watch(&clock);
+        Self { name, url, lease, clock, sink, faults: Vec::new(), stalls, expected, folder }
     }
 
     /// A server on the database.
@@ -154,6 +157,17 @@ impl Field {
         self.clock.now() + TimeDelta::from_std(self.lease * 3).unwrap() + TimeDelta::seconds(120)
     }
 
+    /// How often a node of any name has said that what it wrote was refused.
+    fn refused(&self) -> usize {
+        let files = std::fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
+        let logs = files.filter(|file| file.extension().is_some_and(|kind| kind == "log"));
+        let logs =
+            logs.map(|log| String::from_utf8_lossy(&std::fs::read(log).unwrap()).into_owned());
+        let said =
+            |log: String| REFUSED.iter().map(|word| log.matches(word).count()).sum::<usize>();
+        logs.map(said).sum()
+    }
+
     /// Waits until everything is over, and compares what has happened with what was to happen.
     pub(super) async fn ends(&self, nodes: &mut [Node]) -> Verdict {
         let store = Store::open(&Options::new(&self.url)).await.unwrap();
@@ -176,7 +190,9 @@ impl Field {
             self.clock.sleep(Duration::from_millis(100)).await;
         }
         let executions = self.sink.executions();
-        let verdict = verdict::judge(&store, &self.expected, &executions, &self.faults).await;
+        let mut verdict =
+            verdict::judge(&store, &self.expected, &executions, &self.faults, &self.stalls).await;
+        verdict.refused = self.refused();
         println!("chaos {}: {verdict}", self.name);
         let bound = self.lease + Duration::from_secs(5);
         verdict.assert_promises_are_kept(bound);
@@ -184,6 +200,23 @@ impl Field {
         verdict
     }
 }
+
+impl Drop for Field {
+    /// What the nodes have said tells why a promise was broken.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            println!(
+                "chaos {}: the nodes' logs are in {}",
+                self.name,
+                self.folder.path().display()
+            );
+        }
+    }
+}
+
+/// What a node says of an outcome, or of a run of several tasks, that was another's by then.
+const REFUSED: [&str; 2] = ["its outcome is not recorded", "the run was taken over; it is left"];
 
 /// What is not at its end.
 #[derive(Debug, Default, PartialEq, Eq, FromQueryResult)]

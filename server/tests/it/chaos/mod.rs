@@ -6,8 +6,8 @@
 //! over, sink and ledger are compared with an expansion that the test counts out by itself: every
 //! instant was executed (lost 0), nothing was executed that is no instant or before it (phantom 0),
 //! what was executed twice is a further attempt with the same idempotency key and a row of its own,
-//! what was overdue when a fault ended was executed within the lease and five seconds, and nothing
-//! is alive any more.
+//! after one recovery that took the run over, what was overdue when a fault ended was executed
+//! within the lease and five seconds, and nothing is alive any more.
 //!
 //! Each test has a short form, for every day, and a long one: `make chaos`, which is
 //! `CARILLON_CHAOS=long`. `CARILLON_BINARY` names another build of the server. Each prints a line
@@ -18,7 +18,8 @@
 //! - `sink`: where executions arrive
 //! - `node`, `postgres`, `proxy`: what is hit
 //! - `ledger`, `verdict`: the comparison
-//! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`: the faults
+//! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`, `redis`: the
+//!   faults
 
 mod clock;
 mod database;
@@ -33,7 +34,9 @@ mod node;
 mod postgres;
 mod promotion;
 mod proxy;
+mod redis;
 mod sink;
+mod stalls;
 mod verdict;
 
 /// What a test is to do in its short and in its long form.

@@ -9,8 +9,15 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(5);
 
-/// The ways from the two nodes to the database, for longer than the lease each; the short form has the
-/// first.
+/// All is well for so long before each fault.
+const BEFORE: Duration = Duration::from_secs(2);
+/// A fault lasts longer than the lease.
+const FAULT: Duration = Duration::from_millis(6_250);
+/// And after it all is well until whatever it delayed must be done, and a little longer: what is
+/// late by then is late by this fault, and not by the next.
+const AFTER: Duration = Duration::from_secs(5 + 5 + 2);
+
+/// The ways from the two nodes to the database; the short form has the first.
 const WEATHER: [(Way, Way); 6] = [
     (Way::Cut, Way::Slow(Duration::from_millis(150))),
     (Way::Dead, Way::Open),
@@ -22,9 +29,11 @@ const WEATHER: [(Way, Way); 6] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
-    let (schedules, weathers) = short_or_long((50, 3), (200, 10 * WEATHER.len()));
+    let short = (50, 3, Duration::from_secs(2));
+    let (schedules, weathers, after) = short_or_long(short, (200, 6 * WEATHER.len(), AFTER));
     let postgres = Postgres::start(&[]).await;
-    let length = i64::try_from(weathers).unwrap() * (2 * 3 + 4) + 4;
+    let faults = (BEFORE + FAULT + after) * u32::try_from(weathers).unwrap();
+    let length = faults.as_secs().cast_signed() + 4;
     let mut field = Field::new("network", &postgres.url(), LEASE, (schedules, length)).await;
     let ways = [Proxy::to(postgres.port).await, Proxy::to(postgres.port).await];
     let mut nodes =
@@ -34,18 +43,18 @@ async fn the_network_to_the_database_is_cut_delayed_and_half_opened() {
     }
     field.begins().await;
     for (one, two) in WEATHER.into_iter().cycle().take(weathers) {
-        field.pass(Duration::from_secs(2)).await;
+        field.pass(BEFORE).await;
         let clock = field.clock.clone();
         let fault = async {
             ways[0].becomes(one);
             ways[1].becomes(two);
-            clock.sleep(LEASE * 5 / 4).await;
+            clock.sleep(FAULT).await;
             for way in &ways {
                 way.becomes(Way::Open);
             }
         };
         field.while_hit(fault).await;
-        field.pass(Duration::from_secs(2)).await;
+        field.pass(after).await;
     }
     field.ends(&mut nodes).await;
 }

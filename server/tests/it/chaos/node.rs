@@ -10,6 +10,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::Value;
 
 /// A real server process that the test ends, freezes and starts again. Dropped, it is killed.
 pub(super) struct Node {
@@ -129,6 +130,16 @@ impl Node {
             clock.sleep(Duration::from_millis(20)).await;
         }
         panic!("{} did not say '{word}' {times} times within a minute:\n{}", self.name, self.log());
+    }
+
+    /// What `/healthz` says: whether all is well, and the whole answer.
+    pub(super) async fn health(&self) -> (bool, Value) {
+        let log = self.log();
+        let url = log.rsplit_once("Carillon is ready at ").unwrap().1;
+        let url = url.split_whitespace().next().unwrap();
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let answer = reqwest::get(format!("{url}/healthz")).await.unwrap();
+        (answer.status().is_success(), answer.json().await.unwrap())
     }
 
     /// Waits until it takes part for the first time.

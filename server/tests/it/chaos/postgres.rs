@@ -81,7 +81,7 @@ impl Postgres {
     /// Waits until its log has that.
     async fn says(&mut self, word: &str) {
         let log = self.folder.path().join("log");
-        for _ in 0..3_000 {
+        for _ in 0..12_000 {
             let text = std::fs::read_to_string(&log).unwrap();
             if text.contains(word) {
                 return;
@@ -91,7 +91,7 @@ impl Postgres {
             assert!(ended.is_none(), "PostgreSQL ended by itself, {ended:?}:\n{text}");
             self.clock.sleep(Duration::from_millis(10)).await;
         }
-        panic!("PostgreSQL did not say '{word}' within 30 s");
+        panic!("PostgreSQL did not say '{word}' within two minutes");
     }
 
     /// Stops it as `pg_ctl stop -m immediate` does: nothing is written, nobody is told.

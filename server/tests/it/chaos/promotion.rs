@@ -58,7 +58,7 @@ async fn wait_for_synchrony(field: &Field, primary: &Postgres) {
         connection.execute_unprepared(sql).await.unwrap();
     }
     let sql = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
-    for _ in 0..3_000 {
+    for _ in 0..6_000 {
         let statement = Statement::from_string(DbBackend::Postgres, sql);
         if connection.query_one_raw(statement).await.unwrap().is_some() {
             connection.close().await.unwrap();

@@ -47,6 +47,11 @@ impl Proxy {
         Self { port: own, way }
     }
 
+    /// Where this way begins.
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The address of the database by this way.
     pub(super) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)

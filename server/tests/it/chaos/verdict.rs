@@ -8,13 +8,15 @@ use carillon::store::Store;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::{expansion::Expansion, field::Fault, ledger::Ledger, sink::Execution};
+use super::{expansion::Expansion, field::Fault, ledger::Ledger, sink::Execution, stalls::Stalls};
 
 /// What was found, in the words of the promises.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// Instants that were to be executed.
     fires: usize,
+    /// Rows of the ledger.
+    recorded: usize,
     /// Requests that arrived.
     executions: usize,
     /// Attempts behind the first, by the ledger.
@@ -25,11 +27,27 @@ pub(super) struct Verdict {
     lost: usize,
     /// Executions of no instant, or before it.
     phantom: usize,
-    /// For each fire that a fault delayed: how long after the fault's end it was executed, sorted.
-    recoveries: Vec<Duration>,
+    /// For each fire that a fault delayed, the quickest first.
+    recoveries: Vec<Recovery>,
     faults: usize,
+    /// Outcomes of attempts that were others' by then: the nodes' logs say that they were refused.
+    pub(super) refused: usize,
     /// Whatever else is not as it should be.
     broken: Vec<String>,
+}
+
+/// What became of a fire that a fault delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Recovery {
+    /// How long after the fault's end it was executed, or after its own instant if that came later,
+    /// without what the machine stood still.
+    took: Duration,
+    /// Which fault, from 1.
+    fault: usize,
+    /// When it was due, or when the attempt began that came before the last one.
+    hit_at: DateTime<Utc>,
+    /// The attempt that was executed last.
+    attempt: i32,
 }
 
 /// What is said at most of one kind of defect.
@@ -44,11 +62,13 @@ pub(super) async fn judge(
     expected: &Expansion,
     executions: &[Execution],
     faults: &[Fault],
+    stalls: &Stalls,
 ) -> Verdict {
     let keys = expected.keys();
     let ledger = Ledger::read(store).await;
     let mut verdict = Verdict {
         fires: keys.len(),
+        recorded: ledger.recorded(),
         executions: executions.len(),
         faults: faults.len(),
         broken: ledger.violations(expected),
@@ -86,7 +106,7 @@ pub(super) async fn judge(
         let late = (execution.at - *at).to_std().unwrap_or_default() > LATE;
         if late || execution.attempt > 1 {
             let hit_at = ledger.started_at(execution.run, execution.attempt - 1).unwrap_or(*at);
-            verdict.recoveries.extend(recovery(faults, hit_at, execution.at));
+            verdict.recoveries.extend(recovery(faults, stalls, hit_at, execution));
         }
     }
     for (run, attempt) in ledger.succeeded() {
@@ -99,18 +119,26 @@ pub(super) async fn judge(
     verdict
 }
 
-/// How long after the end of the fault that hit it something was executed, or after its own
-/// instant if that came later.
-fn recovery(faults: &[Fault], hit_at: DateTime<Utc>, done: DateTime<Utc>) -> Option<Duration> {
-    let mut before = faults.iter().filter(|fault| fault.from <= done);
-    let hit = before.clone().find(|fault| fault.until >= hit_at).or(before.next_back())?;
-    Some((done - hit.until.max(hit_at)).to_std().unwrap_or_default())
+/// By which fault something that was executed had been hit, and how long that took to mend.
+fn recovery(
+    faults: &[Fault],
+    stalls: &Stalls,
+    hit_at: DateTime<Utc>,
+    done: &Execution,
+) -> Option<Recovery> {
+    let before = (1..).zip(faults).filter(|(_, fault)| fault.from <= done.at);
+    let hit = before.clone().find(|(_, fault)| fault.until >= hit_at);
+    let (fault, hit) = hit.or_else(|| before.last())?;
+    let began = hit.until.max(hit_at);
+    let took = (done.at - began).to_std().unwrap_or_default();
+    let took = took.saturating_sub(stalls.within(began, done.at));
+    Some(Recovery { took, fault, hit_at, attempt: done.attempt })
 }
 
 impl Verdict {
     /// Panics if not.
     pub(super) fn assert_promises_are_kept(&self, bound: Duration) {
-        let slowest = self.recoveries.last().copied().unwrap_or_default();
+        let slowest = self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default();
         let mut broken = self.broken.clone();
         broken.sort_unstable();
         let shown = broken.iter().take(MOST_SHOWN).collect::<Vec<_>>();
@@ -125,16 +153,37 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fires, executions, further_attempts, doubled, lost, phantom, faults, .. } = self;
+        let Self { fires, recorded, executions, further_attempts, doubled, .. } = self;
+        let Self { lost, phantom, faults, refused, .. } = self;
         let (delayed, slowest) = (self.recoveries.len(), self.recoveries.last());
-        let middle = self.recoveries.get(delayed / 2).copied().unwrap_or_default();
+        let seconds = |recovery: &Recovery| recovery.took.as_secs_f64();
+        let middle = self.recoveries.get(delayed / 2).map(seconds).unwrap_or_default();
         write!(
             f,
-            "{faults} faults, {fires} fires, {executions} executions, {further_attempts} further \
-             attempts, {doubled} of them executed, lost {lost}, phantom {phantom}, {delayed} \
-             delayed, recovery p50 {:.2} s, max {:.2} s",
-            middle.as_secs_f64(),
-            slowest.copied().unwrap_or_default().as_secs_f64(),
-        )
+            "{faults} faults, {fires} fires expected, {recorded} recorded, {executions} executed, \
+             {further_attempts} further attempts, {doubled} of them executed, {refused} stale \
+             writes refused, lost {lost}, phantom {phantom}, {delayed} delayed, recovery p50 \
+             {middle:.2} s, max {:.2} s",
+            slowest.map(seconds).unwrap_or_default(),
+        )?;
+        let Some(Recovery { fault, hit_at, attempt, .. }) = slowest else { return Ok(()) };
+        write!(f, " (fault {fault}, attempt {attempt}, hit at {hit_at})")
     }
+}
+
+#[test]
+fn a_recovery_counts_from_the_end_of_the_fault_that_hit_it() {
+    let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+    let fault = |from, until| Fault { from: at(from), until: at(until) };
+    let faults = [fault(10, 16), fault(30, 36), fault(50, 56)];
+    let recovery = |hit_at, done| {
+        let done = Execution { at: at(done), key: String::new(), run: Uuid::nil(), attempt: 2 };
+        let found = recovery(&faults, at(hit_at), &done)?;
+        Some((found.fault, found.took.as_secs()))
+    };
+    assert_eq!(recovery(12, 20), Some((1, 4)), "during it");
+    assert_eq!(recovery(5, 20), Some((1, 4)), "before it: what was begun then was undone by it");
+    assert_eq!(recovery(20, 33), Some((2, 0)), "before its end");
+    assert_eq!(recovery(58, 60), Some((3, 2)), "after the last: what it left behind");
+    assert_eq!(recovery(2, 4), None, "of no fault");
 }

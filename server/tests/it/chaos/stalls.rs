@@ -1,0 +1,53 @@
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use carillon::clock::Clock;
+use chrono::{DateTime, Utc};
+
+/// When the machine itself stood still, as one among others does: no program on it can be quicker.
+#[derive(Debug)]
+pub(super) struct Stalls(Arc<Mutex<Vec<Stall>>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+}
+
+/// How often it looks whether the machine goes on.
+const LOOK: Duration = Duration::from_millis(20);
+/// What a busy machine takes to come back to one of its threads is no standstill.
+const BUSY: Duration = Duration::from_millis(200);
+
+impl Stalls {
+    /// Looks until it is dropped, on a thread of its own: a test may be busy.
+    pub(super) fn watch(clock: &Clock) -> Self {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (kept, clock) = (Arc::downgrade(&seen), clock.clone());
+        std::thread::spawn(move || {
+            while let Some(kept) = kept.upgrade() {
+                let from = clock.now();
+                rest();
+                let until = clock.now();
+                if (until - from).to_std().is_ok_and(|took| took > LOOK + BUSY) {
+                    kept.lock().unwrap().push(Stall { from, until });
+                }
+            }
+        });
+        Self(seen)
+    }
+
+    /// For how long it did between two moments.
+    pub(super) fn within(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Duration {
+        let seen = self.0.lock().unwrap();
+        let overlaps = seen.iter().map(|stall| stall.until.min(until) - stall.from.max(from));
+        overlaps.filter_map(|overlap| overlap.to_std().ok()).sum()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "what it waits for is to see how late it goes on")]
+fn rest() {
+    std::thread::sleep(LOOK);
+}
