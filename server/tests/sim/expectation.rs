@@ -1,7 +1,8 @@
 //! What the ledger must say in the end, worked out beside the engine: by the naive oracle, from
 //! what was ordered and when.
 //!
-//! A schedule's life is cut where its timing changed. Each segment has instants that must be
+//! A schedule's life is cut where its fires changed: when they come, how they are decided, what they
+//! run. Each segment has instants that must be
 //! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
 //! that was stepped back later.
 
@@ -12,11 +13,11 @@ use carillon::{
     store::Store,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{calendar, fire, fire::Reason, schedule};
+use entity::{calendar, fire, fire::Reason, schedule, schedule_version};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::{backfills, eras::Eras, oracle, removals};
+use super::{backfills, eras::Eras, oracle, pauses::Pauses, removals};
 
 /// Everything that was ordered, as far as the ledger is concerned.
 pub(crate) struct Expectations {
@@ -40,7 +41,7 @@ pub(crate) struct History {
     pub(crate) specs: BTreeMap<i32, Spec>,
     /// And the calendars that they named.
     calendars: BTreeMap<i32, Vec<String>>,
-    pub(crate) was_paused: bool,
+    pub(crate) pauses: Pauses,
     pub(crate) was_deleted: bool,
 }
 
@@ -141,7 +142,7 @@ impl Expectations {
             segments: vec![Segment { timing, first_version: row.version, after: now, over: None }],
             specs: BTreeMap::from([(row.version, spec)]),
             calendars: BTreeMap::from([(row.version, calendars)]),
-            was_paused: false,
+            pauses: Pauses::default(),
             was_deleted: false,
         };
         self.histories.insert(row.id, history);
@@ -160,26 +161,59 @@ impl Expectations {
         let must_before = match (is_spent(before), cursor) {
             (true, _) => last_accounted(&self.store, row.id).await,
             (false, Some(cursor)) => cursor.max(now + TICK),
-            (false, None) => now + TICK,
+            // It had come to its end, perhaps on a clock that was stepped back since.
+            (false, None) => last_accounted(&self.store, row.id).await.max(now + TICK),
         };
-        let over = Over { must_before, may_until: now };
+        let has_other_work = self.has_other_work(before, &row).await;
         let last_past = last_past(&self.store, row.id).await;
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
-        history.was_paused |= !row.enabled;
+        history.pauses.note(before, &row, now);
+        let has_others = history.calendars[&before.version] != calendars;
+        // What has come and waits for its jitter is left to the new version of the same timing.
+        let is_same = old.timing == new.timing && !has_others && row.deleted_at.is_none();
+        let left = row.next_scheduled_at.map(|at| at.utc()).filter(|at| is_same && *at <= now);
+        let over = Over {
+            must_before: left.unwrap_or(must_before),
+            may_until: left.map_or(now, |left| left - TICK),
+        };
         history.calendars.insert(row.version, calendars);
         if row.deleted_at.is_some() {
             history.was_deleted = true;
             history.close(over);
-        } else if old.timing != new.timing || (cursor.is_none() && row.next_scheduled_at.is_some())
+        } else if has_other_fires(&old, &new)
+            || has_other_work
+            || has_others
+            || begins_again(before, &row)
         {
+            // With the same timing the instants are the same as before, but none that was due before
+            // the edit runs by what is in force after it. With other calendars, they begin once more
+            // from there if all clocks were stepped back.
             history.close(over);
             let timing = new.timing.clone();
             let first_version = row.version;
-            // Where the clock was stepped back, the old timing is accounted for beyond now.
-            let after = now.max(last_past);
+            // Where the clock was stepped back, the old timing is accounted for beyond now; and
+            // the same one names nothing that lay before its own beginning.
+            let begun = history.segments.last().map(|last| last.after).filter(|_| is_same);
+            let after = left.map_or(now.max(last_past), |left| left - TICK);
+            let after = begun.map_or(after, |begun| begun.max(after));
             history.segments.push(Segment { timing, first_version, after, over: None });
         }
         history.specs.insert(row.version, new);
+    }
+
+    /// Whether what a schedule runs was changed through it. A module declares workflows for
+    /// themselves.
+    async fn has_other_work(&self, before: &schedule::Model, row: &schedule::Model) -> bool {
+        let read = self.store.read();
+        let work = async |version: i32| {
+            let found = schedule_version::Entity::find_by_id((row.id, version)).one(read);
+            found.await.unwrap().expect("each version is kept").snapshot["workflow"].clone()
+        };
+        let is_declared = row.module.is_some();
+        before.workflow_id != row.workflow_id
+            || (before.version != row.version
+                && !is_declared
+                && work(before.version).await != work(row.version).await)
     }
 
     /// The calendars that a schedule names.
@@ -217,6 +251,28 @@ impl Expectations {
             None => Ok(()),
         }
     }
+}
+
+/// Whether an edit from one to the other changed when fires come or how they are decided: anything
+/// but what people only read, what only orders runs, and for how long they are kept.
+fn has_other_fires(old: &Spec, new: &Spec) -> bool {
+    let bare = |spec: &Spec| Spec {
+        name: String::new(),
+        note: String::new(),
+        tags: vec![],
+        group: None,
+        priority: 0,
+        retention_days: None,
+        ping: None,
+        ..spec.clone()
+    };
+    bare(old) != bare(new)
+}
+
+/// Whether it fires again after its end, if there is anything left to fire at.
+fn begins_again(before: &schedule::Model, row: &schedule::Model) -> bool {
+    let may_again = is_spent(before) && !is_spent(row);
+    may_again || (before.next_scheduled_at.is_none() && row.next_scheduled_at.is_some())
 }
 
 /// Whether it has had all the fires that it may have.
@@ -262,6 +318,11 @@ pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::T
 }
 
 impl History {
+    /// Whether its fires were changed after that version.
+    pub(crate) fn has_other_fires_after(&self, version: i32) -> bool {
+        self.segments.last().is_some_and(|last| last.first_version > version)
+    }
+
     /// Whether a calendar suppressed an instant when that row was written.
     fn is_suppressed(&self, row: &fire::Model, eras: &Eras, at: DateTime<Utc>) -> bool {
         let version = &row.schedule_version;
@@ -326,7 +387,11 @@ impl History {
         for (instants, must_before) in &expected {
             let mut must = instants.range(..*must_before);
             if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
-                return Err(format!("{at} ({kind:?}) is not in the ledger"));
+                let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
+                let after = accounted.range(at..).next().map(|(_, rows)| rows);
+                return Err(format!(
+                    "{at} ({kind:?}) is not in the ledger, between {before:#?} and {after:#?}"
+                ));
             }
         }
         Ok(())

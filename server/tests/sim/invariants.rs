@@ -136,20 +136,23 @@ impl Ended {
             (Verdict::Skipped, Reason::BufferFull) => {
                 matches!(own.overlap, Overlap::BufferOne | Overlap::BufferAll)
             }
+            // By a fire of its own version or of a later one, while it was on its way.
             (Verdict::Skipped, Reason::Replaced) => {
-                matches!(own.overlap, Overlap::CancelOther | Overlap::TerminateOther)
+                let later = history.specs.range(fire.schedule_version..);
+                let stops = [Overlap::CancelOther, Overlap::TerminateOther];
+                later.map(|(_, spec)| spec.overlap).any(|overlap| stops.contains(&overlap))
             }
             // Whether one did is asked of each instant.
             (Verdict::Skipped, Reason::Calendar) => true,
             (Verdict::Skipped, Reason::ByRequest | Reason::Purged) => fire.detail.is_some(),
-            (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.was_paused,
+            (Verdict::Skipped | Verdict::Collapsed, Reason::Paused) => history.pauses.cover(fire),
             (Verdict::Skipped, Reason::Deadline) => {
                 specs().any(|spec| spec.start_deadline_seconds.is_some())
             }
-            (Verdict::Skipped | Verdict::Abandoned, Reason::Disabled) => history.was_paused,
+            (Verdict::Skipped | Verdict::Abandoned, Reason::Disabled) => history.pauses.any(),
             (Verdict::Skipped | Verdict::Abandoned, Reason::Deleted) => history.was_deleted,
             (Verdict::Skipped | Verdict::Abandoned, Reason::StaleVersion) => {
-                history.specs.len() > 1
+                history.has_other_fires_after(fire.schedule_version)
             }
             (Verdict::Missed, Reason::Outage) => {
                 own.misfire.catch_up == CatchUp::Skip || was_changed

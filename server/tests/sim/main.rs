@@ -40,7 +40,8 @@
 //!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
 //! - `expectation`: what the ledger must say; `oracle`: when a schedule should have fired
 //! - `witness`: what must hold after each step; `invariants`: in the end
-//! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when
+//! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when;
+//!   `pauses`: when schedules were paused
 //! - `database`: a database for each seed; `support`: what is borrowed of the integration tests
 //! - `runner`: many seeds, and a failing one made smaller
 
@@ -61,6 +62,7 @@ mod node;
 mod operator;
 #[path = "../common/oracle.rs"]
 mod oracle;
+mod pauses;
 mod plan;
 mod removals;
 mod runner;

@@ -9,7 +9,7 @@ use std::{
 
 use carillon::{
     clock::ManualClock,
-    engine::{EngineError, Settings, Signals, Step, Stepwise},
+    engine::{EngineError, Settings, Signals, Step, Stepwise, cluster::Cluster},
     store::Store,
     telemetry::Metrics,
 };
@@ -111,6 +111,11 @@ impl Node {
     /// Whether it can do something now.
     pub(crate) fn goes_on(&self) -> bool {
         self.is_up() && !self.frozen
+    }
+
+    /// What it knows of the others and of its own clock, while its process is up.
+    pub(crate) fn cluster(&self) -> Option<Cluster> {
+        self.life.as_ref().map(|life| life.stepwise.cluster())
     }
 
     /// Its place in the workshop.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use carillon::engine::commands::{
-    ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, GroupEdit, NewCalendar,
-    NewSchedule, NewWorkflow, Rollback, Spec, Viewer, ViewerKind,
+    ByHand, CalendarEdit, CalendarSpec, Call, CommandError, Commands, Edit, Grants, GroupEdit,
+    NewCalendar, NewSchedule, NewWorkflow, Rollback, Source, Spec, Viewer, ViewerKind,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, concurrency_group, fire, run, schedule, user::Role};
@@ -25,21 +25,18 @@ use super::{
 };
 
 pub(crate) fn ada() -> Viewer {
-    Viewer {
-        id: Uuid::from_u128(7),
-        name: "ada".to_owned(),
-        kind: ViewerKind::User,
-        role: Role::Admin,
-        source: "sim".to_owned(),
-    }
+    let grants = Grants::everywhere(Role::Admin);
+    Viewer::new(Uuid::from_u128(7), "ada", ViewerKind::User, grants, "sim")
 }
 
 /// The commands of a node.
 pub(crate) fn commands(node: &Node, cache: &Arc<timetable::Cache>) -> Commands {
     let (store, clock) = (node.store.clone(), node.clock.clock());
     let executor = workshop::executor();
-    Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
-        .with_retention(node.settings.retention.unwrap_or_default())
+    let commands = Commands::new(store, clock, cache.clone(), executor, node.signals.clone())
+        .with_retention(node.settings.retention.unwrap_or_default());
+    // A node whose clock is wrong takes no orders.
+    node.cluster().map_or(commands.clone(), |cluster| commands.with_cluster(cluster))
 }
 
 /// Carries out `order` through `node`; says in words what became of it. An error is what is not as
@@ -79,6 +76,7 @@ pub(crate) async fn order(
         | Order::Resume(_)
         | Order::Rollback(_)
         | Order::Trigger
+        | Order::Label(_)
         | Order::SkipNext(_)
         | Order::Purge
         | Order::Reorder
@@ -114,7 +112,7 @@ async fn of_a_schedule(
             let order = Rollback { id, to_version, expected_version, reason: None };
             commands.rollback_schedule(&editor, &order, &call).await.map(drop)
         }
-        Order::Delete => commands.delete_schedule(&editor, id, None, &call).await.map(drop),
+        Order::Delete => commands.delete_schedule(&editor, id, (None, None), &call).await.map(drop),
         Order::Pause(minutes) => {
             let until = minutes.map(|minutes| now + TimeDelta::minutes(minutes));
             commands.pause(&operator, id, "a simulation", until, &call).await.map(drop)
@@ -122,6 +120,20 @@ async fn of_a_schedule(
         Order::Resume(missed) => commands.resume(&operator, id, *missed, &call).await.map(drop),
         Order::Trigger => {
             commands.trigger(&operator, id, &ByHand::default(), &call).await.map(drop)
+        }
+        Order::Label(number) => {
+            let label = format!("v{}", before.version);
+            let apply: Box<dyn FnOnce(&mut Spec) + Send> = match number % 3 {
+                0 => {
+                    let noted = commands.annotate(&operator, id, &label, &call).await;
+                    return Ok(noted.map(drop));
+                }
+                1 => Box::new(|spec: &mut Spec| spec.tags = vec![label]),
+                _ => Box::new(|spec: &mut Spec| spec.priority = (spec.priority + 1) % 10),
+            };
+            let edit =
+                Edit { id, expected_version: before.version, apply, work: None, reason: None };
+            commands.update_schedule(&editor, edit, &call).await.map(drop)
         }
         Order::SkipNext(count) => {
             commands.skip_next(&operator, id, *count, "a simulation", &call).await.map(drop)
@@ -219,7 +231,8 @@ async fn of_what_is_shared(
         went.map(drop)
     } else if let Order::Limit(most) = order {
         let group = concurrency_group::Entity::find().one(read).await.unwrap().unwrap();
-        let edit = GroupEdit { name: None, max_runs: Some(*most) };
+        let (expected_version, max_runs) = (group.version, Some(*most));
+        let edit = GroupEdit { expected_version, name: None, max_runs };
         commands.update_group(&editor, group.id, &edit, &call).await.map(drop)
     } else if let Order::Keep(days) = order {
         let admin = ada().admin().unwrap();
@@ -241,7 +254,7 @@ async fn deploy(
     let (editor, call) = (ada().editor().unwrap(), Call::once());
     let before = expected.living().await;
     let file = module::file(plans);
-    let went = commands.deploy(&editor, &file, false, prune, &call).await;
+    let went = commands.deploy(&editor, Source { prune, ..Source::yaml(&file) }, &call).await;
     for row in before.iter().filter(|row| row.module.is_some()) {
         expected.touched(row, now).await;
     }
@@ -329,6 +342,7 @@ fn word(order: &Order) -> String {
         Order::Pause(until) => format!("pause({until:?})"),
         Order::Resume(missed) => format!("resume({missed:?})"),
         Order::Trigger => "trigger".to_owned(),
+        Order::Label(number) => format!("label({})", number % 3),
         Order::SkipNext(count) => format!("skip the next {count} of"),
         Order::Purge => "purge the buffer of".to_owned(),
         Order::Cancel(_) | Order::CancelBackfill(_) => "cancel".to_owned(),

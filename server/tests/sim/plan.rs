@@ -206,6 +206,7 @@ impl Plan {
             start_deadline_seconds: self.deadline,
             retention_days: self.retention_days,
             context: serde_json::json!({}),
+            ping: None,
         }
     }
 

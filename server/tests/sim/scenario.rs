@@ -73,6 +73,8 @@ pub(crate) enum Order {
     /// To a version that many before.
     Rollback(i32),
     Trigger,
+    /// Another note, tag or priority: nothing that its fires depend on.
+    Label(usize),
     SkipNext(i64),
     Purge,
     /// The last of the buffer goes first.
@@ -245,6 +247,7 @@ impl Order {
                 let missed = one(random, &[CatchUp::Skip, CatchUp::Latest, CatchUp::All]);
                 Self::Resume(missed)
             }
+            14 if run % 2 == 0 => Self::Label(run / 2),
             14 => Self::Trigger,
             15 if random.random_bool(0.5) => Self::Purge,
             15 => Self::SkipNext(random.random_range(1..6)),

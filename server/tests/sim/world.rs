@@ -9,8 +9,11 @@ use std::{
 use carillon::{
     clock::ManualClock,
     engine::{EngineError, Retention, Settings},
+    store::reads::runs::LIVE,
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use entity::{run, task_run};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::{
     backfills,
@@ -356,7 +359,20 @@ impl World {
                 return Ok(());
             }
         }
-        Err("the services never come to rest".to_owned())
+        let alive = self.alive().await;
+        Err(format!("the services never come to rest, with {alive:#?}"))
+    }
+
+    /// The runs that are alive, with their attempts.
+    async fn alive(&self) -> Vec<(run::Model, Vec<task_run::Model>)> {
+        let store = self.expected.store();
+        let alive = run::Entity::find().filter(run::Column::State.is_in(LIVE));
+        let mut found = Vec::new();
+        for run in alive.all(store.read()).await.unwrap() {
+            let attempts = store.attempts_of(run.id).await.unwrap();
+            found.push((run, attempts));
+        }
+        found
     }
 }
 
