@@ -54,6 +54,14 @@ export const test = base.extend<{ serverLog: void; noErrors: void }, World>({
 
 export { expect };
 
+/** Presses keys that lead to an address. They count only if they follow each other quickly. */
+export async function follow(page: Page, keys: string, address: RegExp): Promise<void> {
+  await expect(async () => {
+    for (const key of keys) await page.keyboard.press(key);
+    await expect(page).toHaveURL(address, { timeout: 2_000 });
+  }).toPass();
+}
+
 /** Fills in the sign-in page, which stands in front of whatever page was asked for. */
 export async function signIn(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);

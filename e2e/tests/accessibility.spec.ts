@@ -46,6 +46,7 @@ for (const theme of themes) {
       test.use({ colorScheme: theme, viewport: { width, height: 900 } });
 
       test("no page has a violation", async ({ page, server, admin }) => {
+        test.slow();
         await page.goto("/");
         await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
         await hasNoViolations(page, `sign-in, ${look}`);

@@ -1,4 +1,4 @@
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, follow, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
@@ -31,9 +31,11 @@ test("a run can be given a context of its own, and a dialog forgets what was typ
   await expect(context).toHaveValue("{}");
 
   await context.fill('{ "month": "2026-10" }');
+  // The notice goes away by itself.
+  const told = expect(page.getByText("on-demand runs now.")).toBeVisible();
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
+  await told;
   await expect(dialog).toBeHidden();
-  await expect(page.getByText("on-demand runs now.")).toBeVisible();
   const run = page.getByTestId("run-row").first();
   await expect(run).toHaveAttribute("data-state", "succeeded");
   await run.getByRole("link").first().click();
@@ -73,9 +75,7 @@ test("single keys lead to pages until they are switched off", async ({ page, adm
   await page.goto("/");
   await signIn(page, admin);
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
-  await page.keyboard.press("g");
-  await page.keyboard.press("s");
-  await expect(page).toHaveURL(/\/schedules$/);
+  await follow(page, "gs", /\/schedules$/);
   await expect(page.getByRole("heading", { name: "Schedules" })).toBeVisible();
 
   await page.keyboard.press("?");

@@ -68,7 +68,8 @@ test("an edit in the form changes what was typed and nothing else", async ({
   await page.getByText("Timeout and retries").click();
   await page.getByLabel("Timeout (seconds)").fill("20");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("heading", { name: "edited" })).toBeVisible();
+  // The form's own heading is "Edit edited".
+  await expect(page.getByRole("heading", { name: "edited", exact: true })).toBeVisible();
 
   const after = await server.ask<Read>(READ, { id });
   const [task] = before.schedule.workflow.tasks;

@@ -27,6 +27,14 @@ impl<T> Ask<T> {
         let body = serde_json::to_value(Q::build_query(variables)).unwrap_or_default();
         Self { request: Request { body, at: Q::AT }, answer: PhantomData }
     }
+
+    /// The same without a field of the object at `place`, which is sent as null otherwise.
+    pub(super) fn without(mut self, place: &str, field: &str) -> Self {
+        if let Some(object) = self.request.body.pointer_mut(place).and_then(Value::as_object_mut) {
+            object.remove(field);
+        }
+        self
+    }
 }
 
 impl<T: DeserializeOwned> Ask<T> {
@@ -64,4 +72,18 @@ pub(super) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
 /// What does not fit, and where.
 pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::calls;
+
+    #[test]
+    fn what_is_left_out_is_not_sent_at_all() {
+        let ask = calls::schedule("x".to_owned());
+        assert_eq!(ask.request.body["variables"]["id"], "x");
+        let ask = ask.without("/variables", "id").without("/nowhere", "id");
+        assert!(ask.request.body["variables"].is_object());
+        assert_eq!(ask.request.body["variables"].get("id"), None);
+    }
 }

@@ -45,7 +45,8 @@ impl Place {
 /// What a list of schedules is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
-    pub(crate) text: Option<String>,
+    /// In the search language.
+    pub(crate) search: Option<String>,
     pub(crate) tag: Option<String>,
     pub(crate) state: Option<ScheduleState>,
     pub(crate) place: Place,
@@ -54,6 +55,8 @@ pub(crate) struct ScheduleQuery {
 /// What a list of runs is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
+    /// In the search language.
+    pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
     pub(crate) schedule: Option<String>,
     pub(crate) place: Place,
@@ -75,13 +78,14 @@ pub(crate) fn cluster() -> Ask<Fleet> {
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
     let filter = operations::schedules::ScheduleFilter {
-        text: query.text,
+        text: None,
         tag: query.tag,
         state: query.state,
         workflow: None,
     };
-    let filter = Some(filter);
-    Ask::new::<Schedules>(operations::schedules::Variables { filter, first, after, last, before })
+    let (filter, search) = (Some(filter), query.search);
+    let variables = operations::schedules::Variables { filter, search, first, after, last, before };
+    Ask::new::<Schedules>(variables)
 }
 
 pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
@@ -102,8 +106,8 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         after: None,
         before: None,
     };
-    let filter = Some(filter);
-    Ask::new::<Runs>(operations::runs::Variables { filter, first, after, last, before })
+    let (filter, search) = (Some(filter), query.search);
+    Ask::new::<Runs>(operations::runs::Variables { filter, search, first, after, last, before })
 }
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
@@ -141,7 +145,9 @@ pub(crate) fn create_schedule(
 pub(crate) fn update_schedule(
     input: operations::update_schedule::UpdateScheduleInput,
 ) -> Ask<String> {
-    Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input })
+    let ask = Ask::new::<UpdateSchedule>(operations::update_schedule::Variables { input });
+    // No form has it yet, and a null would take it away.
+    ask.without("/variables/input", "ping")
 }
 
 pub(crate) fn pause_schedule(

@@ -81,10 +81,29 @@ pub(crate) async fn sign_in(name: String, password: String) -> Result<(), Failur
     Err(Failure::new(code, words))
 }
 
-/// Ends the session.
+/// What people call the identity provider, if there is one to sign in by.
+pub(crate) async fn identity_provider() -> Option<String> {
+    let response = JsFuture::from(window().fetch_with_str("/auth/methods")).await.ok()?;
+    let response: Response = response.dyn_into().ok()?;
+    let text = JsFuture::from(response.text().ok()?).await.ok()?.as_string()?;
+    let methods: Value = serde_json::from_str(&text).ok()?;
+    methods["oidc"]["name"].as_str().map(str::to_owned)
+}
+
+/// Where signing in by it begins; it leads back to the page that is shown.
+pub(crate) fn provider_address() -> String {
+    let location = window().location();
+    let path = location.pathname().unwrap_or_default();
+    let search = location.search().unwrap_or_default();
+    format!("/auth/oidc/login?to={}", js_sys::encode_uri_component(&format!("{path}{search}")))
+}
+
+/// Ends the session; answers where the browser signs out of the identity provider, if it came from one.
 ///
 /// # Errors
 /// When the server does not answer; the session then lives on.
-pub(crate) async fn sign_out() -> Result<(), Failure> {
-    send("/auth/logout", "", None).await.map(drop).map_err(|_| Failure::unreachable())
+pub(crate) async fn sign_out() -> Result<Option<String>, Failure> {
+    let (_, text) = send("/auth/logout", "", None).await.map_err(|_| Failure::unreachable())?;
+    let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
+    Ok(answer["continue_at"].as_str().map(str::to_owned))
 }

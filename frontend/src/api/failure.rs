@@ -62,6 +62,11 @@ impl Failure {
         Self { field: Some(field.to_owned()), ..Self::new(Code::BadUserInput, message) }
     }
 
+    /// Whether it is about what was sought.
+    pub(crate) fn is_of_search(&self) -> bool {
+        self.field.as_deref() == Some("search")
+    }
+
     pub(crate) fn unreachable() -> Self {
         Self::new(Code::Unreachable, "The server does not answer.")
     }

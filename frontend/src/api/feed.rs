@@ -12,11 +12,14 @@ use serde_json::Value;
 use super::{
     Ask,
     ask::{Request, pluck, read},
-    operations::{LogLines, RunEvents, ScheduleEvents, log_lines, run_events, schedule_events},
+    operations::{
+        ClusterEvents, LogLines, RunEvents, ScheduleEvents, cluster_events, log_lines, run_events,
+        schedule_events,
+    },
     socket::{Notice, Subscriber},
 };
 use crate::{
-    model::{LogEvent, RunEvent, ScheduleEvent},
+    model::{ClusterEvent, LogEvent, RunEvent, ScheduleEvent},
     state::{Press, use_press, use_socket},
 };
 
@@ -42,6 +45,14 @@ impl Feed<ScheduleEvent> {
     pub(crate) fn schedules(ids: Option<Vec<String>>) -> Self {
         let variables = schedule_events::Variables { ids, since: None };
         Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<ClusterEvent> {
+    /// Nodes as they come, beat and go.
+    pub(crate) fn nodes() -> Self {
+        let variables = cluster_events::Variables { since: None };
+        Self { events: Ask::new::<ClusterEvents>(variables), ends: false }
     }
 }
 
@@ -90,7 +101,13 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
             cursor
         }
         Notice::Gap => {
-            on_gap();
+            let on_gap = on_gap.clone();
+            let deliver = move || {
+                if !here.is_disposed() {
+                    on_gap();
+                }
+            };
+            when_released(press, deliver);
             None
         }
     });

@@ -37,7 +37,7 @@ mod socket;
 pub(crate) use actor::{Actor, new_key, use_actor, use_once};
 pub(crate) use ask::Ask;
 pub(crate) use calls::*;
-pub(crate) use client::{sign_in, sign_out};
+pub(crate) use client::{identity_provider, provider_address, sign_in, sign_out};
 pub(crate) use failure::{Code, Failure, explain, field_name, sentence};
 pub(crate) use feed::{Feed, use_feed};
 pub(crate) use held::Held;

@@ -4,10 +4,10 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent, LogStream,
-    Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer, Role,
-    RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
-    ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent,
+    LogStream, Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
+    Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail,
+    ScheduleEvent, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -78,5 +78,6 @@ operations! {
     RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;
     RunEvents = "graphql/run_events.graphql", "/runEvents" => RunEvent;
     ScheduleEvents = "graphql/schedule_events.graphql", "/scheduleEvents" => ScheduleEvent;
+    ClusterEvents = "graphql/cluster_events.graphql", "/clusterEvents" => ClusterEvent;
     LogLines = "graphql/log_lines.graphql", "/taskLog" => LogEvent;
 }

@@ -31,7 +31,8 @@ pub(crate) fn AsyncView(
         (true, _) => Phase::Ready,
     });
     view! {
-        {live(move || match loading.failure() {
+        // What is wrong with a search stands under the search line.
+        {live(move || match loading.failure().filter(|failure| !failure.is_of_search()) {
             Some(failure) => {
                 view! { <FailureNote failure=failure retry=move || loading.reload()/> }.into_any()
             }

@@ -21,7 +21,12 @@ pub(crate) fn TopBar() -> impl IntoView {
     let leave = move || {
         spawn_local(async move {
             match api::sign_out().await {
-                Ok(()) => session.end(),
+                Ok(None) => session.end(),
+                Ok(Some(elsewhere)) => {
+                    session.end();
+                    // A browser that does not go there has left here all the same.
+                    let _ = window().location().set_href(&elsewhere);
+                }
                 Err(failure) => notices.failed(&failure),
             }
         });

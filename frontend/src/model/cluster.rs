@@ -28,10 +28,19 @@ pub(crate) struct Member {
     pub(crate) capacity: i64,
     pub(crate) version: String,
     pub(crate) zone_data: String,
+    /// The last migration that its program knows.
+    pub(crate) schema: String,
+    /// Why it does not reach Redis, if it is to and does not.
+    pub(crate) redis_problem: Option<String>,
     pub(crate) first_shards: i64,
     pub(crate) second_shards: i64,
     pub(crate) leases: Vec<Lease>,
 }
+
+/// That something about a node has changed. What each of them has to do depends on all of them, so whoever hears it asks
+/// for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ClusterEvent {}
 
 /// A service that one node does for all.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -22,7 +22,7 @@ mod states;
 mod task;
 mod timing;
 
-pub(crate) use cluster::{Fleet, Member};
+pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use fire::Fire;
 pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
 pub(crate) use page::{Page, Row};

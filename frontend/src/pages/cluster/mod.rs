@@ -1,12 +1,16 @@
 //! The cluster: which processes share the work, what each of them does, and what is wrong among them.
 //!
-//! No event tells of a heartbeat, so the page asks every few seconds.
+//! Each heartbeat is an event, and so is whatever happens to a node. The page asks for all of them when it hears one, at
+//! most once a second: where one comes or goes, the others' shares change. Where no heartbeat can be written there is no
+//! event either, so it asks now and then in any case.
 //!
 //! - `members`: those that are here, with their work
+//! - `problems`: what is wrong with one of them
 //! - `gone`: those that left or died within a day
 
 mod gone;
 mod members;
+mod problems;
 
 use std::time::Duration;
 
@@ -14,13 +18,13 @@ use leptos::prelude::*;
 
 use super::overview::health;
 use crate::{
-    api::{self, use_load},
+    api::{self, Feed, use_feed, use_load},
     components::{AsyncView, panel},
     model::Fleet,
     state::{use_every, use_title},
 };
 
-const OFTEN: Duration = Duration::from_secs(3);
+const IN_ANY_CASE: Duration = Duration::from_secs(5);
 
 /// The cluster's page.
 #[component]
@@ -28,7 +32,8 @@ pub(crate) fn Cluster() -> impl IntoView {
     use_title(|| "Cluster".to_owned());
     let fleet = use_load(|| Some(api::cluster()));
     let loading = fleet.loading;
-    use_every(OFTEN, move || loading.refresh());
+    use_feed(Feed::nodes(), move |_| loading.refresh(), move || loading.reload());
+    use_every(IN_ANY_CASE, move || loading.refresh());
     view! {
         <header class="page-head">
             <h1>"Cluster"</h1>

@@ -15,7 +15,12 @@ pub(super) fn History(schedule: String, changed: Loading) -> impl IntoView {
     let place = RwSignal::new(Place::First);
     let id = schedule.clone();
     let runs = use_listing(SIZE, move || {
-        let query = RunQuery { states: Vec::new(), schedule: Some(id.clone()), place: place.get() };
+        let query = RunQuery {
+            search: None,
+            states: Vec::new(),
+            schedule: Some(id.clone()),
+            place: place.get(),
+        };
         api::runs(query, SIZE)
     });
     use_feed(

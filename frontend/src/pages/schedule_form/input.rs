@@ -128,6 +128,7 @@ pub(super) fn create(plan: Plan) -> create_schedule::CreateScheduleInput {
         start_deadline_seconds: plan.start_deadline_seconds,
         retention_days: plan.retention_days,
         context: Some(plan.context),
+        ping: None,
         paused: false,
     }
 }
@@ -159,6 +160,7 @@ pub(super) fn update(
         start_deadline_seconds: plan.start_deadline_seconds,
         retention_days: plan.retention_days,
         context: Some(plan.context),
+        ping: None,
         reason: None,
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn Schedules() -> impl IntoView {
             <span class="muted" role="status">{move || count()}</span>
             {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
-        <filters::Filters/>
+        <filters::Filters loading=schedules.load.loading/>
         <AsyncView
             loading=schedules.load.loading
             what="schedules"

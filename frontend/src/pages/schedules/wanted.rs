@@ -56,6 +56,6 @@ impl Wanted {
     pub(super) fn query(self) -> ScheduleQuery {
         let state = self.state();
         let given = |text: String| (!text.is_empty()).then_some(text);
-        ScheduleQuery { text: given(self.text), tag: given(self.tag), state, place: self.place }
+        ScheduleQuery { search: given(self.text), tag: given(self.tag), state, place: self.place }
     }
 }

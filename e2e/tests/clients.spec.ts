@@ -1,0 +1,181 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+import { expect, test } from "@playwright/test";
+import { Client, cacheExchange, fetchExchange, gql, subscriptionExchange } from "@urql/core";
+import {
+  buildClientSchema,
+  buildSchema,
+  getIntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+  type IntrospectionQuery,
+} from "graphql";
+import { createClient, type Client as Socket } from "graphql-ws";
+import { WebSocket } from "ws";
+
+import { Server } from "../support/server.ts";
+
+// No browser: the programs that other people have, against the built binary.
+
+let server: Server;
+let token: string;
+
+test.beforeAll(async () => {
+  server = await Server.start();
+  token = server.cli(["token", "create", "clients", "--role", "editor"]).trim();
+});
+
+test.afterAll(() => server.stop());
+
+function socket(): Socket {
+  return createClient({
+    url: `${server.url.replace("http", "ws")}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { token },
+    retryAttempts: 0,
+  });
+}
+
+/** The first event that fits; ends the subscription. */
+async function first<T>(events: AsyncIterable<{ data?: T | null }>, fits: (data: T) => boolean) {
+  for await (const { data } of events) {
+    if (data && fits(data)) return data;
+  }
+  throw new Error("the subscription ended");
+}
+
+test("urql queries, mutates and subscribes", async () => {
+  const live = socket();
+  const client = new Client({
+    url: `${server.url}/graphql`,
+    preferGetMethod: false,
+    fetchOptions: { headers: { Authorization: `Bearer ${token}` } },
+    exchanges: [
+      cacheExchange,
+      fetchExchange,
+      subscriptionExchange({
+        forwardSubscription: (request) => ({
+          subscribe: (sink) => ({
+            unsubscribe: live.subscribe({ ...request, query: request.query ?? "" }, sink),
+          }),
+        }),
+      }),
+    ],
+  });
+
+  const make = gql`
+    mutation ($input: CreateScheduleInput!) {
+      createSchedule(input: $input) {
+        schedule { id name state }
+      }
+    }
+  `;
+  const input = {
+    name: "urql",
+    tags: ["clients"],
+    timing: { expressions: ["@daily"] },
+    task: { target: { noop: {} } },
+  };
+  const made = await client.mutation(make, { input });
+  expect(made.error).toBeUndefined();
+  const { schedule } = made.data.createSchedule;
+  expect(schedule).toMatchObject({ name: "urql", state: "ACTIVE" });
+
+  const list = gql`
+    query ($search: String!) {
+      schedules(search: $search) { totalCount nodes { id } }
+    }
+  `;
+  const found = await client.query(list, { search: "tag:clients state:active" });
+  expect(found.data?.schedules).toMatchObject({ totalCount: 1, nodes: [{ id: schedule.id }] });
+  const refused = await client.query(list, { search: "stat:active" });
+  expect(refused.error?.graphQLErrors[0]?.extensions).toMatchObject({
+    code: "BAD_USER_INPUT",
+    field: "search",
+    start: 0,
+    end: 4,
+  });
+
+  const settled = new Promise<string>((resolve, reject) => {
+    const follow = gql`
+      subscription ($id: UUID!) {
+        runEvents(scheduleId: $id, since: "-1.00000000000000000000000000000000") {
+          cursor
+          run { state }
+        }
+      }
+    `;
+    client.subscription(follow, { id: schedule.id }).subscribe(({ data, error }) => {
+      if (error) reject(error);
+      if (data?.runEvents.run.state === "SUCCEEDED") resolve(data.runEvents.run.state);
+    });
+  });
+  const trigger = gql`
+    mutation ($id: UUID!) {
+      triggerSchedule(id: $id) { run { id } }
+    }
+  `;
+  expect((await client.mutation(trigger, { id: schedule.id })).error).toBeUndefined();
+  expect(await settled).toBe("SUCCEEDED");
+  await live.dispose();
+});
+
+test("graphql-ws comes back with its cursor and goes on where it was", async () => {
+  const make = `mutation ($input: CreateScheduleInput!) {
+    createSchedule(input: $input) { schedule { id } } }`;
+  const input = {
+    name: "graphql-ws",
+    timing: { expressions: ["@daily"] },
+    task: { target: { noop: {} } },
+  };
+  type Made = { createSchedule: { schedule: { id: string } } };
+  const { id } = (await server.ask<Made>(make, { input })).createSchedule.schedule;
+  type Event = { scheduleEvents: { cursor: string; schedule: { state: string } | null } };
+  const query = `subscription ($ids: [UUID!], $since: String) {
+    scheduleEvents(ids: $ids, since: $since) { cursor schedule { state } } }`;
+  const start = "-1.00000000000000000000000000000000";
+
+  const before = socket();
+  const variables = { ids: [id], since: start };
+  const active = await first(before.iterate<Event>({ query, variables }), () => true);
+  expect(active.scheduleEvents.schedule?.state).toBe("ACTIVE");
+  await before.dispose();
+
+  // While nobody looks.
+  const pause = `mutation ($id: UUID!) { pauseSchedule(id: $id, reason: "x") { schedule { id } } }`;
+  await server.ask(pause, { id });
+
+  const after = socket();
+  const since = active.scheduleEvents.cursor;
+  const next = after.iterate<Event>({ query, variables: { ids: [id], since } });
+  const paused = await first(next, () => true);
+  expect(paused.scheduleEvents.schedule?.state).toBe("PAUSED");
+  await after.dispose();
+});
+
+test("a code generator reads the schema that is published", async () => {
+  const introspection = await server.ask<IntrospectionQuery>(
+    getIntrospectionQuery({ descriptions: true, inputValueDeprecation: true, oneOf: true }),
+    {},
+  );
+  const told = buildClientSchema(introspection);
+  const file = new URL("../../server/schema.graphql", import.meta.url);
+  const published = buildSchema(readFileSync(file, "utf8"));
+  const text = (schema: typeof told) => printSchema(lexicographicSortSchema(schema));
+  expect(text(told)).toBe(text(published));
+});
+
+test("the curl request in the README makes the schedule that it describes", () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const [, command] = /```sh\n(curl [^]*?)```/.exec(readme) ?? [];
+  expect(command).toBeDefined();
+  const script = command!.replace("http://127.0.0.1:8080", server.url);
+  const environment = { PATH: process.env.PATH, CARILLON_TOKEN: token };
+  const options = { env: environment, encoding: "utf8", stdio: "pipe" } as const;
+  const printed = execFileSync("/bin/sh", ["-c", script], options);
+  const answer = JSON.parse(printed) as {
+    data: { createSchedule: { schedule: { nextFires: { kind: string }[] } } };
+  };
+  expect(answer.data.createSchedule.schedule.nextFires).toHaveLength(3);
+});
