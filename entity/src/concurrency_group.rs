@@ -18,6 +18,8 @@ pub struct Model {
     pub name: String,
     /// So many of its runs are at work at once.
     pub max_runs: i32,
+    /// Counts its changes.
+    pub version: i32,
     /// The module that declares it; null when a person made it.
     pub module: Option<String>,
     /// When it was made.

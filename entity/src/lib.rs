@@ -10,21 +10,33 @@
 //! - states are enums stored as words; a word that the enum does not know is an error when the row
 //!   is read, never a default.
 
+pub mod alert;
+pub mod alert_channel;
+pub mod alert_cursor;
+pub mod alert_rule;
 pub mod api_token;
 pub mod audit_event;
 pub mod backfill;
 pub mod backfill_fire;
 pub mod calendar;
+pub mod calendar_feed;
 pub mod concurrency_group;
 pub mod fire;
 pub mod idempotency;
 pub mod lease;
+pub mod membership;
+pub mod module;
 pub mod namespace;
 pub mod node;
+pub mod notification;
+pub mod ping;
 pub mod run;
+pub mod run_stat;
 pub mod schedule;
 pub mod schedule_version;
+pub mod secret;
 pub mod session;
+pub mod stat_position;
 mod strings;
 pub mod task_log;
 pub mod task_run;

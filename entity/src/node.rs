@@ -17,6 +17,18 @@ pub enum State {
     Dead,
 }
 
+/// Where its heartbeats go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
+pub enum BeatsIn {
+    /// Into this row, each of them.
+    #[default]
+    Database,
+    /// Into Redis. Into this row only when Redis does not take them, and when somebody doubts that
+    /// the node is alive.
+    Redis,
+}
+
 /// One life of a process.
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
@@ -54,12 +66,21 @@ pub struct Model {
     pub clock_offset_ms: i64,
     /// On the database's clock.
     pub started_at: Timestamp,
-    /// On the database's clock.
+    /// The last heartbeat that was written here, on the database's clock.
     pub heartbeat_at: Timestamp,
+    /// See [`BeatsIn`].
+    pub beats_in: BeatsIn,
+    /// Since when somebody doubts that a node whose heartbeats go elsewhere is alive; a heartbeat
+    /// that is written here is the answer.
+    pub doubted_at: Option<Timestamp>,
+    /// Why it cannot reach Redis, if it is to and cannot.
+    pub redis_problem: Option<String>,
     /// Since when it only brings to an end what it holds.
     pub draining_at: Option<Timestamp>,
     /// When it left or was declared dead.
     pub ended_at: Option<Timestamp>,
+    /// Stamp of the last write, for the change feed.
+    pub changed: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -91,6 +91,9 @@ pub struct Model {
     pub workflow_id: Uuid,
     /// Counts the definitions from 1. Pausing does not make a new one.
     pub version: i32,
+    /// The last version that changed what a fire is, when it comes or whether it runs. Fires of an
+    /// earlier one are stale; what people only read, and what only orders runs, leaves it alone.
+    pub fires_version: i32,
 
     /// Cron, nickname, `@every` or `@at`: in union.
     #[sea_orm(column_type = "JsonBinary")]
@@ -142,6 +145,9 @@ pub struct Model {
     pub context: Json,
     /// How many days its settled history is kept; as its namespace's without.
     pub retention_days: Option<i32>,
+    /// Whom it calls; null for nobody. See the server's `engine::pings`.
+    #[sea_orm(column_type = "JsonBinary", nullable)]
+    pub ping: Option<Json>,
 
     /// Stable hash of the id over 256.
     pub shard: i16,

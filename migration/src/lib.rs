@@ -14,6 +14,18 @@ mod m0005_control_plane;
 mod m0006_groups;
 mod m0007_calendars;
 mod m0008_backfills;
+mod m0009_secrets;
+mod m0010_alerts;
+mod m0011_run_stats;
+mod m0012_modules;
+mod m0013_calendar_feeds;
+mod m0014_sealed_channels;
+mod m0015_pings;
+mod m0016_group_versions;
+mod m0017_run_spreads;
+mod m0018_fires_version;
+mod m0019_calm_watchers;
+mod m0020_queues_of_groups;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -29,6 +41,18 @@ impl MigratorTrait for Migrator {
             Box::new(m0006_groups::Migration),
             Box::new(m0007_calendars::Migration),
             Box::new(m0008_backfills::Migration),
+            Box::new(m0009_secrets::Migration),
+            Box::new(m0010_alerts::Migration),
+            Box::new(m0011_run_stats::Migration),
+            Box::new(m0012_modules::Migration),
+            Box::new(m0013_calendar_feeds::Migration),
+            Box::new(m0014_sealed_channels::Migration),
+            Box::new(m0015_pings::Migration),
+            Box::new(m0016_group_versions::Migration),
+            Box::new(m0017_run_spreads::Migration),
+            Box::new(m0018_fires_version::Migration),
+            Box::new(m0019_calm_watchers::Migration),
+            Box::new(m0020_queues_of_groups::Migration),
         ]
     }
 }

@@ -27,8 +27,12 @@ impl MigrationTrait for Migration {
                     .col(big_integer("clock_offset_ms"))
                     .col(big_integer("started_at"))
                     .col(big_integer("heartbeat_at"))
+                    .col(string_len("beats_in", 8))
+                    .col(big_integer_null("doubted_at"))
+                    .col(text_null("redis_problem"))
                     .col(big_integer_null("draining_at"))
                     .col(big_integer_null("ended_at"))
+                    .col(big_integer("changed"))
                     .to_owned(),
             )
             .await?;

@@ -28,9 +28,6 @@ impl MigrationTrait for Migration {
              WHERE deleted_at IS NULL",
             "CREATE INDEX workflow_module ON workflow (namespace_id, module) \
              WHERE module IS NOT NULL",
-            // Runs that ended badly, newest first.
-            "CREATE INDEX run_failure ON run (namespace_id, finished_at) \
-             WHERE state IN ('failed', 'timed_out')",
         ] {
             schema.get_connection().execute_unprepared(statement).await?;
         }
@@ -38,7 +35,7 @@ impl MigrationTrait for Migration {
     }
 
     async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
-        for index in ["run_failure", "workflow_module", "workflow_list", "schedule_list"] {
+        for index in ["workflow_module", "workflow_list", "schedule_list"] {
             let drop = format!("DROP INDEX {index}");
             schema.get_connection().execute_unprepared(&drop).await?;
         }

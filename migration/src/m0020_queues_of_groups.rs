@@ -1,0 +1,57 @@
+//! Alert rules and channels that modules declare, and a queue of its own for each group of runs.
+
+use sea_orm_migration::{prelude::*, schema::*};
+
+#[derive(DeriveMigrationName)]
+pub(crate) struct Migration;
+
+const DECLARED: [&str; 2] = ["alert_channel", "alert_rule"];
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        for table in DECLARED {
+            let module = Table::alter().table(table).add_column(text_null("module")).to_owned();
+            schema.alter_table(module).await?;
+        }
+        for statement in [
+            // Runs that wait for a node and share no limit, in the order in which they are taken.
+            "DROP INDEX run_queue",
+            "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
+             WHERE state IN ('queued', 'retrying') AND group_id IS NULL",
+            // Runs that share a limit: those at work are counted ...
+            "DROP INDEX run_group",
+            "CREATE INDEX run_group_busy ON run (group_id) \
+             WHERE group_id IS NOT NULL AND state = 'running'",
+            // ... and those that wait have a queue for each group, in that order ...
+            "CREATE INDEX run_group_queue ON run (group_id, priority DESC, available_at, id) \
+             WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
+            // ... and are found by when the first of them may start.
+            "CREATE INDEX run_group_next ON run (available_at) \
+             WHERE group_id IS NOT NULL AND state IN ('queued', 'retrying')",
+        ] {
+            schema.get_connection().execute_unprepared(statement).await?;
+        }
+        Ok(())
+    }
+
+    async fn down(&self, schema: &SchemaManager) -> Result<(), DbErr> {
+        for statement in [
+            "DROP INDEX run_group_next",
+            "DROP INDEX run_group_queue",
+            "DROP INDEX run_group_busy",
+            "CREATE INDEX run_group ON run (group_id, state, priority DESC, available_at, id) \
+             WHERE group_id IS NOT NULL AND state IN ('queued', 'running', 'retrying')",
+            "DROP INDEX run_queue",
+            "CREATE INDEX run_queue ON run (priority DESC, available_at, id) \
+             WHERE state IN ('queued', 'retrying')",
+        ] {
+            schema.get_connection().execute_unprepared(statement).await?;
+        }
+        for table in DECLARED {
+            let drop = Table::alter().table(table).drop_column("module").to_owned();
+            schema.alter_table(drop).await?;
+        }
+        Ok(())
+    }
+}
