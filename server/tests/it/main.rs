@@ -7,13 +7,17 @@
 )]
 
 mod api;
+mod attacks;
 mod chaos;
 mod cli;
 mod crash;
 mod engine;
 mod failover;
+mod guarantees;
+mod packaging;
 mod readme;
 mod rooms;
+mod settings;
 mod store;
 mod support;
 mod target;

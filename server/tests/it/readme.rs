@@ -1,10 +1,10 @@
-//! What the README shows is what happens.
+//! What the README shows is what happens, and the tests that documents name are there.
 
 use std::{path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::{api::desk::Desk, support::TestDatabase};
+use crate::{api::desk::Desk, rooms::rust_files, support::TestDatabase};
 
 const README: &str = include_str!("../../../README.md");
 
@@ -42,5 +42,27 @@ fn the_preview_in_the_readme_is_what_the_command_prints() {
         // Three dots stand for the rest of a line that is too long for a page.
         let is_shown = shown.strip_suffix(" ...").map(|begin| printed.starts_with(begin));
         assert!(is_shown.unwrap_or(printed == shown), "{printed:?} is not {shown:?}");
+    }
+}
+
+#[test]
+fn every_test_that_a_document_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = ["server/src", "server/tests", "timetable"].map(|folder| root.join(folder));
+    let files = folders.iter().flat_map(|folder| rust_files(folder));
+    let code: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    for (document, least) in [("GUARANTEES.md", 90), ("people.md", 20), ("security.md", 35)] {
+        let text = std::fs::read_to_string(root.join("docs").join(document)).unwrap();
+        // A sentence without its spaces, as tests are named.
+        let is_name = |word: &&str| {
+            word.matches('_').count() >= 4
+                && word.starts_with(|c: char| c.is_ascii_lowercase())
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        let named: Vec<&str> = text.split('`').filter(is_name).collect();
+        assert!(named.len() >= least, "{document} names {} tests", named.len());
+        for name in named {
+            assert!(code.contains(&format!("fn {name}(")), "{document} names {name}");
+        }
     }
 }

@@ -11,10 +11,12 @@ const LEAVES: &[&str] = &["clock", "config", "random", "telemetry"];
 /// A room and those beneath it. What may use everything (`app`, the CLI, the roots) is not here.
 const BENEATH: &[(&str, &[&str])] = &[
     ("web", &["api", "engine", "store", "target", "entity", "timetable"]),
-    ("api", &["engine", "store", "target", "entity", "timetable"]),
-    ("engine", &["store", "target", "entity", "timetable"]),
-    ("store", &["entity", "migration"]),
+    ("api", &["engine", "store", "search", "target", "entity", "timetable"]),
+    ("engine", &["store", "search", "target", "beacon", "entity", "timetable"]),
+    ("store", &["search", "entity", "migration"]),
+    ("search", &[]),
     ("target", &[]),
+    ("beacon", &["entity"]),
     ("clock", &[]),
     ("config", &[]),
     ("random", &[]),
@@ -93,7 +95,7 @@ fn identifier(text: &str) -> String {
     text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -8,13 +8,14 @@ on_both!(
     a_schedule_obeys_the_calendars_that_it_names,
     a_changed_calendar_is_obeyed_at_once,
     a_module_declares_calendars_and_takes_them_away,
+    a_deployment_that_silences_a_schedule_is_refused,
 );
 
 const MAKE: &str = "mutation($input: CreateCalendarInput!) { createCalendar(input: $input) {
     calendar { id name mode version dates yearly weekdays ranges { from to }
         windows { from to weekdays } module } } }";
 const CHANGE: &str = "mutation($input: UpdateCalendarInput!) { updateCalendar(input: $input) {
-    calendar { version dates weekdays } silencedSchedules } }";
+    calendar { version dates weekdays } } }";
 const DELETE: &str = "mutation($id: UUID!, $version: Int!) {
     deleteCalendar(id: $id, expectedVersion: $version) { id } }";
 
@@ -59,7 +60,6 @@ async fn a_calendar_is_made_changed_and_deleted(database: TestDatabase) {
         changed["updateCalendar"],
         json!({
             "calendar": { "version": 2, "dates": ["2026-12-31"], "weekdays": ["SUN"] },
-            "silencedSchedules": [],
         })
     );
     let stale = desk.refused(CHANGE, edit(1)).await;
@@ -164,16 +164,13 @@ async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
     desk.ask(CHANGE, json!({ "input": monday })).await;
     let after = desk.ask(next, json!({ "id": id })).await;
     assert_eq!(after["schedule"], json!({ "version": 1, "nextFireAt": "2026-03-03T08:00:00Z" }));
-    // A change that silences a schedule says which.
+    // A change that silences a schedule is refused, as the schedule would be.
     let whole = json!({ "id": calendar["id"], "expectedVersion": 2,
         "weekdays": ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"] });
-    let answer = desk.ask(CHANGE, json!({ "input": whole })).await;
-    assert_eq!(answer["updateCalendar"]["silencedSchedules"], json!(["report"]));
-    let warned = "query($id: UUID!) { schedule(id: $id) { nextFireAt state
-        timing { warnings { code } } } }";
-    let answer = desk.ask(warned, json!({ "id": id })).await;
-    assert_eq!(answer["schedule"]["nextFireAt"], Value::Null);
-    assert_eq!(answer["schedule"]["timing"]["warnings"][0]["code"], "never_allowed");
+    let error = desk.refused(CHANGE, json!({ "input": whole })).await;
+    assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
+    assert_eq!(desk.ask(next, json!({ "id": id })).await, after, "nothing is half done");
 }
 
 const SOURCE: &str = r#"
@@ -253,6 +250,43 @@ async fn a_module_declares_calendars_and_takes_them_away(database: TestDatabase)
     assert!(gone.contains(&"DELETE calendar office".to_owned()), "{gone:?}");
     let list = desk.ask("{ calendars { nodes { name } } }", json!({})).await;
     assert_eq!(list["calendars"]["nodes"], json!([]));
+}
+
+/// Its own, which it declares as before, or somebody else's.
+async fn a_deployment_that_silences_a_schedule_is_refused(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let deploy = "mutation($source: String!, $dryRun: Boolean! = false) {
+        deployModule(source: $source, dryRun: $dryRun) { changes { action name } } }";
+    let source = |days: &str, when: &str| {
+        let task = "task: { target: { noop: {} } }";
+        format!(
+            "module: demo\ncalendars:\n  office: {{ mode: only, weekdays: [{days}] }}\nschedules:\n  \
+             report: {{ when: '{when}', calendars: [office], {task} }}\n"
+        )
+    };
+    let workdays = "mon, tue, wed, thu, fri";
+    desk.ask(deploy, json!({ "source": source(workdays, "0 9 * * MON") })).await;
+    let calendar = "{ calendar(name: \"office\") { version weekdays } }";
+    let before = desk.ask(calendar, json!({})).await;
+    for dry_run in [true, false] {
+        let silent = json!({ "source": source("sat", "0 9 * * MON"), "dryRun": dry_run });
+        let error = desk.refused(deploy, silent).await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], "calendars.office", "{error}");
+        assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
+        assert_eq!(desk.ask(calendar, json!({})).await, before, "nothing is half done");
+    }
+    // Changed along with the calendar it fires again.
+    desk.ask(deploy, json!({ "source": source("sat", "0 9 * * SAT") })).await;
+
+    let mut other = nine_oclock(&["office"]);
+    other["name"] = json!("of-somebody-else");
+    other["timing"] = json!({ "expressions": ["0 9 * * SAT"] });
+    desk.ask(CREATE, json!({ "input": other })).await;
+    let error = desk.refused(deploy, json!({ "source": source(workdays, "0 9 * * MON") })).await;
+    assert!(error["message"].as_str().unwrap().contains("of-somebody-else"), "{error}");
+    let both = source(&format!("{workdays}, sat"), "0 9 * * MON");
+    desk.ask(deploy, json!({ "source": both })).await;
 }
 
 #[tokio::test]

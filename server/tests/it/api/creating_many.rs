@@ -132,6 +132,10 @@ async fn a_name_that_is_taken_is_found_among_many(database: TestDatabase) {
     let error = desk.refused(CREATE_MANY, many(["c", "b", "a"].map(by_name))).await;
     assert_eq!(error["extensions"]["field"], "inputs[1].name");
     assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
+    // The same with a task of its own, whose workflow would bear the name that is taken, too.
+    let error = desk.refused(CREATE_MANY, many(["c", "b"].map(one))).await;
+    assert_eq!(error["extensions"]["field"], "inputs[1].name");
+    assert_eq!(error["extensions"]["problem"], "is the name of another schedule");
     assert_eq!(rows(&desk).await, before);
 }
 

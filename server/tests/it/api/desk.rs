@@ -10,9 +10,11 @@ use carillon::{
     engine::{
         Signals,
         cluster::Cluster,
-        commands::{Commands, Viewer, ViewerKind},
+        commands::{Commands, Grants, Viewer, ViewerKind},
+        people,
+        vault::{Key, Vault},
     },
-    store::Store,
+    store::{Store, users},
     target::{Executor, Policy},
 };
 use chrono::{DateTime, Utc};
@@ -37,7 +39,7 @@ pub(crate) fn noon() -> DateTime<Utc> {
 
 pub(crate) fn viewer(role: Role) -> Viewer {
     let kind = ViewerKind::User;
-    Viewer { id: Uuid::from_u128(7), name: "ada".to_owned(), kind, role, source: "test".to_owned() }
+    Viewer::new(Uuid::from_u128(7), "ada", kind, Grants::everywhere(role), "test")
 }
 
 impl Desk {
@@ -59,7 +61,8 @@ impl Desk {
             Arc::new(timetable::Cache::new(1_000)),
             Arc::new(Executor::new(policy, clock.clock()).unwrap()),
             Signals::default(),
-        );
+        )
+        .with_vault(Vault::new(Key::read(&"ab".repeat(32)).unwrap(), None));
         let schema = api::schema(commands, config::Health::default(), Cluster::default());
         Self { database, clock, schema }
     }
@@ -89,6 +92,38 @@ impl Desk {
 
     pub(crate) async fn send(&self, role: Option<Role>, query: &str, variables: Value) -> Response {
         self.schema.execute(request(role, query, variables)).await
+    }
+
+    /// The answer to somebody in particular.
+    pub(crate) async fn send_as(&self, who: &Viewer, query: &str, variables: Value) -> Response {
+        let request = Request::new(query).variables(Variables::from_json(variables));
+        self.schema.execute(request.data(who.clone())).await
+    }
+
+    /// The code of the refusal that somebody in particular gets; empty if they get none.
+    pub(crate) async fn code_for(&self, who: &Viewer, query: &str, variables: Value) -> String {
+        let response = self.send_as(who, query, variables).await;
+        let Some(error) = response.errors.first() else { return String::new() };
+        let error = serde_json::to_value(error).unwrap();
+        error["extensions"]["code"].as_str().unwrap().to_owned()
+    }
+
+    /// An account of that name with that role everywhere, and its key.
+    pub(crate) async fn account(&self, name: &str, role: Option<&str>) -> (String, Uuid) {
+        let query = "mutation ($name: String!, $role: Role) {
+            createServiceAccount(input: { name: $name, role: $role }) { user { id } }
+        }";
+        let made = self.ask(query, json!({ "name": name, "role": role })).await;
+        let id = made["createServiceAccount"]["user"]["id"].as_str().unwrap().to_owned();
+        (id.clone(), id.parse().unwrap())
+    }
+
+    /// Who the account of that key is now.
+    pub(crate) async fn person(&self, id: Uuid) -> Viewer {
+        let store = &self.database.store;
+        let row = users::by_id(store.read(), id).await.unwrap().unwrap();
+        let (clock, elsewhere) = (self.clock.clock(), people::Elsewhere::default());
+        people::user_viewer((store, &clock), elsewhere, row, "192.0.2.7".to_owned()).await.unwrap()
     }
 
     pub(crate) fn subscribe(&self, query: &str, variables: Value) -> BoxStream<'static, Response> {

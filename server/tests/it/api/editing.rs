@@ -17,6 +17,9 @@ on_both!(
     an_edit_does_not_wait_for_what_was_skipped_ahead_of_time,
     what_nobody_claimed_before_an_edit_is_accounted_for,
     what_nobody_claimed_before_a_deletion_is_accounted_for,
+    whatever_changes_fires_begins_anew_from_now,
+    what_waits_for_its_jitter_outlives_an_edit_of_policies,
+    an_edit_that_leaves_fires_alone_leaves_the_cursor_alone,
     a_maximum_of_fires_is_more_than_have_started,
     a_deleted_schedule_is_gone_and_its_name_free,
     a_task_that_changes_is_a_new_version_of_its_workflow,
@@ -208,6 +211,109 @@ async fn what_nobody_claimed_before_an_edit_is_accounted_for(database: TestDatab
     // The second edit in a row finds nothing to account for.
     update(&desk, &id, 2, json!({ "timing": { "expressions": ["@hourly"] } })).await;
     assert_eq!(fates(&desk).await.len(), 3);
+}
+
+async fn whatever_changes_fires_begins_anew_from_now(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("every", "*/10 * * * *").await;
+    let task = json!({ "target": { "noop": {} }, "timeoutSeconds": 9 });
+    let edits = [
+        json!({ "misfire": { "catchUp": "ALL", "graceSeconds": 0 } }),
+        json!({ "overlap": "BUFFER_ALL" }),
+        json!({ "startDeadlineSeconds": 3_600 }),
+        json!({ "context": { "region": "eu" } }),
+        json!({ "maxFires": 1_000 }),
+        json!({ "task": task }),
+    ];
+    let mut expected = Vec::new();
+    let mut accounted = async |version: i32, change: Option<&Value>| {
+        // Two instants that nobody claimed; by the first version's grace the second waits.
+        let hour = 12 + version;
+        desk.clock.set(format!("2026-03-01T{hour}:12:00Z").parse().unwrap());
+        match change {
+            Some(change) => drop(update(&desk, &id, version, change.clone()).await),
+            None => {
+                let query = "mutation($id: UUID!) { rollbackSchedule(
+                    id: $id, toVersion: 1, expectedVersion: 7) { schedule { id } } }";
+                desk.ask(query, json!({ "id": id })).await;
+            }
+        }
+        let row = schedule::Entity::find().one(desk.database.store.read()).await.unwrap().unwrap();
+        let next = format!("2026-03-01T{hour}:20:00Z").parse::<DateTime<Utc>>().unwrap();
+        assert_eq!(row.next_scheduled_at, Some(next.into()), "{change:?}");
+        assert_eq!(row.fires_version, version + 1, "{change:?}");
+        let fates = fates(&desk).await;
+        let new: Vec<_> = fates.iter().filter(|fate| fate.1 == version).collect();
+        let instants: i64 = new.iter().map(|fate| fate.4).sum();
+        assert_eq!(instants, if version == 1 { 7 } else { 6 }, "{change:?}: {new:?}");
+        assert!(new.iter().all(|fate| fate.2 != Verdict::Pending), "{change:?}: {new:?}");
+        expected.push(new.len());
+        assert_eq!(fates.len(), expected.iter().sum::<usize>(), "{change:?}");
+    };
+    for (version, change) in (1..).zip(&edits) {
+        accounted(version, Some(change)).await;
+    }
+    // And so does a rollback of policies.
+    accounted(7, None).await;
+}
+
+async fn what_waits_for_its_jitter_outlives_an_edit_of_policies(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let input = json!({
+        "name": "spread", "task": { "target": { "noop": {} } },
+        "timing": { "expressions": ["*/10 * * * *"], "jitterSeconds": 3_600 },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap();
+    let (first, now) = ("2026-03-01T12:10:00Z", "2026-03-01T14:00:00Z");
+    let [first, now] = [first, now].map(|at| at.parse::<DateTime<Utc>>().unwrap());
+    desk.clock.set(now);
+    let cursor = async || {
+        let row = schedule::Entity::find().one(desk.database.store.read()).await.unwrap().unwrap();
+        (row.next_scheduled_at.unwrap().utc(), row.next_fire_at.unwrap().utc())
+    };
+    let accounted = async || fates(&desk).await.iter().map(|fate| fate.4).sum::<i64>();
+
+    // Two hours of which nobody has claimed anything: all are due but the one that has just come.
+    update(&desk, id, 1, json!({ "misfire": { "catchUp": "ALL" } })).await;
+    let left = cursor().await;
+    assert!(left.0 == now && now < left.1, "{left:?}");
+    assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
+    // Nothing is due now: another edit leaves it all as it is.
+    update(&desk, id, 2, json!({ "overlap": "ALLOW" })).await;
+    assert_eq!(cursor().await, left);
+    assert_eq!(accounted().await, (left.0 - first).num_minutes() / 10);
+    // Another timing is another matter.
+    let timing = json!({ "expressions": ["*/10 * * * *"], "jitterSeconds": 0 });
+    update(&desk, id, 3, json!({ "timing": timing })).await;
+    assert_eq!(cursor().await.0, "2026-03-01T14:10:00Z".parse::<DateTime<Utc>>().unwrap());
+    assert_eq!(accounted().await, 12);
+}
+
+async fn an_edit_that_leaves_fires_alone_leaves_the_cursor_alone(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("every", "*/10 * * * *").await;
+    let read = desk.database.store.read();
+    let before = schedule::Entity::find().one(read).await.unwrap().unwrap();
+    desk.clock.set("2026-03-01T12:33:00Z".parse().unwrap());
+    let note =
+        "mutation($id: UUID!) { annotateSchedule(id: $id, note: \"x\") { schedule { id } } }";
+    desk.ask(note, json!({ "id": id })).await;
+    let tag = "mutation { updateSchedules(
+        which: { search: \"every\" }, change: { addTags: [\"billing\"] }) { done } }";
+    assert_eq!(desk.ask(tag, json!({})).await["updateSchedules"]["done"], 1);
+    update(&desk, &id, 3, json!({ "priority": 3, "name": "other", "retentionDays": 2 })).await;
+    let after = schedule::Entity::find().one(read).await.unwrap().unwrap();
+    assert_eq!((after.version, after.fires_version), (4, 1));
+    assert_eq!(after.next_scheduled_at, before.next_scheduled_at);
+    assert!(fates(&desk).await.is_empty());
+    // What somebody skipped ahead of its time stays behind the cursor when policies change.
+    desk.clock.set("2026-03-01T12:05:00Z".parse().unwrap());
+    let skip = "mutation($id: UUID!) {
+        skipNext(id: $id, count: 3, reason: \"away\") { schedule { nextFireAt } } }";
+    desk.ask(skip, json!({ "id": id })).await;
+    let schedule = update(&desk, &id, 4, json!({ "overlap": "ALLOW" })).await;
+    assert_eq!(schedule["nextFireAt"], "2026-03-01T12:40:00Z");
 }
 
 async fn what_nobody_claimed_before_a_deletion_is_accounted_for(database: TestDatabase) {

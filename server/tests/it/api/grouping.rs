@@ -16,10 +16,12 @@ on_both!(
 
 const MAKE: &str = "mutation($name: String!, $max: Int!) {
     createConcurrencyGroup(input: { name: $name, maxRuns: $max }) { group { id name maxRuns } } }";
-const CHANGE: &str = "mutation($id: UUID!, $name: String, $max: Int) {
-    updateConcurrencyGroup(input: { id: $id, name: $name, maxRuns: $max }) {
-        group { name maxRuns } } }";
-const DELETE: &str = "mutation($id: UUID!) { deleteConcurrencyGroup(id: $id) { id } }";
+const CHANGE: &str = "mutation($id: UUID!, $version: Int! = 1, $name: String, $max: Int) {
+    updateConcurrencyGroup(input: {
+        id: $id, expectedVersion: $version, name: $name, maxRuns: $max }) {
+        group { name maxRuns version } } }";
+const DELETE: &str = "mutation($id: UUID!, $version: Int) {
+    deleteConcurrencyGroup(id: $id, expectedVersion: $version) { id } }";
 const LIST: &str =
     "{ concurrencyGroups { id name namespace maxRuns module running waiting schedules } }";
 const DEPLOY: &str = "mutation($source: String!) { deployModule(source: $source) { changes { action kind name detail } } }";
@@ -47,7 +49,17 @@ async fn a_group_is_made_changed_listed_and_deleted(database: TestDatabase) {
     make(&desk, "Imports", 1).await;
     let changed = desk.ask(CHANGE, json!({ "id": id, "max": 5 })).await;
     let group = &changed["updateConcurrencyGroup"]["group"];
-    assert_eq!(group, &json!({ "name": "reports", "maxRuns": 5 }));
+    assert_eq!(group, &json!({ "name": "reports", "maxRuns": 5, "version": 2 }));
+    for stale in [CHANGE, DELETE] {
+        let error = desk.refused(stale, json!({ "id": id, "version": 1, "max": 6 })).await;
+        let told = &error["extensions"];
+        assert_eq!(told["code"], "CONFLICT", "{error}");
+        assert_eq!(
+            (&told["expectedVersion"], &told["currentVersion"]),
+            (&json!(1), &json!(2)),
+            "{error}"
+        );
+    }
     let listed = desk.ask(LIST, json!({})).await;
     assert_eq!(listed["concurrencyGroups"][0]["name"], "Imports");
     assert_eq!(
@@ -67,7 +79,7 @@ async fn a_group_is_made_changed_listed_and_deleted(database: TestDatabase) {
         assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
         assert_eq!(error["extensions"]["field"], field, "{error}");
     }
-    let error = desk.refused(CHANGE, json!({ "id": id, "name": "Imports" })).await;
+    let error = desk.refused(CHANGE, json!({ "id": id, "version": 2, "name": "Imports" })).await;
     assert_eq!(error["extensions"]["field"], "name", "{error}");
     desk.ask(DELETE, json!({ "id": id })).await;
     let read = desk.database.store.read();

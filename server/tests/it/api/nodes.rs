@@ -1,11 +1,24 @@
-use carillon::store::nodes::Joining;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use carillon::{
+    store::{Cursor, nodes::Joining},
+    target::Policy,
+};
+use futures::{StreamExt, future};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::desk::Desk;
 use crate::support::{TestDatabase, on_both};
 
-on_both!(the_nodes_say_what_they_do_and_what_is_theirs, a_workflow_asks_for_tags);
+on_both!(
+    the_nodes_say_what_they_do_and_what_is_theirs,
+    the_runs_of_all_nodes_are_counted_once_for_all_who_follow,
+    a_workflow_asks_for_tags,
+);
 
 async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
     let desk = Desk::open(database).await;
@@ -35,6 +48,37 @@ async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
     assert_eq!(nodes[0]["leases"], json!([{ "name": "recovery", "epoch": 1 }]));
     assert_eq!(nodes[2]["tags"], json!(["gpu"]));
     assert!(nodes[0]["silentMs"].is_i64(), "{answer}");
+}
+
+async fn the_runs_of_all_nodes_are_counted_once_for_all_who_follow(database: TestDatabase) {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = counted.clone();
+    let desk = Desk::with(database, Policy::default(), |store| {
+        store.with_observer(move |sql| {
+            count.fetch_add(usize::from(sql.contains("GROUP BY node_id")), Ordering::Relaxed);
+        })
+    })
+    .await;
+    let since = json!({ "since": Cursor::START.to_string() });
+    let query = "subscription($since: String) { clusterEvents(since: $since) {
+        node { name runs leases { name } } } }";
+    let followers = (0..8).map(|_| desk.subscribe(query, since.clone()));
+    let mut followers: Vec<_> = followers.collect();
+    for name in ["a", "b", "c"] {
+        let told = future::join_all(followers.iter_mut().map(StreamExt::next));
+        let join = async {
+            let (id, name) = (Uuid::now_v7(), name.to_owned());
+            desk.database.store.join(&Joining { id, name, ..Joining::default() }).await.unwrap();
+        };
+        for event in tokio::join!(told, join).0 {
+            let event = event.unwrap();
+            assert!(event.errors.is_empty(), "{:?}", event.errors);
+            let node = event.data.into_json().unwrap()["clusterEvents"]["node"].take();
+            assert_eq!(node, json!({ "name": name, "runs": 0, "leases": [] }));
+        }
+    }
+    let counted = counted.load(Ordering::Relaxed);
+    assert!((3..12).contains(&counted), "{counted} times for 3 events and 8 followers");
 }
 
 async fn a_workflow_asks_for_tags(database: TestDatabase) {

@@ -1,13 +1,25 @@
+use chrono::SecondsFormat;
+use entity::{Timestamp, fire};
+use sea_orm::{EntityTrait, QueryOrder};
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(a_resume_does_exactly_what_its_preview_said, what_is_not_paused_has_nothing_to_resume,);
+on_both!(
+    a_resume_does_exactly_what_its_preview_said,
+    a_long_resume_is_read_page_by_page,
+    a_resume_promises_no_run_that_its_deadline_forbids,
+    what_a_long_pause_leaves_is_counted_exactly,
+    what_is_not_paused_has_nothing_to_resume,
+);
 
 const PREVIEW: &str = "query($id: UUID!) { resumePreview(id: $id) { at paused choices {
     missed runs others rowCount nextFireAt
-    rows { scheduledAt lastScheduledAt count verdict reason detail } } } }";
+    rows { nodes { scheduledAt lastScheduledAt count verdict reason detail } } } } }";
+const PAGE: &str = "query($id: UUID!, $at: DateTime, $after: String) {
+    resumePreview(id: $id, at: $at) { at choices { rowCount rows(first: 200, after: $after) {
+        nodes { scheduledAt count } pageInfo { hasPreviousPage hasNextPage endCursor } } } } }";
 const RESUME: &str = "mutation($id: UUID!, $missed: CatchUp!) {
     resumeSchedule(id: $id, missed: $missed) { schedule { nextFireAt } } }";
 
@@ -50,7 +62,7 @@ async fn a_resume_does_exactly_what_its_preview_said(database: TestDatabase) {
         assert_eq!(preview["paused"], true);
         let choice = &preview["choices"][index];
         assert_eq!(choice["missed"], *missed);
-        let mut rows = choice["rows"].as_array().unwrap().clone();
+        let mut rows = choice["rows"]["nodes"].as_array().unwrap().clone();
         assert_eq!(choice["rowCount"], rows.len());
         let pending = |row: &&Value| row["verdict"] == "PENDING";
         assert_eq!(choice["runs"], rows.iter().filter(pending).count());
@@ -71,6 +83,132 @@ async fn a_resume_does_exactly_what_its_preview_said(database: TestDatabase) {
         };
         assert_eq!((choice["runs"].as_i64().unwrap(), choice["nextFireAt"].clone()), expected);
     }
+}
+
+async fn a_long_resume_is_read_page_by_page(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let input = json!({
+        "name": "often", "timing": { "expressions": ["* * * * *"] },
+        "task": { "target": { "noop": {} } }, "misfire": { "max": 500 },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = &made["createSchedule"]["schedule"]["id"];
+    let pause = "mutation($id: UUID!) {
+        pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": id })).await;
+    let end = "2026-03-01T22:00:00Z";
+    desk.clock.set(end.parse().unwrap());
+    let (mut rows, mut variables) = (Vec::new(), json!({ "id": id }));
+    for place in 0..3 {
+        let answer = desk.ask(PAGE, variables.clone()).await["resumePreview"].take();
+        assert_eq!(answer["at"], end);
+        let all = &answer["choices"][2];
+        assert_eq!(all["rowCount"], 501);
+        let info = &all["rows"]["pageInfo"];
+        assert_eq!(
+            (&info["hasPreviousPage"], &info["hasNextPage"]),
+            (&json!(place > 0), &json!(place < 2))
+        );
+        rows.extend(all["rows"]["nodes"].as_array().unwrap().iter().cloned());
+        // Though time goes on, the next page is one of the same list.
+        desk.clock.advance(std::time::Duration::from_secs(3_600));
+        variables = json!({ "id": id, "at": answer["at"], "after": info["endCursor"] });
+    }
+    assert_eq!((rows.len(), &rows[0]["count"]), (501, &json!(100)));
+    desk.clock.set(end.parse().unwrap());
+    desk.ask(RESUME, json!({ "id": id, "missed": "ALL" })).await;
+    let ledger = fire::Entity::find().order_by_asc(fire::Column::ScheduledAt);
+    let ledger = ledger.all(desk.database.store.read()).await.unwrap();
+    let written: Vec<Value> = ledger
+        .iter()
+        .map(|fire| json!({ "scheduledAt": fire.scheduled_at.utc(), "count": fire.count }))
+        .collect();
+    assert_eq!(written, rows);
+
+    desk.ask(pause, json!({ "id": id })).await;
+    for at in ["2026-03-01T21:59:59Z", "2028-01-01T00:00:00Z"] {
+        let error = desk.refused(PAGE, json!({ "id": id, "at": at })).await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], "at", "{error}");
+    }
+}
+
+/// An hourly schedule that pauses from noon on; gives its key.
+async fn paused(desk: &Desk, more: Value) -> String {
+    let mut input = json!({
+        "name": "paused", "timing": { "expressions": ["0 * * * *"] },
+        "task": { "target": { "noop": {} } },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        input[key] = value.clone();
+    }
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap().to_owned();
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": id })).await;
+    id
+}
+
+async fn a_resume_promises_no_run_that_its_deadline_forbids(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    // One fire is left: it must not be given to an instant that cannot start any more.
+    let more = json!({ "startDeadlineSeconds": 60, "maxFires": 1 });
+    let id = paused(&desk, more).await;
+    desk.clock.set("2026-03-01T17:00:30Z".parse().unwrap());
+    let preview = desk.ask(PREVIEW, json!({ "id": id })).await["resumePreview"].take();
+    let all = &preview["choices"][2];
+    assert_eq!(
+        (&all["missed"], &all["runs"], &all["others"]),
+        (&json!("ALL"), &json!(1), &json!(4))
+    );
+    let mut rows = all["rows"]["nodes"].as_array().unwrap().clone();
+    let fate = |row: &Value| format!("{} {}", row["verdict"], row["reason"]).replace('"', "");
+    let mut expected = vec!["SKIPPED DEADLINE"; 4];
+    expected.push("PENDING AWAITING_HANDOFF");
+    assert_eq!(rows.iter().map(fate).collect::<Vec<_>>(), expected);
+    for row in &mut rows {
+        row.as_object_mut().unwrap().remove("detail");
+    }
+    desk.ask(RESUME, json!({ "id": id, "missed": "ALL" })).await;
+    assert_eq!(ledger(&desk, &id).await, rows);
+    let count = "query($id: UUID!) { schedule(id: $id) { fireCount } }";
+    assert_eq!(desk.ask(count, json!({ "id": id })).await["schedule"]["fireCount"], 1);
+}
+
+/// More rows than one transaction writes, and than a page has.
+async fn what_a_long_pause_leaves_is_counted_exactly(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let time = |minute: i32| format!("{:02}:{:02}", minute / 60, minute % 60);
+    let window = |n: i32| json!({ "from": time(n * 14), "to": time(n * 14 + 8) });
+    let windows: Vec<_> = (0..100).map(window).collect();
+    let make = "mutation($windows: [CalendarWindowInput!]!) { createCalendar(input: {
+        name: \"windows\", mode: EXCLUDE, windows: $windows }) { calendar { id } } }";
+    desk.ask(make, json!({ "windows": windows })).await;
+    let more = json!({ "timing": { "expressions": ["* * * * *"] }, "calendars": ["windows"] });
+    let id = paused(&desk, more).await;
+    desk.clock.set("2026-03-10T12:05:30Z".parse().unwrap());
+    let preview = desk.ask(PREVIEW, json!({ "id": id })).await["resumePreview"].take();
+    let latest = &preview["choices"][1];
+    assert_eq!((&latest["missed"], &latest["runs"]), (&json!("LATEST"), &json!(1)));
+    assert_eq!(latest["others"], 9 * 1_440 + 4, "each minute of the pause but the latest");
+    let resumed = desk.ask(RESUME, json!({ "id": id, "missed": "LATEST" })).await;
+    assert_eq!(resumed["resumeSchedule"]["schedule"]["nextFireAt"], latest["nextFireAt"]);
+    let read = desk.database.store.read();
+    let written = fire::Entity::find().order_by_asc(fire::Column::ScheduledAt).all(read);
+    let written = written.await.unwrap();
+    assert!(written.len() > 1_700, "{} rows", written.len());
+    assert_eq!(latest["rowCount"], written.len());
+    let shown = latest["rows"]["nodes"].as_array().unwrap();
+    assert_eq!(shown.len(), 50);
+    for (shown, written) in shown.iter().zip(&written) {
+        assert_eq!(shown["scheduledAt"], json!(instant(written.scheduled_at)));
+        assert_eq!(shown["count"], written.count);
+    }
+}
+
+fn instant(at: Timestamp) -> String {
+    at.utc().to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
 async fn what_is_not_paused_has_nothing_to_resume(database: TestDatabase) {

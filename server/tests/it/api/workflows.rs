@@ -154,8 +154,8 @@ async fn each_bad_workflow_is_refused_with_its_field() {
             "line 2",
         ),
         (http("https://example.org/{% set a = 1 %}", json!([])), "tasks[0].target.http.url", "set"),
-        (http("http://10.0.0.1/{{ x }}", json!([])), "tasks[0].target.http.url", "private"),
-        (http("ftp://{{ x }}/", json!([])), "tasks[0].target.http.url", "scheme"),
+        (http("http://10.0.0.1/{{ context.x }}", json!([])), "tasks[0].target.http.url", "private"),
+        (http("ftp://{{ context.x }}/", json!([])), "tasks[0].target.http.url", "scheme"),
         (http("https://{{ context.host }}/", secret), "tasks[0].target.http.url", "secrets"),
     ];
     for (tasks, field, said) in cases {
@@ -170,6 +170,54 @@ async fn each_bad_workflow_is_refused_with_its_field() {
     assert_eq!(desk.refused(CREATE, limits).await["extensions"]["field"], "maxParallel");
     let read = desk.database.store.read();
     assert_eq!(workflow_version::Entity::find().count(read).await.unwrap(), 0);
+}
+
+/// Whoever saves it: one place decides.
+#[tokio::test]
+async fn a_template_of_what_can_never_be_is_refused_where_it_stands() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let load = |text: &str, needs: Value| {
+        let http = json!({ "url": "https://example.org/", "body": text });
+        json!({ "name": "load", "needs": needs, "target": { "http": http } })
+    };
+    let rows = "{{ tasks.extract.output.rows }}";
+    make(&desk, json!([noop("extract", &[]), load(rows, json!(["extract"]))])).await;
+    let through =
+        json!([noop("extract", &[]), noop("check", &["extract"]), load(rows, json!(["check"])),]);
+    let fine = json!({ "input": { "name": "through", "tasks": through } });
+    desk.ask(CREATE, fine).await;
+
+    let cases = [
+        (rows, json!([]), "no task `extract` comes before it; none does"),
+        (
+            "{{ tasks.extrct }}",
+            json!(["extract"]),
+            "no task `extrct` comes before it; there are extract",
+        ),
+        ("{{ contxt.a }}", json!([]), "there is nothing named `contxt`; there are attempt, "),
+        ("{{ context.a | upcase }}", json!([]), "there is no filter `upcase`; there are default, "),
+    ];
+    let said = |error: &Value, field: &str, said: &str| {
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["field"], field, "{error}");
+        assert!(error["message"].as_str().unwrap().contains(said), "{said}: {error}");
+    };
+    for (text, needs, problem) in cases {
+        let tasks = json!([noop("extract", &[]), load(text, needs)]);
+        let create = json!({ "input": { "name": "other", "tasks": tasks } });
+        said(&desk.refused(CREATE, create).await, "tasks[1].target.http.body", problem);
+    }
+    let schedule = json!({ "input": {
+        "name": "alone", "timing": { "expressions": ["@daily"] },
+        "task": { "target": { "http": { "url": "https://example.org/{{ tasks.a.output.b }}" } } },
+    } });
+    let error = desk.refused(super::desk::CREATE, schedule).await;
+    said(&error, "task.target.http.url", "no task `a` comes before it; none does");
+    let module = "module: m\nworkflows:\n  w:\n    tasks:\n      - name: a\n        \
+                  target: { http: { url: 'https://example.org/{{ nothing }}' } }\n";
+    let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
+    let error = desk.refused(deploy, json!({ "source": module })).await;
+    said(&error, "workflows.w.tasks[0].target.http.url", "nothing named `nothing`");
 }
 
 async fn a_workflow_that_is_used_or_declared_is_not_deleted(database: TestDatabase) {
@@ -364,5 +412,5 @@ async fn settled(desk: &Desk, look: &str, id: &str) -> Value {
             changes.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), search).await.expect("it settles")
+    tokio::time::timeout(std::time::Duration::from_secs(60), search).await.expect("it settles")
 }

@@ -1,6 +1,7 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Command, Server, TestDatabase, on_both};
+use super::desk::Desk;
+use crate::support::{Command, TestDatabase, on_both};
 
 on_both!(a_backfill_is_previewed_ordered_and_listed, a_backfill_is_paused_resumed_and_cancelled);
 
@@ -19,36 +20,6 @@ schedules:
       retry: { max_attempts: 2, initial: 1h, max: 1h }
 ";
 
-struct Desk {
-    server: Server,
-    token: String,
-}
-
-impl Desk {
-    fn open(database: &TestDatabase) -> Self {
-        let create = ["token", "create", "ci", "--role", "editor"];
-        let token = Command::new(&create).on(database).run().done().trim().to_owned();
-        let desk =
-            Self { server: Server::start_with(database, &["--allow-private-addresses"]), token };
-        desk.command(&["apply", "module.yaml"]).file("module.yaml", MODULE).run().done();
-        desk
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        Command::new(args)
-            .env("CARILLON_SERVER", &self.server.url)
-            .env("CARILLON_TOKEN", &self.token)
-    }
-
-    fn said(&self, args: &[&str]) -> String {
-        self.command(args).run().done()
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.said(&[args, &["--json"]].concat())).unwrap()
-    }
-}
-
 /// `backfill preview|create` of the three hours that follow on midnight.
 fn wanted<'a>(action: &'a str, schedule: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let window = ["--from", "2024-03-01T00:00:00Z", "--to", "2024-03-01T03:00:00Z"];
@@ -56,7 +27,7 @@ fn wanted<'a>(action: &'a str, schedule: &'a str, more: &[&'a str]) -> Vec<&'a s
 }
 
 async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
-    let desk = Desk::open(&database);
+    let desk = Desk::open(&database, MODULE);
     let told = desk.said(&wanted("preview", "tick", &["--limit", "2"]));
     assert!(told.contains("2024-03-01T01:00:00Z") && !told.contains("T02:00:00Z"), "{told}");
     let last = "3 fires: 3 missing, 0 failed, 0 succeeded, 0 live, 0 suppressed, 0 forgotten; \
@@ -74,9 +45,7 @@ async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
     let made = desk.json(&wanted("create", "tick", &more));
     assert_eq!((&made["order"], &made["reason"]), (&"NEWEST_FIRST".into(), &"a test".into()));
     let list = ["backfill", "list", "--schedule", "tick", "--state", "completed"];
-    // Each look takes a process its time.
-    let done = (0..200).map(|_| desk.json(&list)).find(|list| list[0].is_object());
-    let done = done.expect("it completes")[0].take();
+    let done = desk.until(&list, |list| list[0].is_object())[0].take();
     assert_eq!((&done["id"], &done["progress"]["succeeded"]), (&made["id"], &3.into()));
     let table = desk.said(&list);
     assert!(table.contains("completed") && table.contains("3/3"), "{table}");
@@ -86,15 +55,26 @@ async fn a_backfill_is_previewed_ordered_and_listed(database: TestDatabase) {
 }
 
 async fn a_backfill_is_paused_resumed_and_cancelled(database: TestDatabase) {
-    let desk = Desk::open(&database);
+    let desk = Desk::open(&database, MODULE);
     let made = desk.said(&wanted("create", "slow", &["--reason", "a test"]));
     let id = made.strip_prefix("backfill ").and_then(|line| line.strip_suffix(" of 3 fires\n"));
     let id = id.unwrap_or_else(|| panic!("{made}"));
-    let told = desk.said(&["backfill", "pause", id]);
+    let told = desk.said(&["backfill", "pause", id, "--reason", "zu früh: ticket 42"]);
     assert!(told.starts_with(&format!("backfill {id} is paused: 0/3")), "{told}");
     assert_eq!(desk.json(&["backfill", "resume", id])["state"], "RUNNING");
     let cancelled = desk.json(&["backfill", "cancel", id, "--reason", "enough"]);
     assert_eq!(cancelled["state"], "CANCELLED");
+    let log = Command::new(&["audit", "--format", "jsonl"]).on(&database).run().done();
+    for (action, why) in [
+        ("pause", json!("zu früh: ticket 42")),
+        ("resume", Value::Null),
+        ("cancel", json!("enough")),
+    ] {
+        let action = format!("backfill.{action}");
+        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let entry = lines.find(|entry| entry["action"] == *action).unwrap();
+        assert_eq!(entry["reason"], why, "{entry}");
+    }
     let again = desk.command(&["backfill", "cancel", id]).run().refused(1);
     assert!(again.starts_with("failed to cancel the backfill: "), "{again}");
     assert!(again.contains("is cancelled already"), "{again}");

@@ -1,10 +1,17 @@
 //! Processes that share one database.
 
+use carillon::store::nodes::Joining;
+use entity::node::BeatsIn;
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{Command, Server, TestDatabase, on_both};
 
-on_both!(a_process_that_was_killed_is_replaced_at_once_under_its_name);
+on_both!(
+    a_process_that_was_killed_is_replaced_at_once_under_its_name,
+    a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_to_the_console,
+);
 
 #[test]
 fn roles_that_are_none_are_refused_with_the_choices() {
@@ -69,4 +76,72 @@ async fn a_node_without_the_role_api_is_watched_and_answers_nothing_else() {
     let rest = Server::start_with(&database, &rest);
     assert!(worker.get("/healthz").send().await.unwrap().status().is_success());
     assert_eq!((rest.stop(), worker.stop()), (0, 0));
+}
+
+async fn a_node_among_others_that_differ_says_so_when_it_starts_on_healthz_and_to_the_console(
+    database: TestDatabase,
+) {
+    let token = Command::new(&["token", "create", "ci", "--role", "viewer"]).on(&database);
+    let token = token.run().done().trim().to_owned();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let old = Joining {
+        id: Uuid::now_v7(),
+        name: "old".to_owned(),
+        version: "0.0.9".to_owned(),
+        zone_data: "1999z".to_owned(),
+        roles: words(&["scheduler", "worker"]),
+        clock_offset_ms: 6_000,
+        beats_in: BeatsIn::Redis,
+        ..Joining::default()
+    };
+    let store = &database.store;
+    store.join(&old).await.unwrap();
+    let tx = store.begin().await.unwrap();
+    // It lives, however long the rest takes.
+    let sql = "UPDATE node SET schema = 'm0001_people', redis_problem = 'nobody answers', \
+        heartbeat_at = heartbeat_at + 3600000";
+    tx.execute_unprepared(sql).await.unwrap();
+    store.commit(tx).await.unwrap();
+
+    let server = Server::start_with(&database, &["--node-name", "new"]);
+    let names = [
+        "the clock of 'old' is 6 s ahead of the database's",
+        "different zone data",
+        "1999z on old",
+        "last known migrations: upgrade",
+        "m0001_people on old",
+        "versions of Carillon",
+        "Redis is not reached by 'old' (nobody answers)",
+    ];
+    let log = server.logged("Redis is not reached").await;
+    for part in names {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    let answer = server.get("/healthz").bearer_auth(&token).send().await.unwrap();
+    assert_eq!(answer.status(), 503);
+    let health: Value = answer.json().await.unwrap();
+    let issues = health["issues"].to_string();
+    for (check, is_well) in [("clocks", false), ("zone_data", false), ("redis", false)]
+        .into_iter()
+        .chain([("schemas", true), ("versions", true)])
+    {
+        // Two schemas and versions are what a rolling upgrade has: they are named all the same.
+        assert_eq!(health["checks"][check]["healthy"], is_well, "{check}: {health}");
+    }
+    let query = "{ health { issues } nodes {
+        name version zoneData schema clockOffsetMs heartbeats redisProblem } }";
+    let ask = server.post("/graphql").bearer_auth(&token).json(&json!({ "query": query }));
+    let told: Value = ask.send().await.unwrap().json().await.unwrap();
+    let told_issues = told["data"]["health"]["issues"].to_string();
+    for part in names {
+        assert!(issues.contains(part) && told_issues.contains(part), "{part}: {told} {health}");
+    }
+    let nodes = told["data"]["nodes"].as_array().unwrap();
+    let seen = nodes.iter().find(|node| node["name"] == "old").unwrap();
+    let expected = json!({
+        "name": "old", "version": "0.0.9", "zoneData": "1999z", "schema": "m0001_people",
+        "clockOffsetMs": 6_000, "heartbeats": "REDIS", "redisProblem": "nobody answers",
+    });
+    assert_eq!(*seen, expected);
+    assert_eq!(server.stop(), 0);
 }

@@ -1,11 +1,22 @@
 //! The command line, as the built binary.
 
+mod alerts;
 mod backfill;
+mod backup;
 mod cluster;
 mod configuration;
 mod database;
+mod desk;
+mod doctor;
+mod doctor_outside;
+mod importing;
+mod modules;
+mod operating;
 mod people;
 mod preview;
+mod redis;
 mod retention;
+mod searching;
+mod secret;
 mod skipping;
 mod stopping;

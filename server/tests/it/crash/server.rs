@@ -48,9 +48,13 @@ impl Server {
     /// Panics with its log if it has ended by itself.
     pub(super) fn is_alive(&mut self) {
         if let Some(status) = self.process.try_wait().unwrap() {
-            let log = std::fs::read_to_string(&self.log).unwrap();
-            panic!("the server ended by itself, {status}:\n{log}");
+            panic!("the server ended by itself, {status}:\n{}", self.log());
         }
+    }
+
+    /// What it and those before it had to say.
+    pub(super) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
     }
 }
 

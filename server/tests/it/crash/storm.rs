@@ -1,11 +1,12 @@
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use carillon::{
     clock::Clock,
     target::{Command, Target},
 };
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use sea_orm::FromQueryResult;
+use entity::{lease, node, run};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -129,8 +130,31 @@ impl Storm {
         };
         match tokio::time::timeout(Duration::from_secs(120), waiting).await {
             Ok(progress) => progress,
-            Err(_) => panic!("the storm came to a halt at {:?}", self.progress().await),
+            Err(_) => panic!(
+                "the storm came to a halt at {:?}: {}\n{}",
+                self.progress().await,
+                self.unsettled().await,
+                server.log()
+            ),
         }
+    }
+
+    /// What holds a storm up: its runs that are alive by their states and holders, and who lives.
+    async fn unsettled(&self) -> String {
+        let store = &self.world.database.store;
+        let live = run::Entity::find().filter(run::Column::Id.gt(self.floor()));
+        let mut held = BTreeMap::<_, usize>::new();
+        for run in live.all(store.read()).await.unwrap() {
+            if run.state.is_live() {
+                let tries = (run.attempt, run.recovery_attempts, run.epoch);
+                let key = format!("{:?} by {:?}, tries {tries:?}", run.state, run.node_id);
+                *held.entry(key).or_default() += 1;
+            }
+        }
+        let alive = node::Entity::find().filter(node::Column::State.eq(node::State::Alive));
+        let alive = alive.all(store.read()).await.unwrap();
+        let leases = lease::Entity::find().all(store.read()).await.unwrap();
+        format!("live runs {held:#?}, at {:?} {alive:#?} {leases:#?}", self.world.clock.now())
     }
 
     /// Waits until every fire has its verdict and every run has settled.

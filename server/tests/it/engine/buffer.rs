@@ -36,6 +36,7 @@ on_both!(
     late_fires_that_become_due_wait_as_well,
     a_manual_run_that_settles_releases_what_waits_for_it,
     a_storm_without_buffers_asks_nothing_about_them,
+    what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after,
 );
 
 /// A schedule that is due at each minute, and whose fire of 12:00 is at work.
@@ -293,7 +294,7 @@ async fn a_schedule_that_changed_lets_go_of_what_waits(database: TestDatabase) {
     let mut gate = Gate::open().await;
     let cases = [
         ("enabled = false", Reason::Disabled),
-        ("version = 2", Reason::StaleVersion),
+        ("version = 2, fires_version = 2", Reason::StaleVersion),
         ("deleted_at = 1, enabled = false", Reason::Deleted),
     ];
     let mut schedules = Vec::new();
@@ -475,4 +476,37 @@ async fn a_storm_without_buffers_asks_nothing_about_them(mut database: TestDatab
     assert_eq!(about(&["UPDATE fire", "'replaced'"]), 0);
     assert_eq!(about(&["UPDATE run", "cancel_requested_at ="]), 0);
     assert_eq!(about(&["concurrency_group", "v JOIN"]), 0);
+}
+
+async fn what_settles_while_the_planner_rests_from_a_long_look_is_released_soon_after(
+    database: TestDatabase,
+) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T11:59:30Z")).await;
+    let passing = clock.clone();
+    world.database.store = world.database.store.clone().with_observer(move |sql| {
+        if sql.contains("RECURSIVE waiting") {
+            passing.pass(Duration::from_millis(100));
+        }
+    });
+    let mut gate = Gate::open().await;
+    let buffers = |row: &mut schedule::Model| row.overlap = Overlap::BufferAll;
+    let schedule = world.schedule("* * * * *", gate.task(), buffers).await.id;
+    let engine = world.engine().await;
+    clock.set(at("2026-03-01T12:00:00Z"));
+    let first = gate.arrival().await;
+    clock.set(at("2026-03-01T12:01:00Z"));
+    world
+        .until("the second fire waits", || async {
+            let ledger = world.ledger(schedule).await;
+            ledger.iter().any(|fire| fire.queue_position.is_some()).then_some(())
+        })
+        .await;
+    first.answer(200);
+    world.settled(schedule, 1).await;
+    // Far less than the five seconds after which it looks in any case.
+    clock.pass(Duration::from_secs(2));
+    let second = tokio::time::timeout(Duration::from_secs(60), gate.arrival()).await;
+    second.unwrap().answer(200);
+    world.settled(schedule, 2).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

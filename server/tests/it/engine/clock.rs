@@ -7,13 +7,17 @@ use entity::{
     run,
 };
 
-use super::world::{World, at, ms, noop};
+use super::{
+    forge,
+    world::{World, at, ms, noop},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice,
     a_running_attempt_outlives_a_step_of_the_clock,
     a_clock_that_is_stepped_back_stops_no_heartbeat,
+    what_is_past_ends_with_the_range_that_reaches_furthest,
 );
 
 async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database: TestDatabase) {
@@ -37,7 +41,7 @@ async fn a_clock_that_is_stepped_loses_nothing_and_fires_nothing_twice(database:
         rounds.mark_unchanged();
         clock.set(at(now));
         world.signals.wake_planner();
-        tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
         settled += more;
         let runs = world.settled(schedule.id, settled).await;
         assert_eq!(runs.len(), settled, "at {now}");
@@ -79,7 +83,7 @@ async fn a_running_attempt_outlives_a_step_of_the_clock(database: TestDatabase) 
         rounds.mark_unchanged();
         clock.set(at(now));
         clock.advance(world.settings.recovery_interval);
-        let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
+        let looked = tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await;
         looked.expect("recovery looks").unwrap();
     }
     arrival.answer(200);
@@ -98,8 +102,33 @@ async fn a_clock_that_is_stepped_back_stops_no_heartbeat(database: TestDatabase)
     for _ in 0..3 {
         beats.mark_unchanged();
         clock.advance(world.settings.heartbeat_interval);
-        let beat = tokio::time::timeout(Duration::from_secs(20), beats.changed()).await;
+        let beat = tokio::time::timeout(Duration::from_secs(60), beats.changed()).await;
         beat.expect("the heart beats").unwrap();
     }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Behind that a new timing begins when the clock was stepped back.
+async fn what_is_past_ends_with_the_range_that_reaches_furthest(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T15:00:00Z")).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let store = &world.database.store;
+    let past = async || store.last_past_instant(store.read(), schedule.id).await.unwrap();
+    assert_eq!(past().await, None);
+    for (first, last, count) in [
+        // Three hours at once, and one of them was made up for before.
+        ("2026-03-01T12:00:00Z", "2026-03-01T14:59:00Z", 180),
+        ("2026-03-01T13:30:00Z", "2026-03-01T13:30:00Z", 1),
+        // Skipped ahead of time.
+        ("2026-03-01T16:00:00Z", "2026-03-01T17:00:00Z", 2),
+        ("2026-03-01T18:00:00Z", "2026-03-01T18:00:00Z", 1),
+    ] {
+        forge::intent(&world, &schedule, |fire| {
+            (fire.verdict, fire.reason) = (Verdict::Skipped, Reason::ByRequest);
+            (fire.scheduled_at, fire.last_scheduled_at) = (ms(first), ms(last));
+            (fire.count, fire.decided_at) = (count, Some(fire.claimed_at));
+        })
+        .await;
+    }
+    assert_eq!(past().await, Some(ms("2026-03-01T14:59:00Z")));
 }

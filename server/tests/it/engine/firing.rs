@@ -1,6 +1,11 @@
 //! From a due instant to a settled run.
 
-use entity::{fire, run, task_run};
+use entity::{
+    fire::{self, Verdict},
+    run,
+    schedule::{self, Overlap},
+    task_run,
+};
 
 use super::world::{World, at, noop};
 use crate::support::{TestDatabase, on_both};
@@ -12,16 +17,21 @@ on_both!(
 
 async fn an_every_second_schedule_fires_each_second_and_each_run_settles(database: TestDatabase) {
     let world = World::new(database).await;
-    let schedule = world.schedule("* * * * * *", noop(), |_| {}).await;
+    // On a busy machine one run may outlast the next instant.
+    let allow = |row: &mut schedule::Model| row.overlap = Overlap::Allow;
+    let schedule = world.schedule("* * * * * *", noop(), allow).await;
     let engine = world.engine().await;
     let runs = world.settled(schedule.id, 3).await;
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 
-    for pair in runs.windows(2) {
+    let ledger = world.ledger(schedule.id).await;
+    for pair in ledger.windows(2) {
         assert_eq!(pair[1].scheduled_at.0 - pair[0].scheduled_at.0, 1_000);
     }
-    let ledger = world.ledger(schedule.id).await;
-    assert!(ledger.iter().all(|fire| fire.verdict == fire::Verdict::Started));
+    // A stop may cut a round short between a claim and its hand-off.
+    let is_on_its_way =
+        |fire: &fire::Model| matches!(fire.verdict, Verdict::Started | Verdict::Pending);
+    assert!(ledger.iter().all(is_on_its_way), "{ledger:#?}");
     for run in &runs {
         assert_eq!(run.state, run::State::Succeeded);
         assert_eq!(run.fire_id, Some(run.id));

@@ -94,6 +94,7 @@ async fn fortnight(database: TestDatabase, zone: Tz, change: DateTime<Utc>) {
     world.settings.heartbeat_expiry = LONG * 2;
     world.settings.recovery_interval = LONG;
     world.settings.lookout_interval = LONG;
+    world.settings.stats_interval = LONG;
     let mut schedules = Vec::new();
     for (expressions, gap, overlap) in SCHEDULES {
         let row = world.schedule(expressions[0], noop(), |row| {
@@ -128,7 +129,7 @@ async fn live_through(world: &World, clock: &ManualClock, engine: &Engine, end: 
         }
         rounds.mark_unchanged();
         clock.set(next);
-        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        let round = tokio::time::timeout(Duration::from_secs(60), rounds.changed());
         round.await.expect("the planner wakes").unwrap();
         world
             .until("nothing is alive", async || {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::{
     Json, Router,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, StatusCode, Uri},
 };
 use carillon::{
     engine::Task,
@@ -32,6 +32,8 @@ pub(crate) struct Arrival {
     pub(crate) key: String,
     /// What the request says: `run_id`, `attempt`, `context`.
     pub(crate) body: Value,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
     answer: oneshot::Sender<(StatusCode, Value)>,
 }
 
@@ -68,7 +70,7 @@ impl Gate {
 
     /// The next request.
     pub(crate) async fn arrival(&mut self) -> Arrival {
-        let arrival = tokio::time::timeout(Duration::from_secs(20), self.arrivals.recv());
+        let arrival = tokio::time::timeout(Duration::from_secs(60), self.arrivals.recv());
         arrival.await.expect("a request in time").unwrap()
     }
 
@@ -97,12 +99,14 @@ impl Arrival {
 
 async fn receive(
     State(arrivals): State<Arrivals>,
+    uri: Uri,
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> (StatusCode, Json<Value>) {
     let key = headers["idempotency-key"].to_str().unwrap().to_owned();
     let (answer, answered) = oneshot::channel();
-    let _ = arrivals.send(Arrival { key, body, answer });
+    let path = uri.path().to_owned();
+    let _ = arrivals.send(Arrival { key, body, path, headers, answer });
     let (status, body) = answered.await.unwrap_or((StatusCode::GONE, Value::Null));
     (status, Json(body))
 }

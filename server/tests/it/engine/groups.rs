@@ -29,6 +29,7 @@ pub(super) async fn group(world: &World, max_runs: i32) -> Uuid {
         namespace_id: world.namespace,
         name: format!("group-{id}"),
         max_runs,
+        version: 1,
         module: None,
         created_at: now,
         updated_at: now,

@@ -11,8 +11,9 @@ use std::{
 
 use carillon::store::{Edge, Faults, StoreError};
 use entity::{
-    fire::{Reason, Verdict},
-    run, schedule,
+    fire::{self, Reason, Verdict},
+    run,
+    schedule::{self, Overlap},
 };
 use futures::FutureExt;
 use sea_orm::{DbErr, RuntimeErr};
@@ -34,7 +35,7 @@ async fn a_schedule_that_changed_between_claim_and_handoff_does_not_run(database
     let world = World::new(database).await;
     type Change = fn(&mut schedule::Model);
     let cases: [(Change, Reason); 4] = [
-        (|row| row.version = 2, Reason::StaleVersion),
+        (|row| (row.version, row.fires_version) = (3, 2), Reason::StaleVersion),
         (|row| row.enabled = false, Reason::Disabled),
         (|row| row.deleted_at = Some(row.created_at), Reason::Deleted),
         (|row| row.start_deadline_ms = Some(10), Reason::Deadline),
@@ -62,7 +63,9 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
     let mut world = World::new(database).await;
     let mut schedules = Vec::new();
     for _ in 0..20 {
-        schedules.push(world.schedule("* * * * * *", noop(), |_| {}).await.id);
+        // On a busy machine one run may outlast the next instant.
+        let allow = |row: &mut schedule::Model| row.overlap = Overlap::Allow;
+        schedules.push(world.schedule("* * * * * *", noop(), allow).await.id);
     }
     let one = world.engine().await;
     world.settings.node_name = "other".to_owned();
@@ -77,7 +80,10 @@ async fn two_planners_on_one_database_fire_each_instant_once(database: TestDatab
         for pair in ledger.windows(2) {
             assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
         }
-        assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started), "{ledger:#?}");
+        // A stop may cut a round short between a claim and its hand-off.
+        let is_on_its_way =
+            |fire: &fire::Model| matches!(fire.verdict, Verdict::Started | Verdict::Pending);
+        assert!(ledger.iter().all(is_on_its_way), "{ledger:#?}");
         for run in world.runs(schedule).await {
             assert_eq!(world.attempts(run.id).await.len(), 1);
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use carillon::telemetry::{Telemetry, exposition};
 use chrono::TimeDelta;
 use entity::{
     fire::{self, Reason, Verdict},
@@ -20,6 +21,7 @@ on_both!(
     an_orphaned_run_is_abandoned_at_the_limits,
     an_orphaned_run_that_was_to_be_cancelled_is_cancelled,
     a_repeated_run_that_is_given_up_leaves_the_fire_as_it_was,
+    what_recovery_ends_is_counted_as_executions_that_ended,
 );
 
 type ChangeSchedule = fn(&mut schedule::Model);
@@ -35,7 +37,7 @@ fn deleted(row: &mut schedule::Model) {
 }
 
 fn edited(row: &mut schedule::Model) {
-    row.version = 2;
+    (row.version, row.fires_version) = (2, 2);
 }
 
 fn as_it_is(_: &mut schedule::Model) {}
@@ -50,7 +52,7 @@ async fn a_lost_intent_is_abandoned_at_the_limits(database: TestDatabase) {
         (deleted, same(), Reason::Deleted),
         (edited, same(), Reason::StaleVersion),
         (as_it_is, Box::new(|fire| fire.recovery_attempts = 3), Reason::AttemptsExhausted),
-        (as_it_is, Box::new(move |fire| fire.scheduled_at = long_ago), Reason::TooOld),
+        (as_it_is, Box::new(move |fire| fire.claimed_at = long_ago), Reason::TooOld),
     ];
     let mut expected = Vec::new();
     for (change, change_fire, reason) in cases {
@@ -106,6 +108,36 @@ async fn an_orphaned_run_is_abandoned_at_the_limits(database: TestDatabase) {
     }
     let run = world.settled_run(last_try.id).await;
     assert_eq!((run.state, run.attempt), (run::State::Succeeded, 2));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn what_recovery_ends_is_counted_as_executions_that_ended(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at(NOW)).await;
+    let telemetry = Telemetry::unexported(world.clock.clone()).unwrap();
+    world.metrics = telemetry.metrics().clone();
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let given_up = forge::orphan(&world, &schedule, |run| run.recovery_attempts = 3).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let cancel = |run: &mut run::Model| run.cancel_requested_at = Some(run.created_at);
+    let cancelled = forge::orphan(&world, &schedule, cancel).await;
+
+    let engine = world.engine().await;
+    world.run_is(given_up.id, run::State::Failed).await;
+    world.run_is(cancelled.id, run::State::Cancelled).await;
+    // Counted when the transaction has ended that ends them.
+    let mut rounds = engine.recovery_reports();
+    let told = rounds.wait_for(|(_, report)| report.abandoned == 1);
+    tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();
+    let told = exposition(telemetry.registry()).unwrap();
+    for line in [
+        "carillon_executions_total{state=\"failed\"} 1",
+        "carillon_executions_total{state=\"cancelled\"} 1",
+        "carillon_executions_total{state=\"succeeded\"} 0",
+        "carillon_execution_duration_seconds_count{state=\"failed\"} 1",
+        "carillon_failed_executions_rate 0.5",
+    ] {
+        assert!(told.contains(line), "{line} is not in:\n{told}");
+    }
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

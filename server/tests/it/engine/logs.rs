@@ -84,7 +84,7 @@ async fn said(world: &World, run: Uuid) -> Vec<(Stream, String)> {
 async fn say(fifo: &Path, text: &str) {
     let mut options = tokio::fs::OpenOptions::new();
     let open = options.write(true).open(fifo);
-    let mut writer = tokio::time::timeout(Duration::from_secs(20), open).await.unwrap().unwrap();
+    let mut writer = tokio::time::timeout(Duration::from_secs(60), open).await.unwrap().unwrap();
     writer.write_all(text.as_bytes()).await.unwrap();
     writer.flush().await.unwrap();
 }

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use carillon::{clock::ManualClock, engine::accounting};
+use carillon::{
+    clock::ManualClock,
+    engine::accounting::{self, Progress},
+};
 use entity::{
+    Keys,
     fire::{Reason, Verdict},
     run, schedule,
 };
@@ -20,6 +24,10 @@ on_both!(
     the_latest_fire_of_a_pause_runs_if_it_is_asked_for,
     all_fires_of_a_pause_run_if_it_is_asked_for,
     a_pause_with_an_end_ends_by_itself,
+    what_comes_after_the_end_of_a_pause_is_not_skipped_by_it,
+    a_fire_at_the_very_end_of_a_pause_runs,
+    a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone,
+    a_long_pause_under_many_windows_is_accounted_for_in_steps,
     the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due,
 );
 
@@ -43,13 +51,24 @@ async fn paused(
 }
 
 async fn resume(world: &World, schedule: &schedule::Model, catch_up: CatchUp) {
+    assert!(go_on(world, schedule, catch_up).await.is_done);
+    world.signals.wake_planner();
+}
+
+/// One transaction of a resume.
+async fn go_on(world: &World, schedule: &schedule::Model, catch_up: CatchUp) -> Progress {
     let store = &world.database.store;
     let timings = timetable::Cache::new(10);
     let tx = store.begin().await.unwrap();
     let now = world.clock.now();
-    accounting::resume(store, &timings, &tx, schedule.id, catch_up, now).await.unwrap();
+    let progress = accounting::resume(store, &timings, &tx, schedule.id, catch_up, now).await;
     store.commit(tx).await.unwrap();
-    world.signals.wake_planner();
+    progress.unwrap()
+}
+
+async fn row(world: &World, schedule: &schedule::Model) -> schedule::Model {
+    let row = schedule::Entity::find_by_id(schedule.id);
+    row.one(world.database.store.read()).await.unwrap().unwrap()
 }
 
 /// Hour, verdict and reason of each row.
@@ -141,6 +160,115 @@ async fn a_pause_with_an_end_ends_by_itself(database: TestDatabase) {
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
+/// The only node was away from before the end of the pause until hours after it.
+async fn what_comes_after_the_end_of_a_pause_is_not_skipped_by_it(database: TestDatabase) {
+    let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T08:30:00Z"));
+    })
+    .await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.scheduled_at, ms("2026-03-01T12:00:00Z"));
+    let mut expected =
+        vec![(7, Verdict::Skipped, Reason::Paused), (8, Verdict::Skipped, Reason::Paused)];
+    expected.extend((9..12).map(|hour| (hour, Verdict::Collapsed, Reason::Outage)));
+    expected.push((12, Verdict::Started, Reason::CaughtUp));
+    assert_eq!(fates(&world, &schedule).await, expected);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_fire_at_the_very_end_of_a_pause_runs(database: TestDatabase) {
+    let (world, clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T14:00:00Z"));
+    })
+    .await;
+    let engine = world.engine().await;
+    clock.set(at("2026-03-01T14:00:00Z"));
+    world.settled_run(schedule.id).await;
+    let skipped = (7..14).map(|hour| (hour, Verdict::Skipped, Reason::Paused));
+    let expected: Vec<_> = skipped.chain([(14, Verdict::Started, Reason::OnTime)]).collect();
+    assert_eq!(fates(&world, &schedule).await, expected);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Somebody is quicker than the engine. What runs of the pause is theirs to say, and what runs of
+/// the time after it is the schedule's.
+async fn a_resume_after_the_end_of_a_pause_makes_up_for_the_pause_alone(database: TestDatabase) {
+    let (world, _clock, schedule) = paused(database, "0 * * * *", |row| {
+        row.paused_until = Some(ms("2026-03-01T09:00:00Z"));
+        row.overlap = schedule::Overlap::Allow;
+    })
+    .await;
+    resume(&world, &schedule, CatchUp::All).await;
+    let promised = (7..9).map(|hour| (hour, Verdict::Pending, Reason::AwaitingHandoff));
+    assert_eq!(fates(&world, &schedule).await, promised.collect::<Vec<_>>());
+    let after = row(&world, &schedule).await;
+    assert_eq!((after.enabled, after.next_fire_at), (true, Some(ms("2026-03-01T09:00:00Z"))));
+    let engine = world.engine().await;
+    world.settled(schedule.id, 3).await;
+    let mut expected: Vec<_> =
+        (7..9).map(|hour| (hour, Verdict::Started, Reason::CaughtUp)).collect();
+    expected.extend((9..12).map(|hour| (hour, Verdict::Collapsed, Reason::Outage)));
+    expected.push((12, Verdict::Started, Reason::CaughtUp));
+    assert_eq!(fates(&world, &schedule).await, expected);
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Twelve days of a schedule that fires in each piece of them: more than two thousand rows. One
+/// pause ends by hand, one by itself.
+async fn a_long_pause_under_many_windows_is_accounted_for_in_steps(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-13T12:20:30Z")).await;
+    let calendar = world.calendar_of_many_windows().await;
+    let plant = |row: &mut schedule::Model| {
+        row.calendars = Some(Keys(vec![calendar]));
+        row.enabled = false;
+        row.paused_at = Some(ms("2026-03-01T00:00:00Z"));
+        row.next_scheduled_at = Some(ms("2026-03-01T00:00:00Z"));
+    };
+    let by_hand = world.schedule("* * * * *", noop(), plant).await;
+    let mut transactions = 0;
+    loop {
+        let progress = go_on(&world, &by_hand, CatchUp::Latest).await;
+        transactions += 1;
+        assert!(progress.rows < 2_500, "{progress:?}");
+        assert_eq!(row(&world, &by_hand).await.enabled, progress.is_done);
+        if progress.is_done {
+            break;
+        }
+    }
+    assert!(transactions > 1);
+    let by_itself = world
+        .schedule("* * * * *", noop(), |row| {
+            plant(row);
+            row.paused_until = Some(ms("2026-03-13T12:20:30Z"));
+        })
+        .await;
+    let engine = world.engine().await;
+    world
+        .until("both pauses have ended", async || {
+            let is_over = row(&world, &by_itself).await.enabled;
+            let has_run = !world.runs(by_hand.id).await.is_empty();
+            (is_over && has_run).then_some(())
+        })
+        .await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    let minute = 60_000;
+    for schedule in [&by_hand, &by_itself] {
+        let ledger = world.ledger(schedule.id).await;
+        assert!(ledger.len() > 2_400, "{} rows", ledger.len());
+        let mut next = ms("2026-03-01T00:00:00Z").0;
+        for fire in &ledger {
+            let last = fire.scheduled_at.0 + (fire.count - 1) * minute;
+            assert_eq!((fire.scheduled_at.0, fire.last_scheduled_at.0), (next, last));
+            next = last + minute;
+        }
+        assert_eq!(next, ms("2026-03-13T12:21:00Z").0);
+    }
+    let started = world.ledger(by_hand.id).await.into_iter();
+    let started: Vec<_> = started.filter(|fire| fire.verdict == Verdict::Started).collect();
+    assert_eq!(started.len(), 1, "{started:#?}");
+}
+
 async fn the_end_of_a_pause_of_a_deleted_schedule_is_nothing_that_falls_due(
     database: TestDatabase,
 ) {
@@ -186,7 +314,7 @@ async fn a_pause_that_is_renewed_while_it_ends_goes_on() {
     looked.recv().await.unwrap();
     rounds.mark_unchanged();
     store.commit(tx).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
 
     assert!(world.ledger(schedule.id).await.is_empty());
     let row = schedule::Entity::find_by_id(schedule.id).one(store.read()).await.unwrap().unwrap();

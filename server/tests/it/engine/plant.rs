@@ -76,6 +76,7 @@ impl World {
             tags: Strings::default(),
             workflow_id,
             version: 1,
+            fires_version: 1,
             expressions: Strings(vec![expression.to_owned()]),
             zone: "UTC".to_owned(),
             dst_gap: schedule::DstGap::Shift,
@@ -99,6 +100,7 @@ impl World {
             start_deadline_ms: None,
             context: serde_json::json!({}),
             retention_days: None,
+            ping: None,
             shard: i16::from(id.as_bytes()[15]),
             enabled: true,
             paused_reason: None,
@@ -156,6 +158,16 @@ impl World {
         let row = row.into_active_model().insert(&tx).await.unwrap();
         self.database.store.commit(tx).await.unwrap();
         row.id
+    }
+
+    /// Adds a calendar that cuts each day into two hundred pieces: eight minutes of every fourteen
+    /// are suppressed.
+    pub(crate) async fn calendar_of_many_windows(&self) -> Uuid {
+        let time = |minute: i32| format!("{:02}:{:02}", minute / 60, minute % 60);
+        let window = |n: i32| serde_json::json!({ "from": time(n * 14), "to": time(n * 14 + 8) });
+        let windows: Vec<_> = (0..100).map(window).collect();
+        let definition = serde_json::json!({ "windows": windows });
+        self.calendar("windows", calendar::Mode::Exclude, definition).await
     }
 
     async fn workflow(&self, definition: Definition) -> Uuid {

@@ -1,23 +1,35 @@
 //! What a dead process leaves behind is brought to an end by the living.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashSet,
+    future::{pending, ready},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use carillon::store::{
+    Edge, Faults, Store, StoreError,
     holds::{Hold, Settlement},
     leases::Term,
 };
 use chrono::TimeDelta;
 use entity::{
-    fire::{Reason, Verdict},
+    fire::{self, Reason, Verdict},
     run, task_run,
 };
+use futures::FutureExt;
+use sea_orm::{ConnAcquireErr, DbErr};
 use serde_json::json;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::{
     forge,
     gate::Gate,
-    world::{World, at, noop},
+    world::{World, at, ms, noop},
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -25,10 +37,14 @@ on_both!(
     a_run_of_a_killed_node_is_taken_over_by_its_next_life,
     an_intent_whose_owner_is_dead_is_handed_over,
     an_old_intent_is_handed_over_although_its_owner_lives,
+    a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost,
+    how_long_recovery_tries_counts_from_the_claim,
     a_run_that_its_own_node_does_not_know_is_taken_over,
     a_node_disowns_what_it_does_not_know_while_another_does_recovery,
     a_run_that_is_alive_is_never_fired_again,
+    recovery_has_time_to_act_however_short_its_pace_is,
     a_settlement_by_a_stale_hold_changes_nothing,
+    a_recovery_that_was_away_lets_the_others_say_first_that_they_live,
 );
 
 async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDatabase) {
@@ -67,6 +83,19 @@ async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDat
     assert_ne!(attempts[1].node_id, killed);
     let ledger = world.ledger(schedule.id).await;
     assert_eq!((ledger.len(), ledger[0].verdict), (1, Verdict::Started));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// A term of a multiple of the pace would be over before its lease is written: here at once, on a
+/// slow disk round after round.
+async fn recovery_has_time_to_act_however_short_its_pace_is(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    world.settings.recovery_interval = Duration::ZERO;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let orphan = forge::orphan(&world, &schedule, |_| {}).await;
+    let engine = world.engine().await;
+    let run = world.run_is(orphan.id, run::State::Succeeded).await;
+    assert_eq!((run.attempt, run.recovery_attempts), (2, 1));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
@@ -109,10 +138,92 @@ async fn an_old_intent_is_handed_over_although_its_owner_lives(database: TestDat
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
+/// The store of a process that dies right after the first commit from when it is armed.
+fn mortal(store: &Store) -> (Store, Arc<AtomicBool>, Arc<Notify>) {
+    let (is_armed, died) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+    let (armed, dies) = (is_armed.clone(), died.clone());
+    let edge = move |edge| {
+        if edge == Edge::Committed && armed.load(Ordering::SeqCst) {
+            dies.notify_one();
+            return pending().boxed();
+        }
+        ready(Ok(())).boxed()
+    };
+    (store.clone().with_faults(Faults::new(edge, || None)), is_armed, died)
+}
+
+/// What is caught up on, made up for after a pause, or has waited in the buffer is of an instant
+/// that is long past when it is claimed.
+async fn a_fire_that_is_days_late_is_recovered_when_its_hand_off_is_lost(database: TestDatabase) {
+    let (mut world, _clock) = World::at(database, at("2026-03-03T13:00:00Z")).await;
+    let sound = world.database.store.clone();
+    type Change = fn(&mut fire::Model);
+    let made_up_for: Change = |fire| fire.claimed_by = None;
+    let buffered: Change = |fire| {
+        (fire.claimed_by, fire.queue_position) = (None, Some(1));
+        fire.reason = Reason::Buffered;
+        fire.claimed_at = fire.scheduled_at;
+    };
+    for waits in [None, Some(made_up_for), Some(buffered)] {
+        let schedule = if let Some(change) = waits {
+            let schedule = forge::idle(&world, noop(), |_| {}).await;
+            let long_ago = |fire: &mut fire::Model| {
+                fire.scheduled_at = ms("2026-03-01T12:00:00Z");
+                (fire.due_at, fire.last_scheduled_at) = (fire.scheduled_at, fire.scheduled_at);
+                change(fire);
+            };
+            forge::intent(&world, &schedule, long_ago).await;
+            schedule
+        } else {
+            let caught_up = world.schedule("0 12 * * SUN", noop(), |row| {
+                row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
+                row.catch_up_window_ms = 7 * 86_400_000;
+            });
+            caught_up.await
+        };
+        let (store, is_armed, died) = mortal(&sound);
+        world.database.store = store;
+        let (node, mut planner) = world.step("planner").await;
+        is_armed.store(true, Ordering::SeqCst);
+        tokio::select! {
+            round = planner.once(world.clock.now()) => panic!("it lives on: {round:?}"),
+            () = died.notified() => {}
+        }
+        node.abandon();
+        world.database.store = sound.clone();
+        let lost = world.ledger(schedule.id).await.remove(0);
+        assert_eq!((lost.verdict, lost.run_id), (Verdict::Pending, None));
+        assert!(lost.claimed_by.is_some());
+
+        let engine = world.engine().await;
+        let run = world.settled_run(schedule.id).await;
+        assert_eq!((run.id, run.is_recovery), (lost.id, true));
+        let fire = world.ledger(schedule.id).await.remove(0);
+        assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::Recovered));
+        assert_eq!(fire.claimed_at, world.clock.now().into());
+        engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    }
+}
+
+/// However often recovery has taken it over since.
+async fn how_long_recovery_tries_counts_from_the_claim(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-03T12:00:00Z")).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let tried = forge::intent(&world, &schedule, |fire| {
+        fire.claimed_at = ms("2026-03-02T11:00:00Z");
+        (fire.recovery_attempts, fire.recovery_at) = (1, Some(ms("2026-03-03T11:00:00Z")));
+    })
+    .await;
+    let engine = world.engine().await;
+    let fire = world.decided(schedule.id, 1).await.remove(0);
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, Reason::TooOld));
+    assert_eq!((fire.claimed_at, fire.recovery_attempts), (tried.claimed_at, 2));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
 /// A commit whose answer was lost: the tables say that the node works on it, the node does not.
 async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatabase) {
-    let mut world = World::new(database).await;
-    world.settings.heartbeat_expiry = Duration::from_millis(100);
+    let world = World::new(database).await;
     let mut gate = Gate::open().await;
     let schedule = forge::idle(&world, gate.task(), |_| {}).await;
     let engine = world.engine().await;
@@ -134,8 +245,7 @@ async fn a_run_that_its_own_node_does_not_know_is_taken_over(database: TestDatab
 }
 
 async fn a_node_disowns_what_it_does_not_know_while_another_does_recovery(database: TestDatabase) {
-    let mut world = World::new(database).await;
-    world.settings.heartbeat_expiry = Duration::from_millis(100);
+    let world = World::new(database).await;
     let other = forge::node(&world).await;
     let lease = world
         .database
@@ -168,7 +278,7 @@ async fn a_run_that_is_alive_is_never_fired_again(database: TestDatabase) {
     for _ in 0..60 {
         rounds.mark_unchanged();
         clock.advance(Duration::from_secs(2 * 3600));
-        let round = tokio::time::timeout(Duration::from_secs(20), rounds.changed());
+        let round = tokio::time::timeout(Duration::from_secs(60), rounds.changed());
         round.await.expect("recovery looks").unwrap();
         assert_eq!(rounds.borrow().1, Default::default());
     }
@@ -206,6 +316,7 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
             extra_attempts: 0,
             at: world.clock.now().into(),
             took: Duration::ZERO,
+            traced: None,
         };
         let tx = world.database.store.begin().await.unwrap();
         let settlements: Vec<_> = holds.iter().map(settlement).collect();
@@ -220,4 +331,38 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     }
     assert_eq!(settle(&[stale[0], held]).await, HashSet::from([held]));
     assert!(settle(&[held]).await.is_empty(), "a run settles once");
+}
+
+/// After an outage each heartbeat is old, and whoever recovers first could take everything from all
+/// the others.
+async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let expiry = world.settings.heartbeat_expiry;
+    let sound = world.database.store.clone();
+    let is_away = Arc::new(AtomicBool::new(false));
+    let away = is_away.clone();
+    let edge = move |edge| {
+        let fails = edge == Edge::Begin && away.load(Ordering::SeqCst);
+        let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        ready(if fails { Err(lost) } else { Ok(()) }).boxed()
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (_node, mut services) = world.by_hand().await;
+    let mut recovery = services.remove("recovery").unwrap();
+    world.database.store = sound;
+    forge::node(&world).await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+
+    is_away.store(true, Ordering::SeqCst);
+    recovery.once(clock.now()).await.unwrap_err();
+    clock.advance(expiry * 2);
+    is_away.store(false, Ordering::SeqCst);
+    // What is known to be lost is not waited with.
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    forge::orphan(&world, &schedule, |_| {}).await;
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("expired_nodes: 0, orphans: 1,"), "{found}");
+    clock.pass(expiry / 2);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("expired_nodes: 1, orphans: 0,"), "{found}");
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::{Engine, Settings};
+use carillon::engine::{Engine, EngineError, Settings};
 use entity::run;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
@@ -78,6 +78,23 @@ async fn a_run_that_is_queued_by_one_node_is_taken_by_another() {
     let schedule = two.here.due_now(noop(), |_| {}).await;
     two.here.settled_run(schedule.id).await;
     end([here, there]).await;
+}
+
+/// Nobody can tell from here whether the process goes on that bears the name.
+#[tokio::test]
+async fn a_newcomer_under_the_name_of_another_has_its_answer_at_once() {
+    let mut two = Two::new("worker", "worker").await;
+    two.there.settings.node_name = two.here.settings.node_name.clone();
+    let here = two.here.engine().await;
+    listens(&two.here, 1).await;
+    let life = here.status().await.node_id;
+    let elsewhere = "UPDATE node SET process = 'another machine 7 9' WHERE id = $1";
+    two.here.write(elsewhere, [life.into()]).await;
+    let refused = tokio::time::timeout(Duration::from_secs(60), two.there.try_engine()).await;
+    let refused = refused.expect("no wait for the next heartbeat").unwrap_err();
+    assert!(matches!(refused, EngineError::NameTaken { .. }), "{refused}");
+    assert_eq!(here.status().await.node_id, life);
+    end([here]).await;
 }
 
 #[tokio::test]

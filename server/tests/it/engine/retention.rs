@@ -247,7 +247,16 @@ async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
     let hours = |hours| Timestamp::from(noon() - TimeDelta::hours(hours));
     let tx = world.database.store.begin().await.unwrap();
     for (id, expires_at) in [("old", hours(1)), ("new", hours(-1))] {
-        let row = session::Model { id: id.to_owned(), data: json!({}), expires_at };
+        let row = session::Model {
+            id: id.to_owned(),
+            user_id: None,
+            address: None,
+            began_at: None,
+            used_at: None,
+            mark: None,
+            data: json!({}),
+            expires_at,
+        };
         row.into_active_model().insert(&tx).await.unwrap();
     }
     for (key, at) in [("old", hours(25)), ("new", hours(23))] {
@@ -275,10 +284,14 @@ async fn what_nothing_needs_any_more_goes(database: TestDatabase) {
             capacity: 1,
             held: 0,
             clock_offset_ms: 0,
+            beats_in: node::BeatsIn::Database,
+            doubted_at: None,
+            redis_problem: None,
             draining_at: None,
             started_at: hours(ended * 24),
             heartbeat_at: hours(ended * 24),
             ended_at: Some(hours(ended * 24)),
+            changed: 0,
         };
         row.into_active_model().insert(&tx).await.unwrap();
     }
@@ -452,7 +465,7 @@ async fn the_servers_own_rounds_remove_history(database: TestDatabase) {
     let mut reports = engine.retention_reports().unwrap();
     let mut round = async |wanted: u64| {
         let done = reports.wait_for(|(rounds, _)| *rounds >= wanted);
-        tokio::time::timeout(Duration::from_secs(30), done).await.unwrap().unwrap().1
+        tokio::time::timeout(Duration::from_secs(60), done).await.unwrap().unwrap().1
     };
     assert_eq!(round(1).await.runs, 1);
     for wanted in 2..=7 {

@@ -95,7 +95,7 @@ async fn an_attempt_that_waits_to_be_settled_is_not_timed_out(database: TestData
     for _ in 0..3 {
         rounds.mark_unchanged();
         clock.advance(Duration::from_secs(3_600));
-        let looked = tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await;
+        let looked = tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await;
         looked.expect("recovery looks").unwrap();
     }
     world.run_is(run.id, run::State::Running).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use carillon::{
     engine::{Definition, Task},
-    target::{Command, Http, Target},
+    target::{Command, Http, Secret, Target},
 };
 use chrono::TimeDelta;
 use entity::{run, task_run::State};
@@ -23,6 +23,7 @@ on_both!(
     a_program_reads_what_another_gave_back,
     a_name_that_is_not_there_fails_the_attempt_and_is_named,
     a_template_does_not_lead_where_requests_may_not_go,
+    what_a_template_fills_in_is_one_header_and_one_place_in_an_address,
     a_failure_that_no_condition_names_is_not_tried_again,
 );
 
@@ -141,6 +142,54 @@ async fn a_template_does_not_lead_where_requests_may_not_go(database: TestDataba
         let error = run.error.unwrap();
         assert!(error.contains("requests may not go there"), "{host}: {error}");
     }
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Whoever triggers a run says what its context is, and no more than that: no second header, no
+/// second request, no other path than the one between two slashes.
+async fn what_a_template_fills_in_is_one_header_and_one_place_in_an_address(
+    database: TestDatabase,
+) {
+    let world = World::new(database).await;
+    let mut gate = Gate::open().await;
+    let engine = world.engine().await;
+    let mut in_header = gate.task();
+    let Target::Http(http) = &mut in_header.target else { panic!("it is a request") };
+    http.headers = [("X-Region".to_owned(), Secret::new("{{ context.region }}"))].into();
+    for region in ["eu\r\nX-Evil: 1", "eu\nX-Evil: 1", "eu\r\n\r\nGET / HTTP/1.1", "eu\u{7f}"] {
+        let context = json!({ "region": region });
+        let schedule = world.due_now(in_header.clone(), |row| row.context = context).await;
+        let run = world.settled_run(schedule.id).await;
+        let error = run.error.unwrap();
+        assert!(error.contains("http.headers.X-Region"), "{region:?}: {error}");
+        assert!(!error.contains("Evil"), "a value may be a secret: {error}");
+    }
+    assert!(!gate.has_more(), "nothing was sent");
+
+    let mut in_url = gate.task();
+    let Target::Http(http) = &mut in_url.target else { panic!("it is a request") };
+    http.url.push_str("in/{{ context.region | urlencode }}/end");
+    let evil = "x HTTP/1.1\r\nX-Evil: 1\r\n\r\n";
+    for region in ["../../admin", "a/b?c=d#e", "..\\..\\admin", "@evil.example/", "%2e%2e", evil] {
+        let context = json!({ "region": region });
+        let schedule = world.due_now(in_url.clone(), |row| row.context = context).await;
+        let asked = gate.arrival().await;
+        let places: Vec<&str> = asked.path.split('/').collect();
+        assert!(matches!(places[..], ["", "in", _, "end"]), "{region:?}: {places:?}");
+        assert!(asked.headers.get("x-evil").is_none(), "{region:?}: {:?}", asked.headers);
+        asked.answer(200);
+        assert_eq!(world.settled_run(schedule.id).await.state, run::State::Succeeded);
+    }
+    for region in ["..", ".", "\t.\n."] {
+        let context = json!({ "region": region });
+        let mut asked = in_url.clone();
+        let Target::Http(http) = &mut asked.target else { panic!("it is a request") };
+        http.url = http.url.replace(" | urlencode", "");
+        let schedule = world.due_now(asked, |row| row.context = context).await;
+        let error = world.settled_run(schedule.id).await.error.unwrap();
+        assert!(error.contains("http.url") && error.contains("`..`"), "{region:?}: {error}");
+    }
+    assert!(!gate.has_more(), "nothing was sent");
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -1,10 +1,10 @@
 //! A database with a namespace, a way to put schedules into it, and an engine on a clock.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use carillon::{
     clock::{Clock, ManualClock},
-    engine::{Engine, EngineError, Settings, Signals, Task},
+    engine::{Engine, EngineError, Settings, Signals, Step, Stepwise, Task},
     target::{Executor, Noop, Policy, Target},
     telemetry::Metrics,
 };
@@ -25,6 +25,7 @@ pub(crate) struct World {
     pub(crate) signals: Signals,
     pub(crate) settings: Settings,
     pub(crate) namespace: Uuid,
+    pub(crate) metrics: Metrics,
 }
 
 /// An instant, from RFC 3339.
@@ -57,6 +58,7 @@ impl World {
             signals: Signals::default(),
             settings: other.settings.clone(),
             namespace: other.namespace,
+            metrics: other.metrics.clone(),
         }
     }
 
@@ -84,12 +86,31 @@ impl World {
             recovery_interval: Duration::from_millis(50),
             ..Settings::default()
         };
-        Self { database, clock, signals: Signals::default(), settings, namespace }
+        let (signals, metrics) = (Signals::default(), Metrics::unread(clock.clone()));
+        Self { database, clock, signals, settings, namespace, metrics }
     }
 
     /// An engine on this world.
     pub(crate) async fn engine(&self) -> Engine {
         self.try_engine().await.unwrap()
+    }
+
+    /// The service of that name, carried on by hand: the only one on its node that does anything.
+    pub(crate) async fn step(&self, name: &str) -> (Stepwise, Step) {
+        let executor = Executor::new(Policy::default(), self.clock.clone()).unwrap();
+        let (node, steps) = Stepwise::join(
+            self.settings.clone(),
+            self.database.store.clone(),
+            self.clock.clone(),
+            Arc::new(executor),
+            Arc::new(timetable::Cache::new(1_000)),
+            self.signals.clone(),
+            self.metrics.clone(),
+        )
+        .await
+        .unwrap();
+        let step = steps.into_iter().find(|step| step.name() == name).unwrap();
+        (node, step)
     }
 
     /// One of several nodes, with this name: it hears the others' signals as little as another
@@ -100,18 +121,37 @@ impl World {
         self.engine().await
     }
 
+    /// A node whose services the test carries on by hand; they have their names.
+    pub(crate) async fn by_hand(&self) -> (Stepwise, HashMap<&'static str, Step>) {
+        let (stepwise, steps) = Stepwise::join(
+            self.settings.clone(),
+            self.database.store.clone(),
+            self.clock.clone(),
+            self.executor(),
+            Arc::new(timetable::Cache::new(1_000)),
+            self.signals.clone(),
+            self.metrics.clone(),
+        )
+        .await
+        .unwrap();
+        (stepwise, steps.into_iter().map(|step| (step.name(), step)).collect())
+    }
+
+    fn executor(&self) -> Arc<Executor> {
+        let policy = Policy { commands: true, private_addresses: true, ..Policy::default() };
+        Arc::new(Executor::new(policy, self.clock.clone()).unwrap())
+    }
+
     /// The same, if it can start.
     pub(crate) async fn try_engine(&self) -> Result<Engine, EngineError> {
-        let policy = Policy { commands: true, private_addresses: true, ..Policy::default() };
-        let executor = Executor::new(policy, self.clock.clone()).unwrap();
         Engine::start(
             self.settings.clone(),
             self.database.store.clone(),
             self.clock.clone(),
-            Arc::new(executor),
+            self.executor(),
             Arc::new(timetable::Cache::new(1_000)),
             self.signals.clone(),
-            Metrics::unread(self.clock.clone()),
+            self.metrics.clone(),
         )
         .await
     }
@@ -158,7 +198,7 @@ impl World {
     where
         F: Future<Output = Option<T>>,
     {
-        self.until_within(Duration::from_secs(20), what, look).await
+        self.until_within(Duration::from_secs(60), what, look).await
     }
 
     /// The same with more patience.

@@ -3,3 +3,4 @@
 mod full;
 mod opening;
 mod schema;
+mod upgrading;

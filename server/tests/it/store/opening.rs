@@ -1,5 +1,7 @@
+use std::time::Duration;
+
 use carillon::store::{Migrations, Options, Store, StoreError};
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, FromQueryResult};
 
 use crate::support::{TestDatabase, on_both};
 
@@ -53,5 +55,39 @@ async fn of_servers_that_start_at_once_one_migrates() {
     let stores = futures::future::join_all((0..4).map(|_| Store::open(&options))).await;
     for store in stores {
         store.unwrap().close().await.unwrap();
+    }
+}
+
+/// Half of them write.
+#[tokio::test]
+async fn as_many_connections_are_opened_as_are_configured() {
+    #[derive(FromQueryResult)]
+    struct Row {
+        found: i64,
+    }
+    for connections in [2, 3, 7] {
+        let database = TestDatabase::postgres().await;
+        let url = format!("{}?application_name=counted", database.url);
+        let store = Store::open(&Options { connections, ..Options::new(url) }).await.unwrap();
+        let busy = store.begin().await.unwrap();
+        let asked = (0..20).map(|_| store.read().ping());
+        futures::future::try_join_all(asked).await.unwrap();
+        // Those that looked for the primary are closed, which the server hears a moment later.
+        let counted = async {
+            loop {
+                let sql = "SELECT count(*) AS found FROM pg_stat_activity \
+                    WHERE application_name = 'counted' AND datname = current_database()";
+                let row = Row::find_by_statement(store.dialect().statement(sql, []));
+                let found = row.one(database.store.read()).await.unwrap().unwrap().found;
+                if found <= i64::from(connections) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let counted = tokio::time::timeout(Duration::from_secs(60), counted).await;
+        assert!(counted.is_ok(), "more than {connections} connections are open");
+        busy.rollback().await.unwrap();
+        store.close().await.unwrap();
     }
 }

@@ -3,11 +3,17 @@
 use std::collections::BTreeSet;
 
 use migration::{Migrator, MigratorTrait};
-use sea_orm::{ConnectOptions, Database, FromQueryResult, IdenStatic, Iterable};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, FromQueryResult, IdenStatic, Iterable, Statement,
+};
 
 use crate::support::{TestDatabase, on_both};
 
-on_both!(tables_and_entities_have_the_same_columns, every_migration_can_be_taken_back);
+on_both!(
+    tables_and_entities_have_the_same_columns,
+    every_migration_can_be_taken_back,
+    a_channel_that_was_kept_in_the_clear_is_named_and_not_lost,
+);
 
 macro_rules! columns {
     ($($entity:ident),+ $(,)?) => {
@@ -24,22 +30,33 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 20] = columns![
+    let expected: [(String, BTreeSet<String>); 31] = columns![
+        alert,
+        alert_channel,
+        alert_cursor,
+        alert_rule,
         api_token,
         audit_event,
         backfill,
         backfill_fire,
         calendar,
+        calendar_feed,
         concurrency_group,
         fire,
         idempotency,
         lease,
+        membership,
         namespace,
         node,
+        notification,
+        ping,
         run,
+        run_stat,
         schedule,
         schedule_version,
+        secret,
         session,
+        stat_position,
         task_log,
         task_run,
         user,
@@ -65,6 +82,27 @@ async fn every_migration_can_be_taken_back(database: TestDatabase) {
     options.max_connections(1).sqlx_logging(false);
     let connection = Database::connect(options).await.unwrap();
     Migrator::down(&connection, None).await.unwrap();
+    Migrator::up(&connection, None).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn a_channel_that_was_kept_in_the_clear_is_named_and_not_lost(database: TestDatabase) {
+    let mut options = ConnectOptions::new(&database.url);
+    options.max_connections(1).sqlx_logging(false);
+    let connection = Database::connect(options).await.unwrap();
+    let mut names = Migrator::migrations().into_iter().map(|one| one.name().to_owned());
+    let sealing = names.position(|name| name == "m0014_sealed_channels").unwrap();
+    let later = u32::try_from(Migrator::migrations().len() - sealing).unwrap();
+    Migrator::down(&connection, Some(later)).await.unwrap();
+    let channel = "INSERT INTO alert_channel SELECT id, id, 'ops', 'webhook', '{}', \
+         'https://hooks.example.com/hush', 1, 0, 0 FROM namespace WHERE name = 'default'";
+    connection.execute_unprepared(channel).await.unwrap();
+    let refused = Migrator::up(&connection, None).await.unwrap_err().to_string();
+    assert!(refused.contains("in the clear") && refused.contains("ops"), "{refused}");
+    assert!(!refused.contains("hush"), "{refused}");
+    let sql = "DELETE FROM alert_channel WHERE sealed LIKE '%hush'";
+    let kept = Statement::from_string(connection.get_database_backend(), sql);
+    assert_eq!(connection.execute_raw(kept).await.unwrap().rows_affected(), 1);
     Migrator::up(&connection, None).await.unwrap();
     connection.close().await.unwrap();
 }

@@ -1,5 +1,5 @@
 use carillon::store::{Options, Store};
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection};
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, FromQueryResult};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -55,6 +55,38 @@ impl TestDatabase {
         let url = url.into();
         let store = open(&url).await;
         Self { url, store, place: Place::Elsewhere }
+    }
+
+    /// Everything that it keeps, as text: to look for what must not be in it.
+    pub(crate) async fn dump(&self) -> String {
+        #[derive(FromQueryResult)]
+        struct Row {
+            text: String,
+        }
+        match &self.place {
+            Place::Folder { _removed_when_dropped: folder } => {
+                let files = std::fs::read_dir(folder.path()).unwrap();
+                let read = |file: std::io::Result<std::fs::DirEntry>| {
+                    std::fs::read(file.unwrap().path()).unwrap()
+                };
+                let bytes: Vec<u8> = files.flat_map(read).collect();
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+            Place::Server { .. } | Place::Elsewhere => {
+                let ask = async |sql: &str| {
+                    let statement = self.store.dialect().statement(sql, []);
+                    Row::find_by_statement(statement).all(self.store.read()).await.unwrap()
+                };
+                let tables = "SELECT table_name::text AS text FROM information_schema.tables
+                     WHERE table_schema = current_schema()";
+                let mut dump = String::new();
+                for table in ask(tables).await {
+                    let rows = format!("SELECT t::text AS text FROM \"{}\" t", table.text);
+                    dump.extend(ask(&rows).await.into_iter().map(|row| row.text + "\n"));
+                }
+                dump
+            }
+        }
     }
 }
 

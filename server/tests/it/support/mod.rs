@@ -7,6 +7,7 @@
 //!
 //! - `database`: [`TestDatabase`], dropped with its data at the end of the test
 //! - `postgres`: the server behind it
+//! - `redis`: a Redis server, to be killed, frozen and flushed
 //! - `replicas`: a primary and its synchronous standby, to be killed and promoted
 //! - `command`: the built binary, run to its end
 //! - `server`: the built binary as a server on a free port, asked over HTTP
@@ -15,12 +16,14 @@
 mod command;
 mod database;
 pub(crate) mod postgres;
+mod redis;
 mod replicas;
 mod server;
 mod socket;
 
 pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
+pub(crate) use redis::Redis;
 pub(crate) use replicas::Replicas;
 pub(crate) use server::{Server, cookie};
 pub(crate) use socket::Socket;

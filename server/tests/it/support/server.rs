@@ -1,6 +1,8 @@
 use std::{
     io::{BufRead, BufReader, Read},
     process::{Child, Stdio},
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use nix::{
@@ -17,6 +19,7 @@ pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) http: reqwest::Client,
     child: Child,
+    log: Arc<Mutex<String>>,
     _folder: tempfile::TempDir,
 }
 
@@ -28,7 +31,17 @@ impl Server {
     /// With more flags.
     pub(crate) fn start_with(database: &TestDatabase, flags: &[&str]) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
-        let (mut command, folder) = Command::new(&args).on(database).into_inner();
+        Self::started(Command::new(&args).on(database))
+    }
+
+    /// With that configuration file.
+    pub(crate) fn start_configured(database: &TestDatabase, config: &str) -> Self {
+        let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(database);
+        Self::started(command.file("carillon.toml", config))
+    }
+
+    fn started(command: Command) -> Self {
+        let (mut command, folder) = command.into_inner();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -43,10 +56,16 @@ impl Server {
             panic!("the server did not start: {text}");
         };
         // Read to its end: a full pipe would stop the server.
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        let kept = Arc::new(Mutex::new(String::new()));
+        let keep = kept.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(log).split(b'\n').map_while(Result::ok) {
+                *keep.lock().unwrap() += &(String::from_utf8_lossy(&line) + "\n");
+            }
+        });
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().build().unwrap();
-        Self { url, http, child, _folder: folder }
+        Self { url, http, child, log: kept, _folder: folder }
     }
 
     pub(crate) fn get(&self, path: &str) -> RequestBuilder {
@@ -55,6 +74,23 @@ impl Server {
 
     pub(crate) fn post(&self, path: &str) -> RequestBuilder {
         self.http.post(format!("{}{path}", self.url))
+    }
+
+    /// What it has logged since this was asked last, as soon as there is a line with that part.
+    pub(crate) async fn logged(&self, part: &str) -> String {
+        let found = async {
+            loop {
+                {
+                    let mut log = self.log.lock().unwrap();
+                    if log.contains(part) {
+                        return std::mem::take(&mut *log);
+                    }
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let found = tokio::time::timeout(Duration::from_secs(60), found).await;
+        found.unwrap_or_else(|_| panic!("the log does not say {part:?}"))
     }
 
     pub(crate) async fn sign_in(&self, name: &str, password: &str) -> Response {

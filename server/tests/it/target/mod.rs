@@ -6,5 +6,6 @@ mod http;
 mod limits;
 mod processes;
 mod redirects;
+mod signatures;
 mod support;
 mod tls;

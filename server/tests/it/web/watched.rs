@@ -1,10 +1,19 @@
-use reqwest::StatusCode;
+use std::time::Duration;
+
+use carillon::store::nodes::Joining;
+use reqwest::{StatusCode, header};
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::support::{Command, Server, TestDatabase, on_both};
+use crate::support::{Command, Server, TestDatabase, cookie, on_both};
 
-on_both!(a_server_that_runs_is_healthy, missed_fires_make_it_unhealthy);
+on_both!(
+    a_server_that_runs_is_healthy,
+    missed_fires_make_it_unhealthy,
+    names_of_nodes_are_for_whoever_is_known,
+    closed_instruments_are_for_whoever_watches_or_has_a_role,
+);
 
 async fn a_server_that_runs_is_healthy(database: TestDatabase) {
     let server = Server::start(&database);
@@ -24,7 +33,10 @@ async fn a_server_that_runs_is_healthy(database: TestDatabase) {
 }
 
 async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
-    let server = Server::start(&database);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("carillon.toml");
+    std::fs::write(&file, "health.tags.billing.missed = 0").unwrap();
+    let server = Server::start_with(&database, &["--config", file.to_str().unwrap()]);
     let now = chrono_millis();
     let blob = |byte: u8| {
         let hex = format!("{byte:02x}").repeat(16);
@@ -57,6 +69,156 @@ async fn missed_fires_make_it_unhealthy(database: TestDatabase) {
     // They are of no schedule with that tag.
     let narrowed = server.get("/healthz?tag=billing").send().await.unwrap();
     assert_eq!(narrowed.status(), StatusCode::OK);
+    let narrowed: Value = narrowed.json().await.unwrap();
+    assert_eq!(narrowed["checks"]["missed"]["limit"], "0", "its own: {narrowed}");
+    drop(server);
+
+    std::fs::write(&file, "health.missed = 11").unwrap();
+    let server = Server::start_with(&database, &["--config", file.to_str().unwrap()]);
+    assert_eq!(server.get("/healthz").send().await.unwrap().status(), StatusCode::OK);
+}
+
+async fn names_of_nodes_are_for_whoever_is_known(database: TestDatabase) {
+    const PASSWORD: &str = "correct horse battery";
+    let add = ["user", "add", "ada", "--role", "viewer", "--password-stdin"];
+    Command::new(&add).on(&database).input(PASSWORD).run().done();
+    let token = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
+    let token = token.run().done().trim().to_owned();
+    let server = Server::start_with(&database, &["--node-name", "alpha-7"]);
+    let member = member_of_shop(&database, &server).await;
+    // It computes with other zone data.
+    let other = Joining {
+        id: Uuid::now_v7(),
+        name: "beta-9".to_owned(),
+        zone_data: "1999a".to_owned(),
+        roles: vec!["worker".to_owned()],
+        ..Joining::default()
+    };
+    database.store.join(&other).await.unwrap();
+    // It does not beat, and counts as alive for as long as the test takes.
+    let alive = "UPDATE node SET heartbeat_at = heartbeat_at + 3600000 WHERE name = 'beta-9'";
+    database.store.read().execute_unprepared(alive).await.unwrap();
+
+    let ask = || server.get("/healthz");
+    let open = ask().send().await.unwrap();
+    assert_eq!(open.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let open = open.text().await.unwrap();
+    assert!(open.contains("the nodes have 2 different zone data"), "{open}");
+    let asked = Command::new(&["healthcheck", "--server", &server.url]).run().refused(1);
+    for name in ["alpha-7", "beta-9"] {
+        assert!(!open.contains(name) && !asked.contains(name), "{open}\n{asked}");
+    }
+
+    let cookie = cookie(&server.sign_in("ada", PASSWORD).await);
+    for known in [ask().header(header::COOKIE, cookie), ask().bearer_auth(&token)] {
+        let known = known.send().await.unwrap();
+        assert_eq!(known.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let known = known.text().await.unwrap();
+        assert!(known.contains("alpha-7") && known.contains("1999a on beta-9"), "{known}");
+    }
+    let asked = ["healthcheck", "--server", &server.url, "--token", &token];
+    let asked = Command::new(&asked).run().refused(1);
+    assert!(asked.contains("1999a on beta-9"), "{asked}");
+    // Of another namespace, or of all of them, a member of one is told as much as a stranger.
+    for (path, is_told) in [
+        ("/healthz?namespace=shop", true),
+        ("/healthz", false),
+        ("/healthz?namespace=default", false),
+    ] {
+        let told =
+            server.get(path).bearer_auth(&member).send().await.unwrap().text().await.unwrap();
+        assert_eq!(told.contains("beta-9"), is_told, "{path}: {told}");
+        assert!(told.contains("zone data"), "{path}: {told}");
+    }
+    // A monitor with a token that ended is told as much as one without.
+    for nobody in [ask().bearer_auth("none"), ask().basic_auth("ada", Some(PASSWORD))] {
+        let nobody = nobody.send().await.unwrap();
+        assert_eq!(nobody.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let nobody = nobody.text().await.unwrap();
+        assert!(nobody.contains("zone data") && !nobody.contains("alpha-7"), "{nobody}");
+    }
+}
+
+/// The token of somebody who has a role in the namespace `shop`, which is made, and in no other.
+async fn member_of_shop(database: &TestDatabase, server: &Server) -> String {
+    let root = Command::new(&["token", "create", "root", "--role", "admin"]).on(database);
+    let root = root.run().done().trim().to_owned();
+    let query = "mutation {
+        createNamespace(name: \"shop\") { namespace { id } }
+        createServiceAccount(input: { name: \"monitor\" }) { user { id } }
+        setMembership(input: { user: \"monitor\", namespace: \"shop\", role: VIEWER })
+            { membership { role } }
+        createApiToken(input: { name: \"t\", role: VIEWER, serviceAccount: \"monitor\" }) { secret }
+    }";
+    let made = server.post("/graphql").bearer_auth(root).json(&json!({ "query": query }));
+    let made: Value = made.send().await.unwrap().json().await.unwrap();
+    let secret = made["data"]["createApiToken"]["secret"].as_str();
+    secret.unwrap_or_else(|| panic!("{made}")).to_owned()
+}
+
+async fn closed_instruments_are_for_whoever_watches_or_has_a_role(database: TestDatabase) {
+    const TOKEN: &str = "watchers-alone-know-this";
+    let viewer = Command::new(&["token", "create", "watch", "--role", "viewer"]).on(&database);
+    let viewer = viewer.run().done().trim().to_owned();
+    let config = format!("watch.token = \"{TOKEN}\"\nmetrics.schedules = [\"default/x\"]");
+    let server = Server::start_configured(&database, &config);
+    let member = member_of_shop(&database, &server).await;
+    let ask = async |path: &str, token: Option<&str>| {
+        let request = server.get(path);
+        let request = token.iter().fold(request, |request, token| request.bearer_auth(token));
+        let answer = request.send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+
+    // Strangers: the process, its readiness, and one word.
+    for path in ["/livez", "/readyz"] {
+        assert_eq!(ask(path, None).await.0, StatusCode::OK, "{path}");
+    }
+    for nobody in [None, Some("none"), Some("")] {
+        let (status, text) = ask("/healthz", nobody).await;
+        let told: Value = serde_json::from_str(&text).unwrap();
+        let word = json!({ "status": "healthy", "issues": [] });
+        assert_eq!((status, told), (StatusCode::OK, word));
+        // What is there and what is not have one answer.
+        let narrowed = ask("/healthz?namespace=default", nobody).await;
+        assert_eq!(narrowed.0, StatusCode::UNAUTHORIZED, "{}", narrowed.1);
+        for path in ["/healthz?namespace=nowhere", "/healthz?tag=x", "/metrics"] {
+            assert_eq!(ask(path, nobody).await, narrowed, "{path}");
+        }
+    }
+    // The same is said of what is not there and of what is not theirs.
+    let (status, of_default) = ask("/healthz?namespace=default", Some(&member)).await;
+    let (_, of_nowhere) = ask("/healthz?namespace=nowhere", Some(&member)).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_eq!(of_default.replace("default", "nowhere"), of_nowhere);
+    for (path, status) in [
+        ("/healthz?namespace=shop", StatusCode::OK),
+        ("/healthz?tag=x", StatusCode::FORBIDDEN),
+        ("/metrics", StatusCode::FORBIDDEN),
+    ] {
+        assert_eq!(ask(path, Some(&member)).await.0, status, "{path}");
+    }
+    assert!(!ask("/healthz", Some(&member)).await.1.contains("checks"));
+    // Whoever watches, and whoever has a role everywhere.
+    for known in [TOKEN, &*viewer] {
+        for path in ["/healthz", "/healthz?namespace=default", "/healthz?tag=x"] {
+            let (status, text) = ask(path, Some(known)).await;
+            assert!(status == StatusCode::OK && text.contains("\"missed\""), "{path}: {text}");
+        }
+        let (status, text) = ask("/metrics", Some(known)).await;
+        assert!(status == StatusCode::OK && text.contains("carillon_sign_ins_total{"), "{text}");
+    }
+    // It is no key to anything else.
+    let asked =
+        server.post("/graphql").bearer_auth(TOKEN).json(&json!({ "query": "{ me { name } }" }));
+    assert_eq!(asked.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    // Probes need no token, and those who send one are told more.
+    let probe = ["healthcheck", "--server", &server.url];
+    assert_eq!(Command::new(&probe).run().done(), "healthy\n");
+    let told = [&probe[..], &["--json", "--tag", "x", "--token", TOKEN]].concat();
+    assert!(Command::new(&told).run().done().contains("\"checks\""));
+    let refused = Command::new(&[&probe[..], &["--tag", "x"]].concat()).run().refused(1);
+    assert!(refused.contains("watch.token") && !refused.contains(TOKEN), "{refused}");
 }
 
 fn chrono_millis() -> i64 {
@@ -87,6 +249,7 @@ async fn the_instruments_are_scraped() {
         "carillon_total_schedules 0",
         "carillon_active_schedules 0",
         "carillon_queue_depth 0",
+        "carillon_health_check{check=\"database\"} 1",
         "carillon_executions_per_minute 0",
         "carillon_average_execution_time_seconds 0",
         "carillon_failed_executions_rate 0",
@@ -94,4 +257,21 @@ async fn the_instruments_are_scraped() {
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line} is not in:\n{text}");
     }
+}
+
+#[tokio::test]
+async fn a_scrape_does_not_wait_for_a_database_that_does_not_answer() {
+    let database = TestDatabase::postgres().await;
+    let server = Server::start(&database);
+    let lock = database.store.begin().await.unwrap();
+    let held = "SET LOCAL idle_in_transaction_session_timeout = 0";
+    lock.execute_unprepared(held).await.unwrap();
+    lock.execute_unprepared("LOCK TABLE schedule IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let scraped = server.get("/metrics").timeout(Duration::from_secs(60)).send().await.unwrap();
+    let text = scraped.text().await.unwrap();
+    let line = "carillon_health_check{check=\"database\"} 0";
+    assert!(text.lines().any(|shown| shown == line), "{line} is not in:\n{text}");
+    assert!(text.contains("carillon_executions_per_minute 0"), "what it knows itself:\n{text}");
+    assert!(!text.contains("carillon_total_schedules"), "what it does not know:\n{text}");
+    drop(lock);
 }

@@ -298,12 +298,14 @@ async fn many_previews_in_one_request_are_refused() {
     assert_eq!(answer["a1"]["total"], 3_600);
     let one = "backfill(id: $id) { state }";
     desk.ask(&format!("query($id: UUID!) {{ {one} }}"), json!({ "id": id })).await;
-    for (field, count) in [(preview, 12), (one, 600)] {
+    let by_number = "the request has 600 aliases";
+    for (field, count, problem) in [(preview, 12, "Query is too complex."), (one, 600, by_number)] {
         let mut query = many(field, count);
         if field == one {
             query = query.replace(", $from: DateTime!, $to: DateTime!", "");
         }
         let error = desk.refused(&query, wanted.clone()).await;
-        assert_eq!(error["message"], "Query is too complex.", "{field}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with(problem), "{field}: {error}");
     }
 }

@@ -132,7 +132,7 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
     ended(&world, id).await;
     let commands = commands(&world);
     let reader = ada().viewer().unwrap();
-    let preview = commands.resume_preview(&reader, schedule.id).await.unwrap();
+    let preview = commands.resume_preview(&reader, schedule.id, None).await.unwrap();
     commands.resume(&operator(), schedule.id, CatchUp::Skip, &Call::once()).await.unwrap();
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let ledger = world.ledger(schedule.id).await;
@@ -143,7 +143,7 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
         told,
         [(Reason::Paused, 119), backfilled, backfilled, backfilled, (Reason::Paused, 238)]
     );
-    let skip = &preview.choices[0].fires;
+    let skip = &preview.choices[0].foreseen.fires;
     let foreseen: Vec<_> = skip.iter().map(|row| (row.scheduled_at, row.count)).collect();
     let written = ledger.iter().filter(|row| row.reason == Reason::Paused);
     let written: Vec<_> = written.map(|row| (row.scheduled_at, row.count)).collect();

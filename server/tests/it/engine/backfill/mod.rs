@@ -15,7 +15,7 @@ mod stopping;
 use std::sync::Arc;
 
 use carillon::{
-    engine::commands::{Call, Commands, Manner, Operator, Viewer, ViewerKind, Wanted},
+    engine::commands::{Call, Commands, Grants, Manner, Operator, Viewer, ViewerKind, Wanted},
     target::{Executor, Policy},
 };
 use entity::{
@@ -31,7 +31,7 @@ use super::world::{World, at};
 /// Somebody who may edit, and so operate.
 fn ada() -> Viewer {
     let (kind, role) = (ViewerKind::User, Role::Editor);
-    Viewer { id: Uuid::from_u128(7), name: "ada".to_owned(), kind, role, source: "test".to_owned() }
+    Viewer::new(Uuid::from_u128(7), "ada", kind, Grants::everywhere(role), "test")
 }
 
 fn operator() -> Operator {

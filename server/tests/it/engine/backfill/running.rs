@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeSet, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,6 +12,7 @@ use entity::{
 };
 use sea_orm::EntityTrait;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::{
     super::{
@@ -28,6 +30,7 @@ on_both!(
     a_verdict_that_is_there_stays,
     failed_instants_run_again_and_succeeded_ones_do_not,
     a_fire_that_fails_is_told_and_the_next_one_starts,
+    a_turn_that_finds_nothing_to_do_is_no_news,
 );
 
 const NOW: &str = "2026-03-01T12:00:30Z";
@@ -200,5 +203,41 @@ async fn a_fire_that_fails_is_told_and_the_next_one_starts(database: TestDatabas
     assert_eq!(ended(&world, id).await.state, State::Completed);
     assert_eq!(states(&world, id).await, [Failed, Succeeded]);
     assert_eq!(backfill(&world, id).await.finished_at, Some(world.clock.now().into()));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// Those who follow the runs are woken by each commit, here and on other nodes.
+async fn a_turn_that_finds_nothing_to_do_is_no_news(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at(NOW)).await;
+    let turns = Arc::new(watch::Sender::new(0_u32));
+    let seen = turns.clone();
+    world.database.store = world.database.store.clone().with_observer(move |sql| {
+        if sql.contains("FROM backfill_fire f LEFT JOIN run") {
+            seen.send_modify(|count| *count += 1);
+        }
+    });
+    let mut gate = Gate::open().await;
+    let schedule = world.schedule("0 * * * *", gate.task(), paused).await;
+    order(&world, missing(&schedule, "09:00:00", "12:00:00"), usual()).await;
+    let engine = world.engine().await;
+    let arrival = gate.arrival().await;
+    let mut turns = turns.subscribe();
+    let mut another = async || {
+        turns.mark_unchanged();
+        clock.advance(world.settings.poll);
+        let turn = turns.changed();
+        tokio::time::timeout(Duration::from_secs(60), turn).await.unwrap().unwrap();
+    };
+    // The turns that its start has woken are over by then.
+    for _ in 0..3 {
+        another().await;
+    }
+    let news = world.database.store.changes().written();
+    for _ in 0..3 {
+        another().await;
+    }
+    assert!(!news.has_changed().unwrap(), "a turn without work was committed");
+    arrival.answer(200);
+    gate.arrival().await.answer(200);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

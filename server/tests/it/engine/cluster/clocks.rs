@@ -1,10 +1,17 @@
 use std::time::Duration;
 
-use carillon::{clock::ManualClock, engine::cluster::Standing};
+use carillon::{
+    clock::ManualClock,
+    engine::{Definition, cluster::Standing},
+};
 use chrono::TimeDelta;
+use entity::run;
 
 use crate::{
-    engine::world::{World, at, noop},
+    engine::{
+        gate::Gate,
+        world::{World, at, ms, noop},
+    },
     support::{TestDatabase, on_both},
 };
 
@@ -12,6 +19,7 @@ on_both!(
     a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right,
     a_claim_by_a_clock_that_is_ahead_finds_nothing_due,
     a_node_whose_clock_is_wrong_does_not_start,
+    what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others,
 );
 
 /// The world, the clock of the database that leases follow, and that of the node.
@@ -34,7 +42,7 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
 
     rounds.mark_unchanged();
     clock.set(at("2026-03-01T13:00:00Z"));
-    tokio::time::timeout(Duration::from_secs(20), rounds.changed()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
     assert_eq!(rounds.borrow_and_update().1.claimed, 0);
     let standing = engine.cluster().standing(&world.clock);
     assert_eq!(standing, Standing::ClockOff(TimeDelta::hours(1)));
@@ -49,7 +57,7 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
         for clock in [&database_clock, &clock] {
             clock.advance(world.settings.heartbeat_interval);
         }
-        tokio::time::timeout(Duration::from_secs(20), beats.changed()).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(60), beats.changed()).await.unwrap().unwrap();
     }
     assert!(world.ledger(schedule.id).await.is_empty());
 
@@ -87,4 +95,70 @@ async fn a_node_whose_clock_is_wrong_does_not_start(database: TestDatabase) {
     }
     clock.set(at("2026-03-01T12:00:04Z"));
     world.engine().await.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// The others compare it with their own clocks, and so does the node itself when its clock is right.
+async fn what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others(
+    database: TestDatabase,
+) {
+    let (world, database_clock, clock) = two_clocks(database).await;
+    let mut gate = Gate::open().await;
+    let mut flaky = gate.step("flaky", &[]);
+    flaky.retry.max_attempts = 3;
+    flaky.retry.initial_ms = 60_000;
+    flaky.retry.jitter = 0.0;
+    let flow = Definition::of(vec![flaky, gate.step("long", &[])]);
+    let flow = world.due_now(flow, |_| {}).await;
+    let lone = world.due_now(gate.task(), |_| {}).await;
+    let engine = world.engine().await;
+    let mut arrivals = vec![gate.arrival().await, gate.arrival().await, gate.arrival().await];
+    let mut arrived = |name: &str| {
+        let place = arrivals.iter().position(|arrival| arrival.key.contains(name)).unwrap();
+        arrivals.remove(place)
+    };
+    let (long, lone_one) = (arrived("-long"), arrived(&lone.id.to_string()));
+
+    // An hour ahead, then an hour behind: what is due a minute later begins a minute later.
+    let mut flaky = arrived("-flaky");
+    for (step, pause) in [(TimeDelta::hours(1), 60), (TimeDelta::hours(-2), 120)] {
+        clock.set(clock.now() + step);
+        flaky.answer(503);
+        let run = world.until("the run is there", async || world.runs(flow.id).await.pop()).await;
+        let ended = world
+            .until("the attempt is written", async || {
+                let attempts = world.attempts(run.id).await;
+                let ended = attempts.into_iter().rfind(|row| row.task == "flaky");
+                ended.and_then(|row| row.finished_at)
+            })
+            .await;
+        assert_eq!(ended.utc(), database_clock.now());
+        let pause = Duration::from_secs(pause);
+        for clock in [&database_clock, &clock] {
+            clock.pass(pause - Duration::from_millis(1));
+        }
+        assert!(!gate.has_more());
+        for clock in [&database_clock, &clock] {
+            clock.pass(Duration::from_millis(1));
+        }
+        flaky = gate.arrival().await;
+    }
+    flaky.answer_with(200, serde_json::json!({}));
+    long.answer_with(200, serde_json::json!({}));
+    let run = world.settled_run(flow.id).await;
+    assert_eq!(run.state, run::State::Succeeded);
+    assert_eq!(run.finished_at, Some(ms("2026-03-01T12:03:00Z")));
+
+    // Nor does it know the time any better while it shuts down.
+    let ends = async {
+        let draining = async || {
+            let nodes = world.database.store.living_nodes().await.unwrap();
+            nodes.iter().any(|member| member.node.draining_at.is_some()).then_some(())
+        };
+        world.until("the node drains", draining).await;
+        lone_one.answer(200);
+    };
+    let (left, ()) = tokio::join!(engine.shutdown(Duration::from_secs(20)), ends);
+    left.unwrap();
+    let run = world.settled_run(lone.id).await;
+    assert_eq!(run.finished_at, Some(ms("2026-03-01T12:03:00Z")));
 }

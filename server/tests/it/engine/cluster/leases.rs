@@ -5,6 +5,7 @@ use carillon::store::{
     leases::{Fence, Term},
     nodes::Joining,
 };
+use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
 use crate::{
@@ -80,9 +81,40 @@ async fn nobody_waits_for_a_holder_that_is_frozen_while_it_writes() {
     let old = take(store, frozen).await.unwrap();
     let open = store.begin_if_held(&old).await.unwrap().unwrap();
     clock.pass(TERM * 3);
-    let taken = tokio::time::timeout(Duration::from_secs(10), take(store, other));
+    let taken = tokio::time::timeout(Duration::from_secs(60), take(store, other));
     assert_eq!(taken.await.expect("an answer"), None);
     // PostgreSQL ends such a transaction after a while.
     open.rollback().await.unwrap();
     assert!(take(store, other).await.is_some());
+}
+
+/// Who follows the nodes may have read that row before the lease had moved.
+#[tokio::test]
+async fn a_lease_that_moves_is_told_of_a_node_whose_row_is_being_written() {
+    let database = TestDatabase::postgres().await;
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let store = &world.database.store;
+    let (first, second) = (join(store, "first").await, join(store, "second").await);
+    take(store, first).await.unwrap();
+    clock.pass(TERM * 3);
+    let beat = store.begin().await.unwrap();
+    let stamp = store.dialect().stamp("node");
+    let sql = format!("UPDATE node SET held = 7, changed = {stamp} WHERE name = 'first'");
+    beat.execute_unprepared(&sql).await.unwrap();
+    let ends = async {
+        let has_moved = async || {
+            let holder = store.lease_holder("recovery").await.unwrap();
+            (holder.as_deref() == Some("second")).then_some(())
+        };
+        world.until("the lease has moved", has_moved).await;
+        store.commit(beat).await.unwrap();
+        store.node(first).await.unwrap().unwrap().changed
+    };
+    let (taken, read) = tokio::join!(take(store, second), ends);
+    assert!(taken.is_some());
+    let now = store.node(first).await.unwrap().unwrap();
+    // Either it was read behind the lease, or there is more to read.
+    let told = now.changed > store.node(second).await.unwrap().unwrap().changed;
+    assert!(told, "{read} was read, and {now:?} is all that there is");
+    assert_eq!(now.held, 7);
 }

@@ -25,14 +25,14 @@ async fn a_node_that_shuts_down_leaves_its_shards_and_leases_before_its_last_run
     let (node, cluster) = (leaving.status().await.node_id, leaving.cluster());
     let other = world.node("other").await;
 
-    let ended = tokio::spawn(leaving.shutdown(Duration::from_secs(20)));
+    let ended = tokio::spawn(leaving.shutdown(Duration::from_secs(600)));
     let mut beats = other.pulse_reports();
     let seen = other.cluster();
     let alone = beats.wait_for(|_| {
         let fleet = seen.seen();
         fleet.members.len() == 2 && fleet.schedulers() == 1 && fleet.workers().count() == 1
     });
-    tokio::time::timeout(Duration::from_secs(20), alone).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(60), alone).await.unwrap().unwrap();
     assert_eq!(cluster.standing(&world.clock), Standing::Draining);
     for _ in 0..8 {
         let next = world.due_now(noop(), |_| {}).await;

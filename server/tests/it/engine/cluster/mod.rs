@@ -5,9 +5,13 @@
 //! - `clocks`: nodes whose clocks are wrong
 //! - `placing`: which node takes a run
 //! - `leaving`: nodes that shut down
+//! - `redis`: nodes that hear each other by Redis
+//! - `locks`: who goes first for a fire, by locks there
 
 mod clocks;
 mod leases;
 mod leaving;
+mod locks;
 mod placing;
+mod redis;
 mod sharing;

@@ -121,7 +121,7 @@ async fn a_node_that_is_clearly_fuller_leaves_runs_to_others(database: TestDatab
     let mut beats = full.pulse_reports();
     let knows =
         beats.wait_for(|_| !cluster.seen().emptier_than(id, cluster.suspect_after()).is_empty());
-    tokio::time::timeout(Duration::from_secs(20), knows).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(60), knows).await.unwrap().unwrap();
     let schedule = world.due_now(noop(), |_| {}).await;
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.node_id, Some(empty.status().await.node_id));

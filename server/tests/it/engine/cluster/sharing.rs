@@ -1,7 +1,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use carillon::engine::Engine;
-use entity::{fire::Verdict, schedule::Overlap};
+use entity::{
+    fire::{self, Verdict},
+    schedule::Overlap,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -30,7 +33,7 @@ async fn know_each_other(nodes: &[&Engine]) {
         let mut beats = node.pulse_reports();
         let cluster = node.cluster();
         let all = beats.wait_for(|_| cluster.seen().members.len() == nodes.len());
-        tokio::time::timeout(Duration::from_secs(20), all).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(60), all).await.unwrap().unwrap();
     }
 }
 
@@ -63,7 +66,10 @@ async fn three_nodes_share_what_is_due_and_fire_each_instant_once() {
         for pair in ledger.windows(2) {
             assert_eq!(pair[0].scheduled_at.0 + 1_000, pair[1].scheduled_at.0);
         }
-        assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started), "{ledger:#?}");
+        // A stop may cut a round short between a claim and its hand-off.
+        let is_on_its_way =
+            |fire: &fire::Model| matches!(fire.verdict, Verdict::Started | Verdict::Pending);
+        assert!(ledger.iter().all(is_on_its_way), "{ledger:#?}");
         for run in world.runs(schedule).await {
             assert_eq!(world.attempts(run.id).await.len(), 1);
         }
@@ -84,7 +90,8 @@ async fn what_a_killed_node_owned_is_claimed_by_others_before_it_is_declared_dea
     }
     let node = other.status().await.node_id;
     killed.abandon();
-    let at = world.clock.now().timestamp_millis() + 1_000;
+    // A round that it had begun goes on for as long as a stop waits for one.
+    let at = world.clock.now().timestamp_millis() + 6_000;
     for schedule in schedules {
         world
             .until("three instants after the death are claimed", async || {

@@ -1,0 +1,90 @@
+use serde_json::json;
+
+use super::desk::{CREATE, Desk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    modules_are_listed_by_name,
+    a_fire_is_found_by_its_key,
+    what_is_to_come_is_counted_by_the_hour_and_listed,
+);
+
+async fn modules_are_listed_by_name(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let deploy = "mutation($source: String!) { deployModule(source: $source) { module } }";
+    for name in ["mail", "billing"] {
+        let source = format!(
+            "module: {name}\nschedules:\n  {name}-nightly:\n    when: \"@daily\"\n    \
+             task: {{ target: {{ noop: {{}} }} }}\n"
+        );
+        desk.ask(deploy, json!({ "source": source })).await;
+    }
+    desk.schedule("by-hand", "@daily").await;
+    let query = "query($after: String) { modules(first: 1, after: $after) {
+        nodes { name schedules changedAt } pageInfo { hasNextPage endCursor } } }";
+    let first = desk.ask(query, json!({})).await;
+    let first = &first["modules"];
+    let at = "2026-03-01T12:00:00Z";
+    let billing = json!({ "name": "billing", "schedules": 1, "changedAt": at });
+    assert_eq!(first["nodes"], json!([billing]));
+    assert_eq!(first["pageInfo"]["hasNextPage"], true);
+    let second = desk.ask(query, json!({ "after": first["pageInfo"]["endCursor"] })).await;
+    assert_eq!(second["modules"]["nodes"][0]["name"], "mail");
+    assert_eq!(second["modules"]["pageInfo"]["hasNextPage"], false);
+}
+
+async fn a_fire_is_found_by_its_key(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("tick", "@daily").await;
+    let skip = "mutation($id: UUID!) { skipNext(id: $id, reason: \"x\") { skippedAt } }";
+    desk.ask(skip, json!({ "id": id })).await;
+    let list = "query($id: UUID!) { fires(scheduleId: $id) { nodes { id scheduledAt verdict } } }";
+    let listed = desk.ask(list, json!({ "id": id })).await;
+    let listed = &listed["fires"]["nodes"][0];
+    let query = "query($id: UUID!) { fire(id: $id) { id scheduledAt verdict } }";
+    assert_eq!(&desk.ask(query, json!({ "id": listed["id"] })).await["fire"], listed);
+    let none = desk.ask(query, json!({ "id": id })).await;
+    assert_eq!(none["fire"], json!(null));
+}
+
+async fn what_is_to_come_is_counted_by_the_hour_and_listed(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.schedule("hourly", "@hourly").await;
+    desk.schedule("minutely", "* * * * *").await;
+    let twice = json!({ "input": {
+        "name": "twice", "timing": { "expressions": ["* * * * *"] }, "maxFires": 2,
+        "task": { "target": { "noop": {} } },
+    } });
+    desk.ask(CREATE, twice).await;
+    let paused = desk.schedule("paused", "* * * * *").await;
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": paused })).await;
+
+    let query =
+        "query($from: DateTime, $hours: Int!) { upcoming(from: $from, hours: $hours, first: 6) {
+        from to isComplete hours { at fires schedules } fires { at schedule { name } } } }";
+    let answer = desk.ask(query, json!({ "hours": 3 })).await;
+    let ahead = &answer["upcoming"];
+    let hour = |at: &str, fires: u64, schedules: u64| json!({ "at": format!("2026-03-01T{at}:00:00Z"), "fires": fires, "schedules": schedules });
+    assert_eq!(ahead["hours"], json!([hour("12", 61, 2), hour("13", 61, 2), hour("14", 61, 2)]));
+    assert_eq!(
+        (&ahead["isComplete"], &ahead["to"]),
+        (&json!(true), &json!("2026-03-01T15:00:00Z"))
+    );
+    let fires = ahead["fires"].as_array().unwrap();
+    let minutes: Vec<_> = fires.iter().map(|fire| &fire["at"].as_str().unwrap()[14..16]).collect();
+    assert_eq!(minutes, ["01", "01", "02", "02", "03", "04"]);
+    let named = |name: &str| fires.iter().filter(|fire| fire["schedule"]["name"] == name).count();
+    assert_eq!((named("minutely"), named("twice"), named("paused")), (4, 2, 0));
+
+    // Later on, what comes before is spent.
+    let later = json!({ "from": "2026-03-01T13:30:00Z", "hours": 1 });
+    let answer = desk.ask(query, later).await;
+    assert_eq!(answer["upcoming"]["hours"], json!([hour("13", 30, 1)]));
+    let far = json!({ "from": "2027-03-03T12:00:00Z", "hours": 1 });
+    let error = desk.refused(query, far).await;
+    assert_eq!(error["extensions"]["field"], "from");
+    let error = desk.refused(query, json!({ "hours": 337 })).await;
+    assert_eq!(error["extensions"]["field"], "hours");
+}

@@ -1,0 +1,95 @@
+use std::time::Duration;
+
+use axum::{Router, routing::get};
+use carillon::{
+    clock::Clock,
+    web::{Limits, serve},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::sync::CancellationToken;
+
+const HEAD: Duration = Duration::from_millis(400);
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+/// A server with room for two, and its end.
+async fn server() -> (std::net::SocketAddr, CancellationToken) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+    let limits = Limits { head: HEAD, answer: HEAD, connections: 2 };
+    // More than lies in all buffers between the two.
+    let large = get(|| async { vec![b'x'; 64 << 20] });
+    let router = Router::new().route("/", get(|| async { "hello" })).route("/large", large);
+    tokio::spawn(serve(listener, router, limits, Clock::system(), stop.clone()));
+    (address, stop)
+}
+
+async fn ask(address: std::net::SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(REQUEST).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// Sends a byte of a head now and then, and the next once that has gone; gives how many were taken.
+async fn drip(mut stream: TcpStream) -> usize {
+    let clock = Clock::system();
+    let mut rest = [0; 64];
+    for (number, byte) in b"GET / HTTP/1.1\r\nX: ".iter().chain([b'x'; 1_000].iter()).enumerate() {
+        if stream.write_all(&[*byte]).await.is_err() {
+            return number;
+        }
+        // The answer to a head that never ends is its end.
+        if clock.timeout(Duration::from_millis(20), stream.read(&mut rest)).await.is_ok() {
+            return number;
+        }
+    }
+    usize::MAX
+}
+
+#[tokio::test]
+async fn who_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
+    let (address, stop) = server().await;
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    let slow = tokio::spawn(drip(TcpStream::connect(address).await.unwrap()));
+    // There is room for two, and these have it: the third waits until they are gone.
+    let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
+    assert!(answer.unwrap().ends_with("hello"));
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
+    assert!(slow.await.unwrap() < 500);
+    // Whoever is quick is answered as always, and a request to stop is heard.
+    assert!(ask(address).await.ends_with("hello"));
+    stop.cancel();
+    let gone = async {
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_cut_off() {
+    let (address, stop) = server().await;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        held.push(stream);
+    }
+    // Both places are held, by who has asked for something and does not read it.
+    let answer = tokio::time::timeout(Duration::from_secs(60), ask(address)).await;
+    assert!(answer.unwrap().ends_with("hello"));
+    // One of them had to go for that. The other one may have been given its time by now, or not.
+    let mut least = usize::MAX;
+    for mut stream in held {
+        let mut taken = Vec::new();
+        let _ = stream.read_to_end(&mut taken).await;
+        least = least.min(taken.len());
+    }
+    assert!(least < 64 << 20, "{least} bytes came");
+    stop.cancel();
+}

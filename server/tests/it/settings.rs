@@ -1,0 +1,110 @@
+//! Every setting is in the documentation, and in the example that may be copied.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use carillon::config::Config;
+use figment::{
+    Figment,
+    providers::{Format, Toml},
+};
+use serde_json::{Value, json};
+
+use crate::support::Command;
+
+pub(crate) fn repository(path: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A name that no setting has.
+const NONE: &str = "?";
+
+/// All settings by their dotted names: a name that does not exist is refused with those that do,
+/// and what refuses it in another way is no table.
+pub(crate) fn settings() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut tables = vec![Vec::<String>::new()];
+    while let Some(table) = tables.pop() {
+        let mut asked = json!({ NONE: 0 });
+        for name in table.iter().rev() {
+            asked = json!({ name: asked });
+        }
+        let refused = serde_json::from_value::<Config>(asked).unwrap_err().to_string();
+        let Some(names) = refused.strip_prefix("unknown field `?`, expected ") else {
+            found.insert(table.join("."));
+            continue;
+        };
+        let names = names.split('`').skip(1).step_by(2);
+        tables.extend(names.map(|name| [&table[..], &[name.to_owned()]].concat()));
+    }
+    found
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let settings = settings();
+    assert!(settings.contains("listen") && settings.contains("database.url"), "{settings:?}");
+    let text = repository("docs/configuration.md");
+    // Rows of the table begin with the settings that they are about.
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let named: BTreeSet<&str> =
+        cells.flat_map(|cell| cell.trim_end_matches('`').split("`, `")).collect();
+    let is_of = |name: &str, setting: &str| {
+        name == setting || name.strip_prefix(setting).is_some_and(|rest| rest.starts_with('.'))
+    };
+    let missing: Vec<_> =
+        settings.iter().filter(|setting| !named.iter().any(|name| is_of(name, setting))).collect();
+    assert!(missing.is_empty(), "docs/configuration.md has no row for {missing:?}");
+    let gone: Vec<_> =
+        named.iter().filter(|name| !settings.iter().any(|setting| is_of(name, setting))).collect();
+    assert!(gone.is_empty(), "docs/configuration.md has what is no setting: {gone:?}");
+}
+
+#[test]
+fn the_example_has_every_setting_with_its_default() {
+    let text = repository("assets/carillon.toml");
+    // What stands directly behind the mark is a setting, what stands after a blank is prose.
+    let uncommented: String = text
+        .lines()
+        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let figment = Figment::from(Toml::string(&uncommented));
+    let values: Value = figment.extract().unwrap();
+    let given: BTreeSet<String> = leaves(&values, "").into_iter().collect();
+    assert_eq!(given, settings(), "assets/carillon.toml and the settings differ");
+    let mut config: Config = figment.extract().unwrap();
+    // Without a provider there is none of that.
+    assert!(config.oidc.take().is_some());
+    // Debug shows all but passwords. Those without a default have an example, which is announced.
+    let defaults = shown(&Config::default());
+    for (line, default) in shown(&config).lines().zip(defaults.lines()) {
+        let has_no_default = default.contains("None") || line.contains("Some(");
+        assert!(line == default || has_no_default, "{line} is no default, but {default}");
+    }
+    for name in ["public_url", "redis_url", "ca_file", "endpoint", "dist"] {
+        let place = uncommented.find(&format!("\n{name} = ")).unwrap();
+        let before = uncommented[..place].lines().last().unwrap();
+        assert!(before.ends_with("(No default.)"), "{name}: {before}");
+    }
+    // As it is, it changes nothing, and the binary takes it.
+    let command = Command::new(&["migrate", "--status", "--config", "example.toml"]);
+    command.file("example.toml", &text).run().done();
+}
+
+/// Values in one line each, so that two of them can be compared line by line.
+fn shown(config: &Config) -> String {
+    format!("{config:?}").replace(", ", "\n")
+}
+
+fn leaves(value: &Value, path: &str) -> Vec<String> {
+    let Value::Object(table) = value else { return vec![path.to_owned()] };
+    if table.is_empty() {
+        return vec![path.to_owned()];
+    }
+    let below = |(name, value): (&String, &Value)| {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        leaves(value, &path)
+    };
+    table.iter().flat_map(below).collect()
+}
