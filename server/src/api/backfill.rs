@@ -77,8 +77,8 @@ impl Backfill {
     }
 
     /// Laid over the schedule's context, key by key.
-    async fn context(&self) -> Option<&serde_json::Value> {
-        self.0.context.as_ref()
+    async fn context(&self, cx: &Context<'_>) -> Option<serde_json::Value> {
+        Some(cx.payload(self.0.namespace_id, self.0.context.clone()?))
     }
 
     async fn created_by(&self) -> &str {

@@ -14,6 +14,6 @@ pub(super) fn call(
 }
 
 /// An input in a form that is the same for the same values, defaults filled in.
-fn text(input: &impl InputType) -> String {
+pub(super) fn text(input: &impl InputType) -> String {
     InputType::to_value(input).to_string()
 }

@@ -89,11 +89,17 @@ fn answer(error: CommandError) -> async_graphql::Error {
             }
         }),
         CommandError::Unauthenticated => coded("UNAUTHENTICATED", message, |_| {}),
-        CommandError::Forbidden { needs, has } => coded("FORBIDDEN", message, |set| {
+        CommandError::Forbidden { needs, has, .. } => coded("FORBIDDEN", message, |set| {
             let word = |role: Role| role.to_value().to_uppercase();
             set("needs", word(needs).into());
-            set("has", word(has).into());
+            set("has", has.map(word).into());
         }),
+        CommandError::Denied { help, .. } => {
+            coded("FORBIDDEN", message, |set| set("help", help.into()))
+        }
+        CommandError::TooOften(seconds) => {
+            coded("RATE_LIMITED", message, |set| set("retryAfterSeconds", seconds.into()))
+        }
         error @ (CommandError::Unreadable { .. }
         | CommandError::Store(_)
         | CommandError::Engine(_)) => internal(&error),
@@ -152,9 +158,23 @@ impl Extension for Codes {
     }
 }
 
+/// So much is told of what the library refuses: it repeats the line that it could not read.
+const TOLD: usize = 300;
+
+/// The begin and the end of a message: where it went wrong, and what was expected.
+fn cut(message: &str) -> Option<String> {
+    let end = message.char_indices().nth(TOLD * 2 / 3)?.0;
+    let begin = message.char_indices().nth_back(TOLD / 3 - 1)?.0;
+    let (head, tail) = (message.get(..end)?, message.get(begin..)?);
+    (end < begin).then(|| format!("{head} ... {tail}"))
+}
+
 fn complete(error: &mut ServerError) {
     let extensions = error.extensions.get_or_insert_default();
     if extensions.get("code").is_none() {
         extensions.set("code", "BAD_USER_INPUT");
+        if let Some(short) = cut(&error.message) {
+            error.message = short;
+        }
     }
 }

@@ -1,10 +1,29 @@
 //! What lists can be narrowed by.
 
-use async_graphql::InputObject;
+use async_graphql::{Context, InputObject};
 use uuid::Uuid;
 
-use super::{fire::Verdict, run::RunState, scalar::Instant, schedule::ScheduleState};
-use crate::store::reads;
+use super::{
+    context::Ask, error::Result, fire::Verdict, run::RunState, scalar::Instant,
+    schedule::ScheduleState,
+};
+use crate::{
+    engine::commands,
+    search::List,
+    store::reads::{self, search::Sought},
+};
+
+/// What a search of a list of a namespace asks for, if there is one.
+pub(super) fn sought(
+    cx: &Context<'_>,
+    namespace: Uuid,
+    list: List,
+    text: Option<String>,
+) -> Result<Option<Sought>> {
+    let (clock, sees_payloads) = (&cx.commands().clock, cx.sees_payloads(namespace));
+    let sought = |text: String| commands::sought::sought(clock, list, &text, sees_payloads);
+    Ok(text.map(sought).transpose()?)
+}
 
 /// Which schedules.
 #[derive(InputObject, Default)]
@@ -24,6 +43,7 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
             tag: filter.tag,
             standing: filter.state.map(Into::into),
             workflow: filter.workflow,
+            search: None,
         }
     }
 }
@@ -49,6 +69,7 @@ impl From<RunFilter> for reads::runs::Filter {
             live: filter.live,
             after: filter.after.map(Into::into),
             before: filter.before.map(Into::into),
+            search: None,
         }
     }
 }

@@ -33,6 +33,11 @@ impl ConcurrencyGroup {
         self.0.max_runs
     }
 
+    /// Counts its changes.
+    async fn version(&self) -> i32 {
+        self.0.version
+    }
+
     /// The module file that declares it, if one does.
     async fn module(&self) -> Option<&str> {
         self.0.module.as_deref()
@@ -88,6 +93,8 @@ pub(crate) struct CreateConcurrencyGroupInput {
 #[derive(InputObject)]
 pub(crate) struct UpdateConcurrencyGroupInput {
     pub(super) id: Uuid,
+    /// The version that the change was made from; a newer one in the database is a CONFLICT.
+    pub(super) expected_version: i32,
     pub(super) name: Option<String>,
     /// 1 to 10000. Runs over a lowered limit go on.
     pub(super) max_runs: Option<i64>,

@@ -14,16 +14,17 @@ use std::{
 use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
 use entity::{
-    Timestamp, backfill, calendar, concurrency_group, fire, node, run, schedule, task_run, workflow,
+    Timestamp, alert_channel, alert_rule, backfill, calendar, concurrency_group, fire, membership,
+    node, ping, run, schedule, task_run, user, workflow,
 };
 use uuid::Uuid;
 
 use crate::{
     clock::Clock,
     store::{
-        Store, StoreError, buffers, calendars, groups, namespaces,
+        Store, StoreError, alerts, buffers, calendars, groups, memberships, namespaces, pings,
         reads::{backfills, batches, tally},
-        schedules, workflows,
+        schedules, users, workflows,
     },
 };
 
@@ -72,6 +73,19 @@ loaders! {
         let found = namespaces::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row.name)).collect())
     };
+    /// A user.
+    UserRow -> user::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = users::by_ids(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// What a user may do in single namespaces.
+    UserMemberships -> Vec<membership::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
+        let mut of: HashMap<Uuid, Vec<membership::Model>> = HashMap::new();
+        for row in memberships::of_users(rows.store.read(), &ids).await? {
+            of.entry(row.user_id).or_default().push(row);
+        }
+        Found::Ok(of.into_iter().collect())
+    };
     /// A schedule, deleted or not.
     ScheduleRow -> schedule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = schedules::by_ids(rows.store.read(), &ids).await?;
@@ -100,6 +114,21 @@ loaders! {
     CalendarRow -> calendar::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = calendars::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// An alert rule.
+    AlertRuleRow -> alert_rule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = alerts::rules::by_ids(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// A channel of alerts.
+    AlertChannelRow -> alert_channel::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = alerts::channels::by_ids(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// A schedule's last call to its watchdog.
+    PingRow -> ping::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = pings::by_schedules(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.schedule_id, row)).collect())
     };
     /// A run.
     RunRow -> run::Model, async |rows: &Rows, ids: Vec<Uuid>| {

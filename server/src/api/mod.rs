@@ -8,20 +8,25 @@
 //! Its types are structs of its own, one noun a file. A hop from a list to one row goes through a
 //! loader, so a page costs the same number of statements however long it is.
 //!
-//! - `schema`: limits, and the text that `server/schema.graphql` keeps
-//! - `query`, `mutation`, `subscription`: the roots; `payload`: what mutations answer
+//! - `schema`, `limits`: what a request may ask for, and the text that `server/schema.graphql` keeps
+//! - `roots`: put together from `query`, `mutation`, `people` and others; `subscription`; `payload`:
+//!   what mutations answer
 //! - `call`: what a mutation is to its idempotency key
 //! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns
-//! - `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
+//! - `ping`: whom a schedule calls; `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
 //!   backfill would run
-//! - `overview`, `health`, `node`, `viewer`, `deploy`, `retention`: the rest
+//! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`: the rest
+//! - `alerts`: who is told of what, what there was to tell, and the messages
 //! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
+//! - `metrics`, `run_stats`: how it goes, in figures; `watching`: the same and the health, followed;
+//!   `fresh`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
 //! - `scalar`: instants
 
+mod alerts;
 mod backfill;
 mod backfill_preview;
 mod calendar;
@@ -33,34 +38,43 @@ mod error;
 mod filters;
 mod fire;
 mod follow;
+mod fresh;
 mod group;
 mod health;
+mod limits;
 mod loaders;
 mod log;
+mod metrics;
+mod module;
 mod mutation;
 mod node;
 mod overview;
 mod page;
 mod payload;
+mod people;
+mod ping;
 mod query;
 mod resume;
 mod retention;
+mod roots;
 mod run;
+mod run_stats;
 mod run_task;
 mod scalar;
 mod schedule;
 mod schedule_input;
 mod schema;
+mod secret;
 mod sentence;
 mod subscription;
 mod target;
 mod task_input;
 mod timing;
+mod upcoming;
 mod viewer;
+mod watching;
 mod workflow;
 mod workflow_input;
 
-pub use mutation::Mutation;
-pub use query::Query;
+pub use roots::{Mutation, Query, Subscription};
 pub use schema::{Schema, schema, sdl};
-pub use subscription::Subscription;

@@ -1,13 +1,13 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::{Context, Enum, SimpleObject};
-use entity::node;
+use entity::node::{self, BeatsIn};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, scalar::Instant};
+use super::{context::Ask, error::Result, fresh::Fresh, scalar::Instant};
 use crate::{
     engine::cluster::{Cluster, SHARDS, owners},
-    store::{nodes::Living, reads::overview},
+    store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
 };
 
 /// One life of a server process.
@@ -26,6 +26,10 @@ pub(crate) struct Node {
     heartbeat_at: Instant,
     /// Since its last heartbeat, on the database's clock; null once it is gone.
     silent_ms: Option<i64>,
+    /// Where its heartbeats go.
+    heartbeats: Heartbeats,
+    /// Why it cannot reach Redis, if its heartbeats are to go there; null once it is gone.
+    redis_problem: Option<String>,
     /// How far its clock was ahead of the database's then.
     clock_offset_ms: i64,
     /// At work on it.
@@ -46,11 +50,20 @@ pub(crate) struct Node {
 }
 
 /// A service that one node does for all.
-#[derive(SimpleObject)]
+#[derive(Clone, SimpleObject)]
 pub(crate) struct NodeLease {
     name: String,
     /// Counts the holders from 1: each write of the service names it.
     epoch: i64,
+}
+
+/// Where heartbeats go.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heartbeats {
+    /// Into the database.
+    Database,
+    /// To Redis, with the database behind it.
+    Redis,
 }
 
 /// Whether it can hold anything.
@@ -66,30 +79,63 @@ pub(crate) enum NodeState {
     Dead,
 }
 
+/// What is the same for all nodes that are looked at together: who works on how much, who does
+/// what for all, and who was heard of.
+pub(super) struct Around {
+    runs: HashMap<Uuid, i64>,
+    leases: Vec<HeldLease>,
+    shards: HashMap<String, [i32; 2]>,
+    living: HashMap<Uuid, Living>,
+}
+
+/// That at the time of an event, for all who follow: the runs of all nodes are counted once for
+/// each heartbeat, however many hear of it.
+pub(super) type Surroundings = Fresh<Cursor, Arc<Around>>;
+
+impl Around {
+    /// As of now.
+    pub(super) async fn now(
+        store: &Store,
+        cluster: &Cluster,
+    ) -> std::result::Result<Self, StoreError> {
+        let runs = overview::runs_by_node(store).await?;
+        let leases = store.held_leases().await?;
+        let fleet = cluster.fleet(store).await?;
+        let shards = shards(&fleet.ring(cluster.suspect_after()));
+        let living = fleet.members.into_iter().map(|member| (member.node.id, member)).collect();
+        Ok(Self { runs, leases, shards, living })
+    }
+
+    fn leases_of(&self, node: Uuid) -> Vec<NodeLease> {
+        let own = self.leases.iter().filter(|lease| lease.holder == node);
+        own.map(|lease| NodeLease { name: lease.name.clone(), epoch: lease.epoch }).collect()
+    }
+}
+
 impl Node {
     /// Those that are alive or gone within a day, by name.
     pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
         let store = cx.store();
-        let cluster = cx.data_unchecked::<Cluster>();
-        let runs = overview::runs_by_node(store).await?;
-        let mut leases: HashMap<Uuid, Vec<NodeLease>> = HashMap::new();
-        for lease in store.held_leases().await? {
-            let (name, epoch) = (lease.name, lease.epoch);
-            leases.entry(lease.holder).or_default().push(NodeLease { name, epoch });
-        }
-        let fleet = cluster.fleet(store).await?;
-        let shards = shards(&fleet.ring(cluster.suspect_after()));
-        let living: HashMap<Uuid, &Living> =
-            fleet.members.iter().map(|member| (member.node.id, member)).collect();
+        let rows = overview::nodes(store).await?;
+        let around = Around::now(store, cx.data_unchecked::<Cluster>()).await?;
+        Ok(Self::of(rows, &around))
+    }
+
+    /// These lives, with what each has to do now.
+    pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
         let node = |row: node::Model| {
-            let silence = living.get(&row.id).map(|member| member.silence);
+            let heard = around.living.get(&row.id);
+            let silence = heard.map(|member| member.silence);
+            let heartbeat_at = heard.map_or(row.heartbeat_at, |member| member.node.heartbeat_at);
+            let clock_offset_ms =
+                heard.map_or(row.clock_offset_ms, |member| member.node.clock_offset_ms);
             let [first, second] = match silence {
-                Some(_) => shards.get(row.name.as_str()).copied().unwrap_or_default(),
+                Some(_) => around.shards.get(&row.name).copied().unwrap_or_default(),
                 None => [0, 0],
             };
             Self {
-                runs: runs.get(&row.id).copied().unwrap_or(0),
-                leases: leases.remove(&row.id).unwrap_or_default(),
+                runs: around.runs.get(&row.id).copied().unwrap_or(0),
+                leases: around.leases_of(row.id),
                 state: NodeState::of(&row),
                 silent_ms: silence.map(|s| i64::try_from(s.as_millis()).unwrap_or(i64::MAX)),
                 first_shards: first,
@@ -100,26 +146,31 @@ impl Node {
                 roles: row.roles.0,
                 tags: row.tags.0,
                 started_at: row.started_at.into(),
-                heartbeat_at: row.heartbeat_at.into(),
-                clock_offset_ms: row.clock_offset_ms,
+                heartbeat_at: heartbeat_at.into(),
+                heartbeats: match row.beats_in {
+                    BeatsIn::Database => Heartbeats::Database,
+                    BeatsIn::Redis => Heartbeats::Redis,
+                },
+                redis_problem: row.redis_problem.filter(|_| silence.is_some()),
+                clock_offset_ms,
                 capacity: row.capacity,
                 version: row.version,
                 zone_data: row.zone_data,
                 schema: row.schema,
             }
         };
-        Ok(overview::nodes(store).await?.into_iter().map(node).collect())
+        rows.into_iter().map(node).collect()
     }
 }
 
 /// Of how many shards each is the first owner, and the second.
-fn shards<'a>(names: &[&'a str]) -> HashMap<&'a str, [i32; 2]> {
-    let mut counts: HashMap<&str, [i32; 2]> = HashMap::new();
+fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
+    let mut counts: HashMap<String, [i32; 2]> = HashMap::new();
     for shard in (0..SHARDS).filter_map(|shard| u8::try_from(shard).ok()) {
         let (first, second) = owners(names, shard);
         for (place, owner) in [first, second].into_iter().enumerate() {
             if let Some(owner) = owner {
-                counts.entry(names[owner]).or_default()[place] += 1;
+                counts.entry(names[owner].to_owned()).or_default()[place] += 1;
             }
         }
     }

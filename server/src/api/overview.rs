@@ -117,6 +117,6 @@ impl Overview {
 /// A fire to come.
 #[derive(SimpleObject)]
 pub(crate) struct Upcoming {
-    at: Instant,
-    schedule: Schedule,
+    pub(super) at: Instant,
+    pub(super) schedule: Schedule,
 }

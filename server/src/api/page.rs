@@ -82,6 +82,11 @@ pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
     usize::try_from(count).unwrap_or(1).saturating_mul(row)
 }
 
+/// What a search costs beside the list: it may look at far more rows than it finds.
+pub(crate) fn search_cost(search: Option<&str>) -> usize {
+    if search.is_some_and(|search| !search.trim().is_empty()) { 2_000 } else { 0 }
+}
+
 /// The answer for a page of rows.
 pub(crate) fn connection<T, N: OutputType>(
     page: Page<T>,

@@ -50,6 +50,8 @@ impl CreatedSchedule {
 /// The schedule with this key.
 pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
     let row = schedules::by_id(cx.store().read(), id).await?;
+    // The answer to a repeated call may be older than the right to see it.
+    let row = row.filter(|row| cx.is_home(row.namespace_id));
     Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
 }
 
@@ -65,15 +67,14 @@ pub(crate) struct SkipPayload {
 #[derive(SimpleObject)]
 pub(crate) struct CalendarPayload {
     calendar: Calendar,
-    /// Names of schedules that name it and of which it lets no fire through any more.
-    silenced_schedules: Vec<String>,
 }
 
 impl CalendarPayload {
     pub(super) async fn of(cx: &Context<'_>, saved: SavedCalendar) -> Result<Self> {
         let row = calendars::by_ids(cx.store().read(), &[saved.id]).await?.pop();
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("calendar", saved.id))?;
-        Ok(Self { calendar: Calendar(row), silenced_schedules: saved.silenced })
+        Ok(Self { calendar: Calendar(row) })
     }
 }
 
@@ -100,6 +101,7 @@ pub(crate) struct ConcurrencyGroupPayload {
 impl ConcurrencyGroupPayload {
     pub(super) async fn of(cx: &Context<'_>, grouped: Grouped) -> Result<Self> {
         let row = groups::by_ids(cx.store().read(), &[grouped.id]).await?.pop();
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", grouped.id))?;
         Ok(Self { group: ConcurrencyGroup(row) })
     }
@@ -132,6 +134,7 @@ pub(crate) struct RunPayload {
 impl RunPayload {
     pub(super) async fn of(cx: &Context<'_>, ordered: Ordered) -> Result<Self> {
         let row = reads::runs::by_id(cx.store(), ordered.id).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("run", ordered.id))?;
         Ok(Self { run: Run(row) })
     }

@@ -1,22 +1,22 @@
 //! What resuming a schedule would do.
 
 use async_graphql::{Object, SimpleObject};
-use entity::fire::Verdict as Fate;
+use entity::Timestamp;
 
 use super::{
+    error::Result,
     fire::{ReasonCode, Verdict},
+    page::{Connection, Paging, connection, cost},
     scalar::Instant,
     schedule::CatchUp,
     timing::FireKind,
 };
 use crate::{engine::commands, store::claims::NewFire};
 
-/// So many rows are shown of one choice.
-const SHOWN: usize = 500;
-
 /// What resuming a schedule would do at an instant, for each way to resume.
 #[derive(SimpleObject)]
 pub(crate) struct ResumePreview {
+    /// The instant: give it back for the next page of rows.
     at: Instant,
     /// Whether it is paused; otherwise resuming does nothing, and there are no choices.
     paused: bool,
@@ -36,23 +36,35 @@ impl ResumeChoice {
 
     /// How many of them would run. Each asks the overlap policy when its turn comes.
     async fn runs(&self) -> usize {
-        self.0.fires.iter().filter(|fire| fire.verdict == Fate::Pending).count()
+        self.0.foreseen.runs
     }
 
     /// How many instants would not run.
     async fn others(&self) -> i64 {
-        let others = self.0.fires.iter().filter(|fire| fire.verdict != Fate::Pending);
-        others.map(|fire| fire.count).sum()
+        self.0.foreseen.others
     }
 
-    /// The rows that the ledger would get, in order: the first 500.
-    async fn rows(&self) -> Vec<ResumeRow> {
-        self.0.fires.iter().take(SHOWN).map(Into::into).collect()
+    /// The rows that the ledger would get, in order; the first 10,000 of them. With `at` of the
+    /// first page the later ones are pages of the same list.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn rows(
+        &self,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<ResumeRow>> {
+        // Each instant has one row at the most, so its row is found again by it.
+        let key = |text: &str| text.parse().ok().map(Timestamp);
+        let window = Paging::forward(first, after).window(key)?;
+        let behind = |fire: &&NewFire| window.after.is_none_or(|after| fire.scheduled_at > after);
+        let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
+        let rows = self.0.foreseen.fires.iter().filter(behind).take(reach).collect();
+        let cursor = |fire: &&NewFire| fire.scheduled_at.0.to_string();
+        Ok(connection(window.page(rows), cursor, ResumeRow::from))
     }
 
     /// How many rows it would get in all.
     async fn row_count(&self) -> usize {
-        self.0.fires.len()
+        self.0.foreseen.rows
     }
 
     /// The next instant behind the pause.

@@ -103,9 +103,11 @@ impl Run {
         node_name(cx, self.0.node_id).await
     }
 
-    /// Why it ended badly.
-    async fn error(&self) -> Option<&str> {
-        self.0.error.as_deref()
+    /// Why it ended badly. It may repeat what a program printed: masked for those who may not see
+    /// payloads.
+    async fn error(&self, cx: &Context<'_>) -> Option<&str> {
+        let shown = cx.sees_payloads(self.0.namespace_id);
+        self.0.error.as_deref().map(|error| if shown { error } else { secrets::MASK })
     }
 
     async fn cancel(&self) -> Option<Cancel> {
@@ -117,13 +119,18 @@ impl Run {
         })
     }
 
-    /// What it began with; texts under secret names are masked.
-    async fn context(&self) -> serde_json::Value {
-        secrets::masked_json(&self.0.context)
+    /// What it began with; texts under secret names are masked, all of it for those who may not
+    /// see payloads.
+    async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
+        cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
-    /// What its tasks gave back, merged in the order of the definition; null if nothing.
+    /// What its tasks gave back, merged in the order of the definition; null if nothing, and for
+    /// those who may not see payloads.
     async fn output(&self, cx: &Context<'_>) -> Result<Option<serde_json::Value>> {
+        if !cx.sees_payloads(self.0.namespace_id) {
+            return Ok(None);
+        }
         let tasks = run_tasks(cx, &self.0).await?;
         let merged = merged_results(tasks.iter().map(RunTask::result));
         Ok(merged.map(|merged| secrets::masked_json(&merged)))
@@ -183,7 +190,8 @@ impl Run {
     /// The attempts at its tasks, in order.
     async fn task_runs(&self, cx: &Context<'_>) -> Result<Vec<TaskRun>> {
         let rows = cx.rows().load_one(TaskRuns(self.0.id)).await?.unwrap_or_default();
-        Ok(rows.into_iter().map(TaskRun).collect())
+        let shown = cx.sees_payloads(self.0.namespace_id);
+        Ok(rows.into_iter().map(|row| TaskRun::shown(row, shown)).collect())
     }
 }
 
@@ -235,7 +243,18 @@ pub(crate) struct Cancel {
 }
 
 /// One attempt at one task of a run.
-pub(crate) struct TaskRun(pub(crate) task_run::Model);
+pub(crate) struct TaskRun(task_run::Model);
+
+impl TaskRun {
+    /// Without its output, and with its error masked, for those who may not see payloads.
+    pub(crate) fn shown(mut row: task_run::Model, with_payload: bool) -> Self {
+        if !with_payload {
+            row.output = None;
+            row.error = row.error.map(|_| secrets::MASK.to_owned());
+        }
+        Self(row)
+    }
+}
 
 /// One attempt at one task of a run.
 #[Object]
@@ -272,12 +291,12 @@ impl TaskRun {
         node_name(cx, Some(self.0.node_id)).await
     }
 
-    /// Why it ended badly.
+    /// Why it ended badly; masked for those who may not see payloads.
     async fn error(&self) -> Option<&str> {
         self.0.error.as_deref()
     }
 
-    /// What the target gave back.
+    /// What the target gave back; null for those who may not see payloads.
     async fn output(&self) -> Option<serde_json::Value> {
         self.0.output.as_ref().map(secrets::masked_json)
     }

@@ -25,7 +25,8 @@ pub(crate) struct RunTask {
     state: RunTaskState,
     /// Its attempts, in order.
     attempts: Vec<TaskRun>,
-    /// What it gave back to the run; texts under secret names are masked.
+    /// What it gave back to the run; texts under secret names are masked. Null for those who may
+    /// not see payloads.
     output: Option<Value>,
     /// Whether its success was kept from the run that this one does again.
     kept: bool,
@@ -69,19 +70,25 @@ pub(super) async fn run_tasks(cx: &Context<'_>, run: &run::Model) -> Result<Vec<
     let definition = definition(cx, run.workflow_id, run.workflow_version).await?;
     let mut rows = cx.rows().load_one(TaskRuns(run.id)).await?.unwrap_or_default();
     rows.sort_by_key(|row| row.attempt);
+    let shown = cx.sees_payloads(run.namespace_id);
     let task = |task: engine::Task| {
         let (own, others) = rows.drain(..).partition(|row| row.task == task.name);
         rows = others;
-        run_task(run, task, own)
+        run_task(run, task, own, shown)
     };
     Ok(definition.tasks.into_iter().map(task).collect())
 }
 
-fn run_task(run: &run::Model, task: engine::Task, rows: Vec<task_run::Model>) -> RunTask {
+fn run_task(
+    run: &run::Model,
+    task: engine::Task,
+    rows: Vec<task_run::Model>,
+    with_payload: bool,
+) -> RunTask {
     let last = rows.last();
     let succeeded = last.filter(|row| row.state == task_run::State::Succeeded);
     let output = succeeded.and_then(|row| row.output.as_ref());
-    let result = output.and_then(result_of).cloned();
+    let result = output.filter(|_| with_payload).and_then(result_of).cloned();
     let kept = succeeded.is_some_and(|row| row.started_at < run.created_at);
     let state = engine::shown(&task, run.id, run.state, &rows);
     RunTask {
@@ -92,6 +99,6 @@ fn run_task(run: &run::Model, task: engine::Task, rows: Vec<task_run::Model>) ->
         output: result.clone().map(|result| secrets::masked_json(&Value::Object(result))),
         kept,
         result,
-        attempts: rows.into_iter().map(TaskRun).collect(),
+        attempts: rows.into_iter().map(|row| TaskRun::shown(row, with_payload)).collect(),
     }
 }

@@ -1,6 +1,6 @@
 use async_graphql::{Context, Enum, Object, SimpleObject};
 use chrono::TimeDelta;
-use entity::{schedule, schedule_version};
+use entity::{Timestamp, schedule, schedule_version};
 use uuid::Uuid;
 
 use super::{
@@ -11,15 +11,19 @@ use super::{
     group::group_name,
     loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
     page::{Connection, Paging, bounded_by, connection, cost},
+    ping::Ping,
     run::Run,
     scalar::Instant,
     timing::{self, PreviewFire, Timing},
     workflow::Workflow,
 };
-use crate::store::{
-    buffers,
-    reads::{schedules::Standing, tally},
-    schedules,
+use crate::{
+    engine::commands::secrets,
+    store::{
+        buffers,
+        reads::{schedules::Standing, tally},
+        schedules,
+    },
 };
 
 /// When to do it: timing, policies and context, pointing at a workflow.
@@ -100,14 +104,14 @@ impl Schedule {
     }
 
     /// The fires that wait for runs in their way to settle, in the order in which they will start;
-    /// at most 500 of them.
+    /// at most 1000 of them.
     #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
     async fn buffer(
         &self,
         cx: &Context<'_>,
         #[graphql(default = 50)] first: i32,
     ) -> Result<Vec<Fire>> {
-        let limit = bounded_by("first", first, 500)?;
+        let limit = bounded_by("first", first, 1_000)?;
         let rows = buffers::queue(cx.store().read(), self.0.id, limit).await?;
         Ok(rows.into_iter().map(Fire).collect())
     }
@@ -131,8 +135,8 @@ impl Schedule {
         self.0.start_deadline_ms.map(|ms| ms / 1_000)
     }
 
-    async fn context(&self) -> &serde_json::Value {
-        &self.0.context
+    async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
+        cx.payload(self.0.namespace_id, self.0.context.clone())
     }
 
     /// In the order in which they are asked.
@@ -159,6 +163,11 @@ impl Schedule {
         self.0.retention_days
     }
 
+    /// Whom it calls, so that somebody outside notices when its runs do not succeed any more.
+    async fn ping(&self) -> Option<Ping> {
+        Ping::of(&self.0)
+    }
+
     /// The next instant of the timing that no calendar suppresses; null while it is paused.
     async fn next_fire_at(&self, cx: &Context<'_>) -> Result<Option<Instant>> {
         let Some(cursor) = self.0.next_scheduled_at.filter(|_| self.0.enabled) else {
@@ -178,7 +187,8 @@ impl Schedule {
         self.0.last_fire_at.map(Into::into)
     }
 
-    /// What the timing says from an instant on, paused or not.
+    /// What the timing says from an instant on, paused or not. Without one from now on, and without
+    /// what is decided already: fires that were left out beforehand.
     #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
     async fn next_fires(
         &self,
@@ -188,7 +198,11 @@ impl Schedule {
     ) -> Result<Vec<PreviewFire>> {
         let now = cx.commands().clock.now();
         let left = self.left().filter(|_| from.is_none());
-        let from = from.map_or(now, |from| from.0);
+        // What lies before the cursor is decided: somebody may have left out the next ones.
+        let before = |at: Timestamp| at.utc().checked_sub_signed(TimeDelta::milliseconds(1));
+        let cursor = self.0.next_scheduled_at.and_then(before);
+        let begin = cursor.map_or(now, |cursor| cursor.max(now));
+        let from = from.map_or(begin, |from| from.0);
         match Timing::of(&self.0).timetable(cx).await? {
             Ok(timetable) => {
                 let fires = timing::next(&timetable, from, count)?;
@@ -226,7 +240,9 @@ impl Schedule {
     ) -> Result<Connection<ScheduleVersion>> {
         let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
         let page = schedules::versions(cx.store().read(), self.0.id, &window).await?;
-        Ok(connection(page, |row| row.version.to_string(), Into::into))
+        let shown = cx.sees_payloads(self.0.namespace_id);
+        let version = |row| ScheduleVersion::shown(row, shown);
+        Ok(connection(page, |row| row.version.to_string(), version))
     }
 
     /// The module file that declares it, if one does.
@@ -348,17 +364,24 @@ pub(crate) struct ScheduleVersion {
     at: Instant,
     /// What changed, in words.
     change: String,
+    /// All of it; texts under secret names are masked, and its context for those who may not see
+    /// payloads.
     snapshot: serde_json::Value,
 }
 
-impl From<schedule_version::Model> for ScheduleVersion {
-    fn from(row: schedule_version::Model) -> Self {
+impl ScheduleVersion {
+    /// Without its context for those who may not see payloads.
+    fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
+        let mut snapshot = secrets::masked_json(&row.snapshot);
+        if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
+            *context = secrets::MASK.into();
+        }
         Self {
             version: row.version,
             by: row.changed_by,
             at: row.changed_at.into(),
             change: row.change,
-            snapshot: row.snapshot,
+            snapshot,
         }
     }
 }

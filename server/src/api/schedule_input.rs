@@ -1,18 +1,21 @@
 //! Schedules as a form sends them.
 
 use async_graphql::{InputObject, MaybeUndefined};
-use entity::schedule::Overlap;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{
+    ping::PingInput,
     schedule::{CatchUp, OverlapPolicy},
     task_input::TaskInput,
     timing::TimingInput,
 };
 use crate::engine::{
     Task,
-    commands::{self, BadInput, Edit, NewSchedule, Spec, Work, spec::buffer_limit},
+    commands::{
+        self, BadInput, Edit, ManyEdit, NewSchedule, Spec, Work, spec::buffer_limit,
+        watchdog::unmasked,
+    },
 };
 
 /// A schedule to be made.
@@ -48,6 +51,7 @@ pub(crate) struct CreateScheduleInput {
     context: Option<serde_json::Value>,
     /// For how many days what has settled is kept; as the namespace's without.
     retention_days: Option<i64>,
+    ping: Option<PingInput>,
     #[graphql(default)]
     paused: bool,
 }
@@ -80,6 +84,8 @@ pub(crate) struct UpdateScheduleInput {
     context: Option<serde_json::Value>,
     /// Null takes it away.
     retention_days: MaybeUndefined<i64>,
+    /// Null takes it away.
+    ping: MaybeUndefined<PingInput>,
     reason: Option<String>,
 }
 
@@ -132,6 +138,7 @@ impl TryFrom<CreateScheduleInput> for NewSchedule {
             start_deadline_seconds: input.start_deadline_seconds,
             context: input.context.unwrap_or_else(|| json!({})),
             retention_days: input.retention_days,
+            ping: input.ping.map(Into::into),
         };
         Ok(Self { namespace: input.namespace, spec, work, paused: input.paused })
     }
@@ -169,28 +176,33 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.note, input.note);
     set(&mut spec.tags, input.tags);
     set(&mut spec.timing, input.timing);
-    set(&mut spec.calendars, input.calendars);
-    set(&mut spec.misfire, input.misfire);
-    fn set_or_take<T>(place: &mut Option<T>, value: MaybeUndefined<T>) {
-        match value {
-            MaybeUndefined::Undefined => {}
-            MaybeUndefined::Null => *place = None,
-            MaybeUndefined::Value(value) => *place = Some(value),
-        }
-    }
-    set(&mut spec.overlap, input.overlap);
-    if spec.overlap != Overlap::BufferAll {
-        // Another policy has no limit; one that is given beside it is refused.
-        spec.buffer_limit = None;
-    }
-    set_or_take(&mut spec.buffer_limit, input.buffer_limit);
-    spec.buffer_limit = buffer_limit(spec.overlap, spec.buffer_limit);
-    set_or_take(&mut spec.group, input.group);
-    set_or_take(&mut spec.max_fires, input.max_fires);
-    set(&mut spec.priority, input.priority);
+    set(&mut spec.max_fires, given(input.max_fires));
     set(&mut spec.context, input.context);
-    set_or_take(&mut spec.start_deadline_seconds, input.start_deadline_seconds);
-    set_or_take(&mut spec.retention_days, input.retention_days);
+    let change = ManyEdit {
+        calendars: input.calendars,
+        misfire: input.misfire.map(Into::into),
+        overlap: input.overlap.map(Into::into),
+        buffer_limit: given(input.buffer_limit),
+        group: given(input.group),
+        priority: input.priority,
+        start_deadline_seconds: given(input.start_deadline_seconds),
+        retention_days: given(input.retention_days),
+        ..ManyEdit::default()
+    };
+    change.apply(spec);
+    if let Some(ping) = given(input.ping) {
+        let old = spec.ping.take();
+        spec.ping = ping.map(|ping| unmasked(ping.into(), old.as_ref()));
+    }
+}
+
+/// What a caller says of something that may be taken away: nothing, that it goes, or a value.
+pub(super) fn given<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
+    match value {
+        MaybeUndefined::Undefined => None,
+        MaybeUndefined::Null => Some(None),
+        MaybeUndefined::Value(value) => Some(Some(value)),
+    }
 }
 
 fn work(workflow: Option<String>, task: Option<TaskInput>) -> Result<Option<Work>, BadInput> {

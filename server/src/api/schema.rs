@@ -1,8 +1,13 @@
 //! The schema: its limits, what its resolvers reach, and its text.
 
+use std::{sync::Arc, time::Duration};
+
 use async_graphql::SDLExportOptions;
 
-use super::{Mutation, Query, Subscription, error::Codes, loaders};
+use super::{
+    Mutation, Query, Subscription, error::Codes, limits::Limits, loaders, metrics::Figures,
+    node::Surroundings, watching::Healths,
+};
 use crate::{
     config,
     engine::{cluster::Cluster, commands::Commands},
@@ -16,11 +21,20 @@ const DEPTH: usize = 16;
 /// How many fields a request may ask for, lists multiplied out.
 const COMPLEXITY: usize = 60_000;
 
+/// Counting is no work for each who looks.
+const FIGURES: Duration = Duration::from_secs(10);
+const HEALTH: Duration = Duration::from_secs(5);
+/// For so long followers of one event come together.
+const EVENT: Duration = Duration::from_secs(1);
+
 /// The schema over these commands. A request brings its [`Viewer`](crate::engine::commands::Viewer)
 /// as data; one without is answered with UNAUTHENTICATED.
 pub fn schema(commands: Commands, health: config::Health, cluster: Cluster) -> Schema {
     let rows = loaders::loader(commands.store.clone(), commands.clock.clone());
-    builder().data(rows).data(commands).data(health).data(cluster).finish()
+    let (figures, healths) = (Arc::new(Figures::new(FIGURES)), Arc::new(Healths::new(HEALTH)));
+    let builder = builder().data(rows).data(commands).data(health).data(cluster);
+    let surroundings = Arc::new(Surroundings::new(EVENT));
+    builder.data(figures).data(healths).data(surroundings).finish()
 }
 
 /// The schema's text, as `server/schema.graphql` keeps it.
@@ -30,9 +44,11 @@ pub fn sdl() -> String {
 }
 
 fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
-    Schema::build(Query, Mutation, Subscription)
+    Schema::build(Query::default(), Mutation::default(), Subscription::default())
         .limit_depth(DEPTH)
         .limit_complexity(COMPLEXITY)
         .limit_directives(10)
+        // The first is the outermost: what the limits refuse gets its code, too.
         .extension(Codes)
+        .extension(Limits)
 }

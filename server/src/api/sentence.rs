@@ -116,7 +116,9 @@ pub(crate) fn of(fire: &Model) -> String {
         },
         Reason::Backfilled => format!("Started {late} after its time, by a backfill."),
         Reason::TooOld => {
-            format!("Abandoned: recovery found it {late} after it was due, too late to start it.")
+            let found = fire.decided_at.map_or(claimed, entity::Timestamp::utc) - claimed;
+            let found = span(found.num_seconds());
+            format!("Abandoned: recovery found it {found} after its claim, too late to start it.")
         }
     }
 }
@@ -187,5 +189,9 @@ mod tests {
         assert_eq!(of(&outage), "Missed: no scheduler was there for 1 h 2 min.");
         outage.count = 40;
         assert_eq!(of(&outage), "40 fires were missed: no scheduler was there for 1 h 2 min.");
+        let mut too_old = fire(Verdict::Abandoned, Reason::TooOld);
+        too_old.decided_at = Some(Timestamp(too_old.claimed_at.0 + 90_000_000));
+        let told = "Abandoned: recovery found it 1 d 1 h after its claim, too late to start it.";
+        assert_eq!(of(&too_old), told);
     }
 }

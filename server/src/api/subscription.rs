@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_graphql::{Context, SimpleObject, Subscription as Subscribable};
 use entity::{run, schedule, task_log};
 use futures::{StreamExt, stream::BoxStream};
@@ -8,12 +10,17 @@ use super::{
     error::{ApiError, Result},
     follow::{Read, Reader, follow},
     log::LogLine,
+    node::{Around, Node, Surroundings},
     query::namespace_id,
     run::Run,
     schedule::Schedule,
 };
 use crate::{
-    engine::commands::{BadInput, CommandError},
+    clock::Clock,
+    engine::{
+        cluster::Cluster,
+        commands::{BadInput, CommandError},
+    },
     store::{
         Cursor, Store, StoreError,
         reads::{feed, runs},
@@ -27,11 +34,12 @@ const BATCH: u64 = 200;
 type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
 
 /// What can be followed. Each event carries the cursor to come back with.
-pub struct Subscription;
+#[derive(Default)]
+pub(super) struct Following;
 
 /// What can be followed. Each event carries the cursor to come back with.
 #[Subscribable]
-impl Subscription {
+impl Following {
     /// Runs as they change state, from `since` on: a dropped socket that comes back with its last
     /// cursor loses nothing and sees nothing twice.
     async fn run_events(
@@ -75,9 +83,10 @@ impl Subscription {
         cx.viewer()?;
         let store = cx.store().clone();
         let changes = store.changes().follow();
-        if runs::by_id(&store, run_id).await?.is_none() {
+        let Some(run) = runs::by_id(&store, run_id).await? else {
             return Err(CommandError::not_found("run", run_id).into());
-        }
+        };
+        cx.payloads_of(Some(run.namespace_id), "run", run_id)?;
         let start = since.as_deref().map(line).transpose()?.unwrap_or(i64::MIN);
         let read: Reader<i64, task_log::Model> = Box::new(move |after| {
             let store = store.clone();
@@ -124,6 +133,42 @@ impl Subscription {
         };
         Ok(events(follow(changes, start, read), event))
     }
+
+    /// Nodes as they join, drain, leave or die, as a service that one does for all moves to
+    /// another, and with each heartbeat. When one comes or goes, the shards of the others change,
+    /// too: ask for `nodes` to see all of them.
+    async fn cluster_events(
+        &self,
+        cx: &Context<'_>,
+        since: Option<String>,
+    ) -> Result<Events<ClusterEvent>> {
+        cx.viewer()?;
+        let (store, cluster) = (cx.store().clone(), cx.data_unchecked::<Cluster>().clone());
+        let kept = cx.data_unchecked::<Arc<Surroundings>>().clone();
+        let changes = store.changes().follow();
+        let start = match position(since.as_deref())? {
+            Some(cursor) => cursor,
+            None => feed::end_of_nodes(&store).await?,
+        };
+        let read: Reader<Cursor, (Cursor, Node)> = Box::new(move |after| {
+            let (store, cluster, kept) = (store.clone(), cluster.clone(), kept.clone());
+            Box::pin(async move { nodes(&store, &cluster, &kept, after).await })
+        });
+        let event = |(cursor, node): (Cursor, Node)| {
+            let cursor = cursor.to_string();
+            ClusterEvent { cursor, node }
+        };
+        Ok(events(follow(changes, start, read), event))
+    }
+}
+
+/// A node that changed.
+#[derive(SimpleObject)]
+pub(crate) struct ClusterEvent {
+    /// To come back with.
+    cursor: String,
+    /// As it is now.
+    node: Node,
 }
 
 /// A run that changed.
@@ -168,6 +213,26 @@ fn not_a_cursor(text: &str) -> BadInput {
 
 fn batch<T>(batch: feed::Batch<T>) -> Read<Cursor, T> {
     Read { rows: batch.rows, position: batch.position, more: batch.more, ended: false }
+}
+
+async fn nodes(
+    store: &Store,
+    cluster: &Cluster,
+    kept: &Surroundings,
+    after: Cursor,
+) -> std::result::Result<Read<Cursor, (Cursor, Node)>, StoreError> {
+    let feed::Batch { rows, position, more } = feed::nodes(store, after, BATCH).await?;
+    let cursors: Vec<Cursor> =
+        rows.iter().map(|row| Cursor { changed: row.changed, id: row.id }).collect();
+    let nodes = match cursors.last() {
+        None => vec![],
+        Some(last) => {
+            // Real time, whatever the application's clock shows: it spares the database.
+            let look = async { Around::now(store, cluster).await.map(Arc::new) };
+            Node::of(rows, &*kept.answer(&Clock::system(), *last, look).await?)
+        }
+    };
+    Ok(Read { rows: cursors.into_iter().zip(nodes).collect(), position, more, ended: false })
 }
 
 async fn lines(

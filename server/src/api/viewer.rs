@@ -1,6 +1,7 @@
-use async_graphql::{Enum, SimpleObject};
+use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use uuid::Uuid;
 
+use super::{context::Ask, error::Result, loaders::NamespaceName};
 use crate::engine::commands;
 
 /// Who is asking.
@@ -9,7 +10,30 @@ pub(crate) struct Viewer {
     id: Uuid,
     name: String,
     kind: ViewerKind,
+    /// The highest role that holds anywhere; VIEWER for one who has none, see `grants`.
     role: Role,
+    /// The role that holds in every namespace.
+    role_everywhere: Option<Role>,
+    /// What holds in single namespaces, beside that.
+    grants: Vec<NamespaceGrant>,
+}
+
+/// What somebody may do in one namespace.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct NamespaceGrant {
+    #[graphql(skip)]
+    id: Uuid,
+    role: Role,
+    /// Whether contexts, outputs and logs are shown.
+    sees_payloads: bool,
+}
+
+#[ComplexObject]
+impl NamespaceGrant {
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.id)).await?.unwrap_or_default())
+    }
 }
 
 /// A person or a program.
@@ -42,7 +66,17 @@ impl From<&commands::Viewer> for Viewer {
             id: viewer.id,
             name: viewer.name.clone(),
             kind: viewer.kind.into(),
-            role: viewer.role.into(),
+            role: viewer.grants.strongest().unwrap_or(entity::user::Role::Viewer).into(),
+            role_everywhere: viewer.grants.role_everywhere().map(Into::into),
+            grants: viewer
+                .grants
+                .namespaces()
+                .map(|(id, grant)| NamespaceGrant {
+                    id,
+                    role: grant.role.into(),
+                    sees_payloads: grant.shows_payloads(),
+                })
+                .collect(),
         }
     }
 }

@@ -30,6 +30,7 @@ impl Workflow {
     /// The workflow of that key: as it is now, or as it was in a version.
     pub(crate) async fn load(cx: &Context<'_>, id: Uuid, version: Option<i32>) -> Result<Self> {
         let row = cx.rows().load_one(WorkflowRow(id)).await?;
+        let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
         Ok(Self { version: version.unwrap_or(row.version), row })
     }

@@ -1,12 +1,15 @@
 use std::{net::IpAddr, time::Duration};
 
 use clap::Args;
-use reqwest::StatusCode;
+use reqwest::{RequestBuilder, StatusCode, header::HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::CliError;
+use super::{CliError, why::Why};
 use crate::config::{Config, Sources};
+
+/// Why something is ordered.
+const REASON: &str = "carillon-reason";
 
 /// Longer than the server takes for any answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,6 +78,14 @@ impl Server {
         Ok(format!("http://{listen}"))
     }
 
+    /// The request with the token, if there is one.
+    pub(super) fn signed(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.token {
+            Some(token) => request.bearer_auth(token.expose_secret()),
+            None => request,
+        }
+    }
+
     /// Asks in GraphQL; gives the answer's data.
     pub(super) async fn ask(
         &self,
@@ -82,10 +93,24 @@ impl Server {
         query: &str,
         variables: Value,
     ) -> Result<Value, CliError> {
+        self.order(action, query, variables, &Why { reason: None }).await
+    }
+
+    /// The same for what changes something and has no argument for the reason.
+    pub(super) async fn order(
+        &self,
+        action: &'static str,
+        query: &str,
+        variables: Value,
+        why: &Why,
+    ) -> Result<Value, CliError> {
         let server = self.address()?;
-        let mut request = http(&server)?.post(format!("{server}/graphql"));
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.expose_secret());
+        let mut request = self.signed(http(&server)?.post(format!("{server}/graphql")));
+        if let Some(reason) = &why.reason {
+            // Of one line, as it was read: the bytes of UTF-8 are no stranger to the server.
+            let reason = HeaderValue::from_bytes(reason.as_bytes());
+            let reason = reason.map_err(|error| CliError::Usage(format!("--reason: {error}")))?;
+            request = request.header(REASON, reason);
         }
         let body = json!({ "query": query, "variables": variables });
         let answer = request.json(&body).send().await.map_err(unreachable(&server))?;

@@ -5,7 +5,7 @@ use crate::{
     app::AppError,
     config::ConfigError,
     engine::{commands::CommandError, people::PeopleError},
-    store::StoreError,
+    store::{StoreError, backup::BackupError},
     telemetry::TelemetryError,
 };
 
@@ -18,15 +18,24 @@ pub(super) enum CliError {
     /// A timing was refused: one line, and the place marked under it.
     #[error("{0}")]
     Timing(String),
+    /// A search was refused, in the same way.
+    #[error("{0}")]
+    Search(String),
     /// A strict linter found something.
     #[error("{0} warnings")]
     Warnings(usize),
+    /// There are changes, or something is otherwise, and the exit code was asked to say so.
+    #[error("something differs")]
+    Differs,
     /// A server did not do what it was asked to.
     #[error("failed to {0}")]
     Client(#[from] ClientError),
     /// A server is not well.
     #[error("the server at {0} is unhealthy: {1}")]
     Unhealthy(String, String),
+    /// The doctor found errors: so many, in so many checks.
+    #[error("{0} of {1} checks found an error")]
+    Unwell(usize, usize),
     /// The settings cannot be used.
     #[error("failed to {0}")]
     Config(#[from] ConfigError),
@@ -36,6 +45,12 @@ pub(super) enum CliError {
     /// The database could not be used.
     #[error("failed to {0}")]
     Store(#[from] StoreError),
+    /// A backup was not made, or not restored.
+    #[error("failed to {0}")]
+    Backup(#[from] BackupError),
+    /// Somebody pressed Ctrl-C.
+    #[error("failed to {0}: it was interrupted, and nothing was left behind")]
+    Interrupted(&'static str),
     /// Logging could not be set up.
     #[error("failed to {0}")]
     Telemetry(#[from] TelemetryError),
@@ -77,8 +92,11 @@ impl CliError {
         {
             return ExitCode::SUCCESS;
         }
+        if matches!(self, Self::Differs) {
+            return ExitCode::from(3);
+        }
         eprintln!("error: {self}");
-        if matches!(self, Self::Usage(_) | Self::Timing(_)) {
+        if matches!(self, Self::Usage(_) | Self::Timing(_) | Self::Search(_)) {
             ExitCode::from(2)
         } else {
             ExitCode::FAILURE

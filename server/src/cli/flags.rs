@@ -66,6 +66,11 @@ impl Place {
         Ok(Config::load(&self.sources())?)
     }
 
+    /// The file that is read.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.sources().file()
+    }
+
     fn sources(&self) -> Sources {
         let url = self.database_url.as_ref().map(|url| ("database.url", json!(url)));
         Sources { file: self.config.clone(), flags: url.into_iter().collect() }

@@ -12,8 +12,8 @@ use crate::{
 pub(super) struct Migrate {
     #[command(flatten)]
     place: Place,
-    /// Only say where it stands
-    #[arg(long)]
+    /// Only say where it stands, and what would be done
+    #[arg(long, visible_alias = "dry-run")]
     status: bool,
     /// Answer as JSON
     #[arg(long)]

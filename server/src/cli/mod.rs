@@ -2,43 +2,69 @@
 //!
 //! Promises: answers go to standard output, everything else to standard error; what another tool
 //! may read is there as JSON by `--json`; an error is one line that says what failed and what to
-//! do, and the exit code tells: 0 done, 1 failed, 2 the command line or an expression is wrong.
+//! do, and the exit code tells: 0 done, 1 failed, 2 the command line or an expression is wrong, 3
+//! something differs (where that was asked for).
 //!
-//! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`), those that
-//! work on the database that the configuration names (`serve`, `migrate`, `retention`, `user`,
-//! `token`), and those that talk to a running server over GraphQL (`apply`, `trigger`, `skip-next`,
-//! `runs`, `backfill`, `nodes`) or ask how it is (`healthcheck`).
+//! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
+//! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
+//! `restore`, `retention`, `user`, `member`, `token`, `secret`, `audit`), and those that talk to a
+//! running server over GraphQL (`apply`, `export`, `trigger`, `pause`, `resume`, `skip-next`,
+//! `versions`, `rollback`, `buffer`, `schedules`, `runs`, `run`, `backfill`, `nodes`, `alerts`) or ask
+//! how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
 //! - `flags`: settings as flags
 //! - `offline`: the database without a server
-//! - `client`: a server over GraphQL
-//! - `timing`, `caret`: a timing on the command line, and where in it the error is
+//! - `client`: a server over GraphQL; `named`: one of its schedules
+//! - `why`: the reason of an order, for the audit log
+//! - `modules`: files around modules
+//! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
+//!   is
 //! - one file a subcommand
 
+mod alerts;
 mod apply;
+mod audit;
 mod backfill;
+mod backup;
+mod buffer;
 mod caret;
 mod client;
+mod doctor;
 mod error;
+mod export;
 mod flags;
 mod healthcheck;
+mod import;
 mod lint;
+mod member;
 mod migrate;
+mod modules;
+mod named;
 mod nodes;
 mod offline;
 mod output;
+mod pause;
 mod preview;
+mod restore;
+mod resume;
 mod retention;
+mod rollback;
+mod run;
 mod runs;
+mod schedules;
 mod schema;
+mod search;
+mod secret;
 mod serve;
 mod skip_next;
 mod timing;
 mod token;
 mod trigger;
 mod user;
+mod versions;
+mod why;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -59,16 +85,32 @@ enum Command {
     Preview(preview::Preview),
     Lint(lint::Lint),
     Apply(apply::Apply),
+    Export(export::Export),
+    Import(Box<import::Import>),
     Trigger(trigger::Trigger),
+    Pause(pause::Pause),
+    Resume(resume::Resume),
     SkipNext(skip_next::SkipNext),
+    Versions(versions::Versions),
+    Rollback(rollback::Rollback),
+    Buffer(buffer::Buffer),
+    Schedules(schedules::Schedules),
     Runs(runs::Runs),
+    Run(run::Run),
     Backfill(backfill::Backfill),
     Nodes(nodes::Nodes),
+    Alerts(alerts::Alerts),
     Migrate(migrate::Migrate),
+    Doctor(Box<doctor::Doctor>),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Retention(retention::Retention),
     Schema(schema::Schema),
     User(user::User),
+    Member(member::Member),
     Token(token::Token),
+    Secret(secret::Secret),
+    Audit(audit::Audit),
     Healthcheck(healthcheck::Healthcheck),
 }
 
@@ -85,17 +127,33 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Preview(preview) => preview.run(),
         Command::Lint(lint) => lint.run(),
         Command::Apply(apply) => offline::on_a_runtime(apply.run()),
+        Command::Export(export) => offline::on_a_runtime(export.run()),
+        Command::Import(import) => import.run(),
         Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
+        Command::Pause(pause) => offline::on_a_runtime(pause.run()),
+        Command::Resume(resume) => offline::on_a_runtime(resume.run()),
         Command::SkipNext(skip) => offline::on_a_runtime(skip.run()),
+        Command::Versions(versions) => offline::on_a_runtime(versions.run()),
+        Command::Rollback(rollback) => offline::on_a_runtime(rollback.run()),
+        Command::Buffer(buffer) => offline::on_a_runtime(buffer.run()),
+        Command::Schedules(schedules) => offline::on_a_runtime(schedules.run()),
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
+        Command::Run(run) => offline::on_a_runtime(run.run()),
         Command::Backfill(backfill) => offline::on_a_runtime(backfill.run()),
         Command::Nodes(nodes) => offline::on_a_runtime(nodes.run()),
+        Command::Alerts(alerts) => offline::on_a_runtime(alerts.run()),
         Command::Healthcheck(check) => offline::on_a_runtime(check.run()),
         Command::Migrate(migrate) => offline::on_a_runtime(migrate.run()),
+        Command::Doctor(doctor) => offline::on_a_runtime(doctor.run()),
+        Command::Backup(backup) => offline::on_a_runtime(backup.run()),
+        Command::Restore(restore) => offline::on_a_runtime(restore.run()),
         Command::Retention(retention) => offline::on_a_runtime(retention.run()),
         Command::Schema(schema) => schema.run(),
         Command::User(user) => offline::on_a_runtime(user.run()),
+        Command::Member(member) => offline::on_a_runtime(member.run()),
         Command::Token(token) => offline::on_a_runtime(token.run()),
+        Command::Secret(secret) => offline::on_a_runtime(secret.run()),
+        Command::Audit(audit) => offline::on_a_runtime(audit.run()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

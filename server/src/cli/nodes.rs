@@ -16,7 +16,8 @@ pub(super) struct Nodes {
 const NODES: &str = "{
     nodes {
         id name incarnation state roles tags startedAt heartbeatAt silentMs clockOffsetMs runs
-        capacity version zoneData schema firstShards secondShards leases { name epoch }
+        heartbeats redisProblem capacity version zoneData schema firstShards secondShards
+        leases { name epoch }
     }
 }";
 

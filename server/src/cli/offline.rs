@@ -1,19 +1,27 @@
+use std::sync::Arc;
+
 use entity::user::Role;
 use uuid::Uuid;
 
 use super::{CliError, flags::Place};
 use crate::{
-    app,
+    app::{self, AppError},
     clock::Clock,
-    engine::commands::{Admin, Viewer, ViewerKind},
+    config::Config,
+    engine::{
+        Signals,
+        commands::{Commands, Grants, Owner, Viewer, ViewerKind},
+    },
     store::Store,
+    target::{Executor, Policy},
 };
 
 /// The database that the configuration names, in the hands of somebody with a shell beside it.
 pub(super) struct Office {
     pub(super) store: Store,
     pub(super) clock: Clock,
-    pub(super) admin: Admin,
+    pub(super) owner: Owner,
+    config: Config,
 }
 
 impl Office {
@@ -21,19 +29,27 @@ impl Office {
     pub(super) async fn open(place: &Place) -> Result<Self, CliError> {
         let config = place.config()?;
         let store = Store::open(&app::database(&config)).await?;
-        Ok(Self { store, clock: Clock::system(), admin: somebody_here().admin()? })
+        Ok(Self { store, clock: Clock::system(), owner: somebody_here().owner()?, config })
+    }
+
+    /// What is ordered over the API, too, ordered here, with the keys for secrets.
+    pub(super) fn commands_with_keys(&self) -> Result<Commands, CliError> {
+        Ok(self.commands()?.with_vault(app::vault(&self.config)?))
+    }
+
+    /// The same for what needs none of them: it works where they cannot be read.
+    pub(super) fn commands(&self) -> Result<Commands, CliError> {
+        let executor = Executor::new(Policy::default(), self.clock.clone());
+        let executor = Arc::new(executor.map_err(AppError::from)?);
+        let cache = Arc::new(timetable::Cache::new(1));
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        Ok(Commands::new(store, clock, cache, executor, Signals::default()))
     }
 }
 
 /// Whoever can run this program on this machine may do everything; the audit log calls them `cli`.
 pub(super) fn somebody_here() -> Viewer {
-    Viewer {
-        id: Uuid::nil(),
-        name: "cli".to_owned(),
-        kind: ViewerKind::User,
-        role: Role::Admin,
-        source: "cli".to_owned(),
-    }
+    Viewer::new(Uuid::nil(), "cli", ViewerKind::User, Grants::everywhere(Role::Admin), "cli")
 }
 
 /// Runs a subcommand that waits for others.

@@ -9,6 +9,11 @@ pub(super) fn line(text: impl std::fmt::Display) -> Result<(), CliError> {
     writeln!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
 }
 
+/// Writes a text that has its own ends of lines.
+pub(super) fn text(text: &str) -> Result<(), CliError> {
+    write!(io::stdout().lock(), "{text}").map_err(CliError::io("write to standard output"))
+}
+
 /// Writes a value as one line of JSON.
 pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     let text = serde_json::to_string(value)

@@ -1,7 +1,8 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{CliError, client::Server, output, trigger};
+use super::{CliError, client::Server, named, output, search};
+use crate::search::List;
 
 /// List runs, newest first
 #[derive(Debug, Args)]
@@ -17,6 +18,9 @@ pub(super) struct Runs {
     /// In one of these states
     #[arg(long, value_enum, value_name = "STATE")]
     state: Vec<State>,
+    /// In the search language, as in 'state:failed took:>5m -tag:test'
+    #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
+    search: Option<String>,
     /// Only those that have not ended
     #[arg(long)]
     live: bool,
@@ -53,8 +57,8 @@ impl State {
     }
 }
 
-const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $first: Int) {
-    runs(namespace: $namespace, filter: $filter, first: $first) {
+const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: String, $first: Int) {
+    runs(namespace: $namespace, filter: $filter, search: $search, first: $first) {
         nodes {
             id state trigger scheduledAt startedAt finishedAt durationMs latenessMs attempt
             maxAttempts error schedule { name }
@@ -65,9 +69,10 @@ const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $first: Int)
 impl Runs {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "list the runs";
+        search::check(List::Runs, self.search.as_deref())?;
         let mut filter = json!({});
         if let Some(name) = &self.schedule {
-            let id = trigger::find(&self.server, ACTION, &self.namespace, name).await?;
+            let id = named::find(&self.server, ACTION, &self.namespace, name).await?;
             filter["scheduleId"] = id;
         }
         if !self.state.is_empty() {
@@ -76,8 +81,12 @@ impl Runs {
         if self.live {
             filter["live"] = json!(true);
         }
-        let variables =
-            json!({ "namespace": self.namespace, "filter": filter, "first": self.limit });
+        let variables = json!({
+            "namespace": self.namespace,
+            "filter": filter,
+            "search": self.search,
+            "first": self.limit,
+        });
         let answer = self.server.ask(ACTION, RUNS, variables).await?;
         let runs = &answer["runs"]["nodes"];
         if self.json { output::json(runs) } else { print(runs) }

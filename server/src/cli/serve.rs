@@ -6,13 +6,14 @@ use secrecy::ExposeSecret;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{
-    CliError, apply, client::ClientError, flags::Settings, offline::somebody_here, output,
+    CliError, client::ClientError, flags::Settings, modules::ModuleFile, offline::somebody_here,
+    output,
 };
 use crate::{
     app::App,
     clock::Clock,
     engine::{
-        commands::{Call, CommandError},
+        commands::{Call, CommandError, Source},
         people::{NewUser, add_user, random_password},
     },
     store::users,
@@ -36,8 +37,8 @@ impl Serve {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let config = self.settings.config()?;
         // A file that is not there must stop the start, not the running server.
-        let sources = self.apply.iter().map(|file| Ok((file, apply::read(file)?)));
-        let sources: Vec<(&PathBuf, String)> = sources.collect::<Result<_, CliError>>()?;
+        let sources = self.apply.iter().map(|file| Ok((file, ModuleFile::read(file)?)));
+        let sources: Vec<(&PathBuf, ModuleFile)> = sources.collect::<Result<_, CliError>>()?;
         let clock = Clock::system();
         let node = config.node_name(config.listen);
         let telemetry = Telemetry::start(&config.log, &config.otlp, &node, clock.clone())?;
@@ -57,7 +58,7 @@ impl Serve {
         &self,
         app: &App,
         clock: &Clock,
-        sources: Vec<(&PathBuf, String)>,
+        sources: Vec<(&PathBuf, ModuleFile)>,
     ) -> Result<(), CliError> {
         if self.init_admin {
             init_admin(app, clock).await?;
@@ -73,10 +74,11 @@ impl Serve {
 }
 
 /// Deploys a module as somebody with a shell on this machine would.
-async fn deploy(app: &App, source: &str) -> Result<(), CommandError> {
+async fn deploy(app: &App, file: &ModuleFile) -> Result<(), CommandError> {
     let editor = somebody_here().editor()?;
-    let call = Call::new("deployModule", source, None)?;
-    let deployed = app.commands().deploy(&editor, source, false, true, &call).await?;
+    let call = Call::new("deployModule", &file.text, None)?;
+    let source = Source { format: file.format, ..Source::yaml(&file.text) };
+    let deployed = app.commands().deploy(&editor, source, &call).await?;
     tracing::info!(module = deployed.module, changes = deployed.changes.len(), "applied");
     Ok(())
 }
@@ -88,8 +90,8 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
     }
     let password = random_password()?;
     let user = NewUser { name: "admin".to_owned(), password: password.clone(), role: Role::Admin };
-    let admin = somebody_here().admin()?;
-    add_user(&admin, app.store(), clock, user).await?;
+    let owner = somebody_here().owner()?;
+    add_user(&owner, app.store(), clock, user).await?;
     output::line(format!(
         "User 'admin' with the password '{}': written nowhere else, so keep it",
         password.expose_secret()

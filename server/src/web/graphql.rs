@@ -1,5 +1,5 @@
 //! The control plane's door: POST for queries and mutations, `graphql-transport-ws` for
-//! subscriptions, and GraphiQL for trying them out.
+//! subscriptions.
 
 use async_graphql::{Request, http::ALL_WEBSOCKET_PROTOCOLS};
 use async_graphql_axum::{GraphQLProtocol, GraphQLResponse};
@@ -8,8 +8,8 @@ use axum::{
     extract::{
         State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection,
     },
-    http::{StatusCode, header},
-    response::{Html, IntoResponse, Response},
+    http::StatusCode,
+    response::{IntoResponse, Response},
 };
 
 use super::{Web, auth::Asking, refusal::Refusal};
@@ -25,7 +25,7 @@ pub(super) async fn execute(
     request: Result<Json<Request>, JsonRejection>,
 ) -> Result<GraphQLResponse, Refusal> {
     let Json(mut request) = request.map_err(|rejection| {
-        let text = format!("{}; send {{\"query\": ...}} as JSON", rejection.body_text());
+        let text = format!("{}; send one {{\"query\": ...}} as JSON", rejection.body_text());
         Refusal::new(rejection.status(), text)
     })?;
     if let Some(viewer) = asking.viewer {
@@ -48,24 +48,4 @@ pub(super) async fn subscribe(
     };
     let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
     upgrade.on_upgrade(move |socket| super::socket::serve(socket, protocol, web, asking))
-}
-
-/// GraphiQL comes from a public network, so this one page may load from there.
-const GRAPHIQL_POLICY: &str = "default-src 'self'; \
-    script-src 'self' 'unsafe-inline' https://unpkg.com; \
-    style-src 'self' 'unsafe-inline' https://unpkg.com; \
-    font-src 'self' data: https://unpkg.com; img-src 'self' data:; connect-src 'self'; \
-    frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
-
-/// The page.
-pub(super) async fn graphiql() -> Response {
-    let page = async_graphql::http::GraphiQLSource::build()
-        .endpoint("/graphql")
-        .subscription_endpoint("/graphql/ws")
-        .title("Carillon GraphiQL")
-        .finish();
-    let note = "GraphiQL is loaded from unpkg.com. If this text stays, this browser cannot reach \
-                it: the schema is what 'carillon schema' prints.";
-    let page = page.replace("Loading...", note);
-    ([(header::CONTENT_SECURITY_POLICY, GRAPHIQL_POLICY)], Html(page)).into_response()
 }

@@ -12,8 +12,8 @@ use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, auth, auth::SessionStore, console, graphql, headers, health, metrics, refusal::Refusal,
-    same_origin,
+    Web, audit, auth, auth::SessionStore, body, calendar, console, explorer, graphql, headers,
+    health, metrics, refusal::Refusal, same_origin, watch,
 };
 use crate::{
     clock::Clock,
@@ -22,36 +22,57 @@ use crate::{
 
 /// A module file may be large, a query is not.
 const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
+/// Strangers are told to sign in, whatever they send.
+const STRANGERS_BODY: usize = 64 * 1024;
 /// A name and a password.
 const AUTH_BODY: usize = 4 * 1024;
-/// No query of ours takes so long.
+/// No query of ours takes so long, and no body on its way here.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All routes.
 pub fn router(web: Web) -> Router {
-    let patience = from_fn(patience);
-    let graphql = post(graphql::execute)
-        .layer((patience, DefaultBodyLimit::max(GRAPHQL_BODY)))
-        .get(graphql::subscribe);
-    let auth_body = DefaultBodyLimit::max(AUTH_BODY);
+    // A body is here before the time for its answer begins, and was measured: the extractors need
+    // no limit of their own.
+    let limits = |most, most_of_strangers| {
+        let (patience, clock) = (PATIENCE, web.clock.clone());
+        let bodies = body::Bodies { most, most_of_strangers, patience, clock };
+        let read = from_fn_with_state(bodies, body::read);
+        (read, from_fn(in_time), DefaultBodyLimit::disable())
+    };
+    let graphql =
+        post(graphql::execute).layer(limits(GRAPHQL_BODY, STRANGERS_BODY)).get(graphql::subscribe);
     let identified = Router::new()
         .route("/graphql", graphql)
         .route("/graphql/ws", get(graphql::subscribe))
-        .route("/auth/login", post(auth::login).layer(auth_body))
-        .route("/auth/logout", post(auth::logout).layer(auth_body))
+        .route("/auth/login", post(auth::login).layer(limits(AUTH_BODY, AUTH_BODY)))
+        .route("/auth/logout", post(auth::logout).layer(limits(AUTH_BODY, AUTH_BODY)))
+        .route("/auth/methods", get(auth::methods))
+        .route("/auth/oidc/login", get(auth::begin))
+        .route("/auth/oidc/callback", get(auth::callback))
+        .route("/audit/export", get(audit::export))
         .layer(from_fn_with_state(web.clone(), auth::identify))
         .layer(sessions(&web))
         .layer(from_fn_with_state(web.clone(), same_origin::guard));
+    // Whoever is known is told more.
+    let health = Router::new()
+        .route("/healthz", get(health::health))
+        .layer(from_fn_with_state(web.clone(), auth::recognize))
+        .layer(sessions(&web));
     let watched = Router::new()
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
-        .route("/healthz", get(health::health))
-        .route("/metrics", get(metrics::scrape))
+        .merge(health)
+        .merge(instruments(&web))
         .layer(from_fn(headers::never_stored));
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
-        let graphiql = Router::new().route("/graphiql", get(graphql::graphiql));
-        identified.merge(graphiql).layer(from_fn(headers::never_stored)).fallback(console::serve)
+        let calendar =
+            Router::new().route("/calendar.ics", get(calendar::feed).layer(from_fn(in_time)));
+        identified
+            .merge(explorer::routes())
+            .merge(calendar)
+            .layer(from_fn(headers::never_stored))
+            .fallback(console::serve)
     } else {
         Router::new().fallback(no_api)
     };
@@ -60,9 +81,21 @@ pub fn router(web: Web) -> Router {
         .method_not_allowed_fallback(other_method)
         // A defect costs its request, not the connection; it is logged where it happened.
         .layer(CatchPanicLayer::custom(|_| Refusal::defect().into_response()))
-        .layer(TraceLayer::new_for_http())
+        .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(from_fn_with_state(web.clone(), headers::secure))
         .with_state(web)
+}
+
+/// Where they are open, nobody is asked who they are: a scrape does not wait for the database.
+fn instruments(web: &Web) -> Router<Web> {
+    let open = Router::new().route("/metrics", get(metrics::scrape));
+    match web.watch.is_open() {
+        true => open,
+        false => open
+            .layer(from_fn(watch::guard))
+            .layer(from_fn_with_state(web.clone(), auth::recognize))
+            .layer(sessions(web)),
+    }
 }
 
 /// A node without that role is watched, and nothing else.
@@ -78,14 +111,23 @@ async fn other_method() -> Refusal {
 }
 
 /// Answers in the place of a request that takes too long; what it began is dropped, and with that
-/// rolled back.
-async fn patience(request: Request, next: Next) -> Response {
+/// rolled back. An order for many answers in time by itself.
+async fn in_time(request: Request, next: Next) -> Response {
     let answer = Clock::system().timeout(PATIENCE, next.run(request)).await;
     answer.unwrap_or_else(|_| {
         let seconds = PATIENCE.as_secs();
-        let text = format!("not done within {seconds} seconds and undone; ask for less at once");
+        let text = format!(
+            "no answer within {seconds} seconds; a single change is undone, an order for many may \
+             go on; ask for less at once"
+        );
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response()
     })
+}
+
+/// What a request is called in the log: without what stands behind the question mark, which may be
+/// the token of a calendar.
+fn span(request: &Request) -> tracing::Span {
+    tracing::debug_span!("request", method = %request.method(), path = request.uri().path())
 }
 
 fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {

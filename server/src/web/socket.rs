@@ -17,12 +17,16 @@ use futures::{
 use serde::Deserialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::PollSender;
+use uuid::Uuid;
 
 use super::{
     Web,
-    auth::{Asking, Credential},
+    auth::{self, Asking, Credential},
 };
-use crate::{clock::Clock, engine::commands::Viewer};
+use crate::{
+    clock::Clock,
+    engine::commands::{Grants, Viewer},
+};
 
 /// A client that has opened a socket says who it is within so long.
 const INIT: Duration = Duration::from_secs(10);
@@ -43,6 +47,8 @@ const INIT_TIMEOUT: u16 = 4408;
 #[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
+    /// Why, for all that is ordered over the socket: a browser sets no headers on one.
+    reason: Option<String>,
 }
 
 /// Who opened a socket.
@@ -50,7 +56,9 @@ struct Init {
 struct Opened {
     credential: Credential,
     address: IpAddr,
-    is_known: bool,
+    reason: Option<String>,
+    /// Who that was then, and what they might do.
+    known: Option<(Uuid, Grants)>,
 }
 
 /// Serves one socket until its client leaves, falls silent, or is nobody any more. A client without
@@ -71,15 +79,20 @@ pub(super) async fn serve(socket: WebSocket, protocol: GraphQLProtocol, web: Web
     let (opener, opening) = (web.clone(), opened.clone());
     let init = move |payload: serde_json::Value| async move {
         let init: Option<Init> = serde_json::from_value(payload)?;
-        let Asking { credential, address, .. } = asking;
-        let token = init.and_then(|init| init.token);
+        let Asking { viewer, credential, address } = asking;
+        let (token, reason) = init.map_or((None, None), |init| (init.token, init.reason));
+        let reason = match reason {
+            Some(text) => Some(auth::reason_in(&text).ok_or("the reason is too long")?),
+            None => viewer.and_then(|viewer| viewer.reason),
+        };
         let credential = token.map_or(credential, |token| Credential::Token(token.into()));
         let viewer = credential.viewer(&opener, address).await;
-        let is_known = viewer.map_err(|_| "the server could not look the sender up")?.is_some();
-        if !is_known && matches!(credential, Credential::Token(_)) {
+        let viewer = viewer.map_err(|_| "the server could not look the sender up")?;
+        let known = viewer.map(|viewer| (viewer.id, viewer.grants));
+        if known.is_none() && matches!(credential, Credential::Token(_)) {
             return Err("this token is unknown, expired or revoked".into());
         }
-        let _ = opening.set(Opened { credential, address, is_known });
+        let _ = opening.set(Opened { credential, address, reason, known });
         Ok(Data::default())
     };
     let sender = PollSender::new(outgoing.clone());
@@ -123,10 +136,15 @@ async fn watch(
     };
     let mut silent = 0;
     loop {
-        if opened.is_known
-            && let Ok(None) = opened.viewer(web).await
-        {
-            return (UNAUTHORIZED, "Unauthorized");
+        if let Some((id, grants)) = &opened.known {
+            match opened.viewer(web).await {
+                Ok(None) => return (UNAUTHORIZED, "Unauthorized"),
+                // What is under way was let through as somebody who might do something else.
+                Ok(Some(now)) if now.id != *id || now.grants != *grants => {
+                    return (axum::extract::ws::close_code::RESTART, "The rights have changed");
+                }
+                Ok(Some(_)) | Err(()) => {}
+            }
         }
         silent = if heard.swap(false, Ordering::Relaxed) { 0 } else { silent + 1 };
         if silent > SILENT_BEATS {
@@ -189,7 +207,10 @@ impl Gate {
     async fn identified(&self, request: Request) -> Result<Request, Response> {
         let Some(opened) = self.opened.get() else { return Ok(request) };
         match opened.viewer(&self.web).await {
-            Ok(Some(viewer)) => Ok(request.data(viewer)),
+            Ok(Some(viewer)) => {
+                let reason = opened.reason.clone().filter(|reason| !reason.is_empty());
+                Ok(request.data(Viewer { reason, ..viewer }))
+            }
             Ok(None) => Ok(request),
             Err(()) => {
                 let text = "the server could not look the sender up; its log says why";

@@ -1,9 +1,27 @@
 use std::sync::Arc;
 
-use super::{auth::Limiter, console::Files, metrics::Sampler};
+use secrecy::SecretString;
+use tokio::sync::Semaphore;
+
+use super::{console::Files, metrics::Sampler, watch::Watch};
 use crate::{
-    api, clock::Clock, config::Config, engine::cluster::Cluster, store::Store, telemetry::Telemetry,
+    api,
+    clock::Clock,
+    config::Config,
+    engine::{
+        cluster::Cluster,
+        commands::Commands,
+        people::{Limiter, oidc::Provider},
+    },
+    store::Store,
+    telemetry::Telemetry,
 };
+
+/// Exports of the audit log under way at once.
+const EXPORTS: usize = 2;
+
+/// Calendars that are made at once.
+const FEEDS: usize = 2;
 
 /// What the handlers share. Cheap to clone.
 #[derive(Clone)]
@@ -15,8 +33,18 @@ pub struct Web {
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) schema: api::Schema,
     pub(super) files: Files,
+    pub(super) commands: Commands,
+    /// Guesses at passwords.
     pub(super) limiter: Arc<Limiter>,
+    /// Guesses at the tokens of calendars.
+    pub(super) feed_limiter: Arc<Limiter>,
     pub(super) sampler: Arc<Sampler>,
+    pub(super) exports: Arc<Semaphore>,
+    /// By whom people sign in, beside their passwords.
+    pub(super) oidc: Option<Arc<Provider>>,
+    pub(super) feeds: Arc<Semaphore>,
+    /// Who may read the instruments.
+    pub(super) watch: Watch,
 }
 
 impl Web {
@@ -28,10 +56,42 @@ impl Web {
         telemetry: Arc<Telemetry>,
         schema: api::Schema,
         cluster: Cluster,
+        commands: Commands,
     ) -> Self {
         let files = Files::find(config.console.dist.as_deref());
-        let limiter = Arc::new(Limiter::new(clock.clone()));
+        let exports = Arc::new(Semaphore::new(EXPORTS));
+        let feeds = Arc::new(Semaphore::new(FEEDS));
         let sampler = Arc::new(Sampler::default());
-        Self { store, clock, cluster, config, telemetry, schema, files, limiter, sampler }
+        let limiter = commands.guesses();
+        let feed_limiter = Arc::new(Limiter::new(clock.clone()));
+        Self {
+            store,
+            clock,
+            cluster,
+            config,
+            telemetry,
+            schema,
+            files,
+            commands,
+            limiter,
+            feed_limiter,
+            sampler,
+            exports,
+            feeds,
+            oidc: None,
+            watch: Watch::default(),
+        }
+    }
+
+    /// The same for a server with an identity provider, if it has one.
+    #[must_use]
+    pub fn with_oidc(self, provider: Option<Provider>) -> Self {
+        Self { oidc: provider.map(Arc::new), ..self }
+    }
+
+    /// The same for a server whose instruments are closed to those without that token.
+    #[must_use]
+    pub fn with_watch(self, token: Option<SecretString>) -> Self {
+        Self { watch: Watch::by(token), ..self }
     }
 }

@@ -54,7 +54,7 @@ impl Create {
         variables["concurrency"] = json!(self.concurrency);
         variables["reason"] = json!(self.reason);
         variables["context"] = json!(self.context);
-        let answer = self.wanted.server.ask(ACTION, &query, variables).await?;
+        let answer = self.wanted.named.server.ask(ACTION, &query, variables).await?;
         let backfill = &answer["createBackfill"]["backfill"];
         if self.json {
             return output::json(backfill);

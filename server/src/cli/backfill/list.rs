@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{FACTS, progress, text};
-use crate::cli::{CliError, client::Server, output, trigger};
+use crate::cli::{CliError, client::Server, named, output};
 
 /// List backfills, newest first
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ impl List {
             }}"
         );
         let schedule = match &self.schedule {
-            Some(name) => trigger::find(&self.server, ACTION, &self.namespace, name).await?,
+            Some(name) => named::find(&self.server, ACTION, &self.namespace, name).await?,
             None => Value::Null,
         };
         let state = self.state.map(|state| match state {

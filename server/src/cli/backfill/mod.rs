@@ -9,9 +9,8 @@ mod switch;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::{CliError, client::Server, timing::instant, trigger};
+use super::{CliError, named::Named, timing::instant};
 
 /// Run a schedule for instants of the past
 #[derive(Debug, Args)]
@@ -47,12 +46,7 @@ impl Backfill {
 #[derive(Debug, Args)]
 struct Wanted {
     #[command(flatten)]
-    server: Server,
-    /// The schedule's name or id
-    schedule: String,
-    /// Where the name is looked for
-    #[arg(long, default_value = "default")]
-    namespace: String,
+    named: Named,
     /// The first instant
     #[arg(long, value_name = "RFC3339", value_parser = instant)]
     from: DateTime<Utc>,
@@ -77,10 +71,7 @@ enum Mode {
 impl Wanted {
     /// The variables that preview and create share.
     async fn variables(&self, action: &'static str) -> Result<Value, CliError> {
-        let id = match Uuid::try_parse(&self.schedule) {
-            Ok(id) => json!(id),
-            Err(_) => trigger::find(&self.server, action, &self.namespace, &self.schedule).await?,
-        };
+        let id = self.named.id(action).await?;
         let mode = match self.mode {
             Mode::Missing => "MISSING",
             Mode::MissingAndFailed => "MISSING_AND_FAILED",

@@ -62,7 +62,8 @@ impl Preview {
         let mut fires = Vec::new();
         let mut preview = loop {
             variables["first"] = json!((limit - fires.len()).min(PAGE));
-            let mut answer = self.wanted.server.ask(ACTION, PREVIEW, variables.clone()).await?;
+            let mut answer =
+                self.wanted.named.server.ask(ACTION, PREVIEW, variables.clone()).await?;
             let mut preview = answer["previewBackfill"].take();
             let mut page = preview["fires"].take();
             if let Value::Array(nodes) = page["nodes"].take() {

@@ -1,9 +1,9 @@
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{FACTS, progress, text};
-use crate::cli::{CliError, client::Server, output};
+use crate::cli::{CliError, client::Server, output, why::Why};
 
 /// One backfill.
 #[derive(Debug, Args)]
@@ -22,6 +22,8 @@ struct One {
 pub(super) struct Pause {
     #[command(flatten)]
     one: One,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// Let a paused one go on
@@ -29,6 +31,8 @@ pub(super) struct Pause {
 pub(super) struct Resume {
     #[command(flatten)]
     one: One,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// Stop it for good, its live runs too
@@ -36,9 +40,8 @@ pub(super) struct Resume {
 pub(super) struct Cancel {
     #[command(flatten)]
     one: One,
-    /// Why, for the audit log
-    #[arg(long)]
-    reason: Option<String>,
+    #[command(flatten)]
+    why: Why,
 }
 
 impl Pause {
@@ -46,7 +49,7 @@ impl Pause {
         let query = format!(
             "mutation ($id: UUID!) {{ done: pauseBackfill(id: $id) {{ backfill {{ {FACTS} }} }} }}"
         );
-        self.one.order("pause the backfill", &query, json!({})).await
+        self.one.order("pause the backfill", &query, &self.why).await
     }
 }
 
@@ -55,7 +58,7 @@ impl Resume {
         let query = format!(
             "mutation ($id: UUID!) {{ done: resumeBackfill(id: $id) {{ backfill {{ {FACTS} }} }} }}"
         );
-        self.one.order("resume the backfill", &query, json!({})).await
+        self.one.order("resume the backfill", &query, &self.why).await
     }
 }
 
@@ -66,19 +69,16 @@ impl Cancel {
                 done: cancelBackfill(id: $id, reason: $reason) {{ backfill {{ {FACTS} }} }}
             }}"
         );
-        self.one.order("cancel the backfill", &query, json!({ "reason": self.reason })).await
+        self.one.order("cancel the backfill", &query, &self.why).await
     }
 }
 
 impl One {
-    async fn order(
-        &self,
-        action: &'static str,
-        query: &str,
-        mut variables: Value,
-    ) -> Result<(), CliError> {
-        variables["id"] = json!(self.backfill);
-        let answer = self.server.ask(action, query, variables).await?;
+    async fn order(&self, action: &'static str, query: &str, why: &Why) -> Result<(), CliError> {
+        // Who stops one has an argument for the reason, which its runs are told; who pauses one has
+        // none, and the header counts.
+        let variables = json!({ "id": self.backfill, "reason": why.reason });
+        let answer = self.server.order(action, query, variables, why).await?;
         let backfill = &answer["done"]["backfill"];
         if self.json {
             return output::json(backfill);

@@ -10,7 +10,7 @@ const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 <p>This binary was built without the console. Build it with <code>make release</code>, \
 or build the console with <code>trunk build</code> and start with \
 <code>--console-dist dist</code>.</p>\
-<p>Here as well: <a href=\"/graphiql\">GraphiQL</a>, <a href=\"/healthz\">health</a>, \
+<p>Here as well: <a href=\"/graphiql\">GraphQL</a>, <a href=\"/healthz\">health</a>, \
 <a href=\"/metrics\">metrics</a>.</p></html>\n";
 
 /// How to come by the console; nothing else is there.

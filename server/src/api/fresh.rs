@@ -1,0 +1,106 @@
+//! Answers that are good for a moment: whoever asks within it gets what somebody else was told.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Mutex as Turns;
+
+use crate::clock::Clock;
+
+/// The last answer to one question, and when it was given. Whoever has the lock asks.
+type Place<V> = Arc<Turns<Option<(Instant, V)>>>;
+
+/// Answers by what was asked. Each question is asked by one at a time, and who comes meanwhile finds
+/// its answer; another question waits for nobody.
+pub(super) struct Fresh<K, V> {
+    moment: Duration,
+    places: Mutex<HashMap<K, Place<V>>>,
+}
+
+impl<K: Eq + Hash, V: Clone> Fresh<K, V> {
+    pub(super) fn new(moment: Duration) -> Self {
+        Self { moment, places: Mutex::default() }
+    }
+
+    /// For how long an answer is good.
+    pub(super) fn moment(&self) -> Duration {
+        self.moment
+    }
+
+    /// The answer: that of a moment ago, or what `ask` finds now. An error is kept from nobody.
+    pub(super) async fn answer<E>(
+        &self,
+        clock: &Clock,
+        key: K,
+        ask: impl Future<Output = Result<V, E>>,
+    ) -> Result<V, E> {
+        let place = self.place(clock, key);
+        let mut answer = place.lock().await;
+        if let Some((at, answer)) = &*answer
+            && self.is_good(clock, *at)
+        {
+            return Ok(answer.clone());
+        }
+        let found = ask.await?;
+        // Good from now on, however long it was looked for: those who waited are not to ask again.
+        *answer = Some((clock.instant(), found.clone()));
+        Ok(found)
+    }
+
+    fn place(&self, clock: &Clock, key: K) -> Place<V> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_good = |place: &Place<V>| {
+            let answer = place.try_lock();
+            let answer = answer.as_deref().ok().and_then(Option::as_ref);
+            answer.is_some_and(|(at, _)| self.is_good(clock, *at))
+        };
+        // One that somebody else has, too, is asked for now.
+        places.retain(|_, place| Arc::strong_count(place) > 1 || is_good(place));
+        places.entry(key).or_default().clone()
+    }
+
+    fn is_good(&self, clock: &Clock, at: Instant) -> bool {
+        clock.instant().saturating_duration_since(at) < self.moment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, future};
+
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[tokio::test]
+    async fn a_question_that_takes_long_holds_up_no_other_and_its_answer_is_good_from_its_end() {
+        let manual = ManualClock::new(DateTime::UNIX_EPOCH);
+        let clock = manual.clock();
+        let fresh = Fresh::new(Duration::from_secs(10));
+        let (answered, answer) = tokio::sync::oneshot::channel();
+        let slow =
+            fresh.answer(&clock, "slow", async { Ok::<_, Infallible>(answer.await.unwrap()) });
+        let others = async {
+            let quick = fresh.answer(&clock, "quick", future::ready(Ok::<_, Infallible>(2)));
+            assert_eq!(quick.await, Ok(2));
+            manual.pass(Duration::from_secs(30));
+            answered.send(1).unwrap();
+            // It comes after the one that asks, and is told the same.
+            let waits = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(3)));
+            assert_eq!(waits.await, Ok(1));
+        };
+        let (slow, ()) = tokio::join!(slow, others);
+        assert_eq!(slow, Ok(1));
+        manual.pass(Duration::from_secs(9));
+        let kept = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(4)));
+        assert_eq!(kept.await, Ok(1));
+        manual.pass(Duration::from_secs(1));
+        let asked = fresh.answer(&clock, "slow", future::ready(Ok::<_, Infallible>(5)));
+        assert_eq!(asked.await, Ok(5));
+    }
+}

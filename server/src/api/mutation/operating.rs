@@ -1,0 +1,127 @@
+//! Schedules as operators handle them: paused, resumed, skipped, run by hand, and their buffers.
+
+use async_graphql::{Context, Object};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        payload::{BufferPayload, RunPayload, SchedulePayload, SkipPayload, schedule},
+        scalar::Instant,
+        schedule::CatchUp,
+    },
+    engine::commands::{ByHand, Call},
+};
+
+/// Orders about what schedules do.
+#[derive(Default)]
+pub(crate) struct Operating;
+
+/// Orders about what schedules do.
+#[Object]
+impl Operating {
+    /// Stops it from firing. Runs in flight are not touched.
+    async fn pause_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: String,
+        until: Option<Instant>,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.operator()?;
+        let until = until.map(|until| until.0);
+        let arguments = json!([id, reason, until]).to_string();
+        let call = Call::new("pauseSchedule", &arguments, idempotency_key)?;
+        let saved = cx.commands().pause(&right, id, &reason, until, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Lets it fire again. `missed` says what becomes of the fires that fell into the pause.
+    async fn resume_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(default_with = "CatchUp::Skip")] missed: CatchUp,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.operator()?;
+        let missed = missed.into();
+        let call = Call::new("resumeSchedule", &json!([id, missed]).to_string(), idempotency_key)?;
+        let saved = cx.commands().resume(&right, id, missed, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Leaves out its next fires, from `nextFireAt` on: they are in the ledger at once, as skipped
+    /// by request. Those that a calendar suppresses anyway are not counted.
+    async fn skip_next(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(default = 1, desc = "1 to 100.")] count: i32,
+        reason: String,
+        idempotency_key: Option<String>,
+    ) -> Result<SkipPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([id, count, reason]).to_string();
+        let call = Call::new("skipNext", &arguments, idempotency_key)?;
+        let skipped = cx.commands().skip_next(&right, id, count.into(), &reason, &call).await?;
+        let skipped_at = skipped.instants.into_iter().map(Into::into).collect();
+        Ok(SkipPayload { schedule: schedule(cx, skipped.id).await?, skipped_at })
+    }
+
+    /// Runs it once, beside its timing: now, or as of an instant. `context` is laid over the
+    /// schedule's, key by key.
+    async fn trigger_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        context: Option<serde_json::Value>,
+        as_of: Option<Instant>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<RunPayload> {
+        let right = cx.operator()?;
+        let as_of = as_of.map(|at| at.0);
+        let arguments = json!([id, context, as_of, reason]).to_string();
+        let call = Call::new("triggerSchedule", &arguments, idempotency_key)?;
+        let order = ByHand { context, as_of, reason };
+        let ordered = cx.commands().trigger(&right, id, &order, &call).await?;
+        RunPayload::of(cx, ordered).await
+    }
+
+    /// Takes fires out of a schedule's buffer, all or those that are named: each is skipped, and
+    /// says who did it.
+    async fn purge_buffer(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        fire_ids: Option<Vec<Uuid>>,
+        idempotency_key: Option<String>,
+    ) -> Result<BufferPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([schedule_id, fire_ids]).to_string();
+        let call = Call::new("purgeBuffer", &arguments, idempotency_key)?;
+        let fires = fire_ids.as_deref();
+        let done = cx.commands().purge_buffer(&right, schedule_id, fires, &call).await?;
+        BufferPayload::of(cx, done).await
+    }
+
+    /// Puts the named fires at the head of a schedule's buffer, in that order; the others follow
+    /// as they are.
+    async fn reorder_buffer(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        fire_ids: Vec<Uuid>,
+        idempotency_key: Option<String>,
+    ) -> Result<BufferPayload> {
+        let right = cx.operator()?;
+        let arguments = json!([schedule_id, fire_ids]).to_string();
+        let call = Call::new("reorderBuffer", &arguments, idempotency_key)?;
+        let done = cx.commands().reorder_buffer(&right, schedule_id, &fire_ids, &call).await?;
+        BufferPayload::of(cx, done).await
+    }
+}

@@ -1,0 +1,101 @@
+//! Schedules: made, edited, rolled back, deleted.
+
+use async_graphql::{Context, Object};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        call::call,
+        context::Ask,
+        error::Result,
+        payload::{CreatedSchedule, DeletePayload, SchedulePayload},
+        schedule_input::{CreateScheduleInput, UpdateScheduleInput, new_schedules},
+    },
+    engine::commands::{Call, Rollback},
+};
+
+/// Orders about what schedules are.
+#[derive(Default)]
+pub(crate) struct OrderingSchedules;
+
+/// Orders about what schedules are.
+#[Object]
+impl OrderingSchedules {
+    async fn create_schedule(
+        &self,
+        cx: &Context<'_>,
+        input: CreateScheduleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let call = call("createSchedule", &input, idempotency_key)?;
+        let saved = cx.commands().create_schedule(&right, input.try_into()?, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Makes 1 to 1000 schedules, all or none; a refusal names the one that cannot be made, as in
+    /// `inputs[3].timing.zone`.
+    async fn create_schedules(
+        &self,
+        cx: &Context<'_>,
+        inputs: Vec<CreateScheduleInput>,
+        idempotency_key: Option<String>,
+    ) -> Result<Vec<CreatedSchedule>> {
+        let right = cx.editor()?;
+        let call = call("createSchedules", &inputs, idempotency_key)?;
+        let all = new_schedules(inputs)?;
+        let names: Vec<String> = all.iter().map(|new| new.spec.name.clone()).collect();
+        let saved = cx.commands().create_schedules(&right, all, &call).await?;
+        Ok(CreatedSchedule::all(names, saved))
+    }
+
+    async fn update_schedule(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateScheduleInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let call = call("updateSchedule", &input, idempotency_key)?;
+        let saved = cx.commands().update_schedule(&right, input.try_into()?, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// Makes a new version with the definition of an earlier one. It begins anew from now.
+    async fn rollback_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        to_version: i32,
+        #[graphql(desc = "The version in force; a newer one in the database is a CONFLICT.")]
+        expected_version: i32,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, to_version, expected_version, reason]).to_string();
+        let call = Call::new("rollbackSchedule", &arguments, idempotency_key)?;
+        let order = Rollback { id, to_version, expected_version, reason };
+        let saved = cx.commands().rollback_schedule(&right, &order, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// It fires no more; its history stays.
+    async fn delete_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        expected_version: Option<i32>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, expected_version, reason]).to_string();
+        let call = Call::new("deleteSchedule", &arguments, idempotency_key)?;
+        let seen = (expected_version, reason.as_deref());
+        let id = cx.commands().delete_schedule(&right, id, seen, &call).await?;
+        Ok(DeletePayload { id })
+    }
+}

@@ -1,0 +1,157 @@
+//! Workflows, and what schedules share: calendars and concurrency groups.
+
+use async_graphql::{Context, Object};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        calendar::{CreateCalendarInput, UpdateCalendarInput},
+        call::call,
+        context::Ask,
+        error::Result,
+        group::{CreateConcurrencyGroupInput, UpdateConcurrencyGroupInput},
+        payload::{CalendarPayload, ConcurrencyGroupPayload, DeletePayload, WorkflowPayload},
+        workflow_input::{CreateWorkflowInput, UpdateWorkflowInput},
+    },
+    engine::commands::{Call, GroupEdit},
+};
+
+/// Orders about what schedules share.
+#[derive(Default)]
+pub(crate) struct OrderingShared;
+
+/// Orders about what schedules share.
+#[Object]
+impl OrderingShared {
+    async fn create_workflow(
+        &self,
+        cx: &Context<'_>,
+        input: CreateWorkflowInput,
+        idempotency_key: Option<String>,
+    ) -> Result<WorkflowPayload> {
+        let right = cx.editor()?;
+        let call = call("createWorkflow", &input, idempotency_key)?;
+        let id = cx.commands().create_workflow(&right, input.try_into()?, &call).await?;
+        WorkflowPayload::of(cx, id).await
+    }
+
+    /// Runs that have begun keep the definition that they began with.
+    async fn update_workflow(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateWorkflowInput,
+        idempotency_key: Option<String>,
+    ) -> Result<WorkflowPayload> {
+        let right = cx.editor()?;
+        let call = call("updateWorkflow", &input, idempotency_key)?;
+        let id = cx.commands().update_workflow(&right, input.try_into()?, &call).await?;
+        WorkflowPayload::of(cx, id).await
+    }
+
+    /// Refused while a schedule runs it. Its runs in flight end by themselves, its history stays.
+    async fn delete_workflow(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        expected_version: Option<i32>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, expected_version, reason]).to_string();
+        let call = Call::new("deleteWorkflow", &arguments, idempotency_key)?;
+        let seen = (expected_version, reason.as_deref());
+        let id = cx.commands().delete_workflow(&right, id, seen, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    async fn create_calendar(
+        &self,
+        cx: &Context<'_>,
+        input: CreateCalendarInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CalendarPayload> {
+        let right = cx.editor()?;
+        let call = call("createCalendar", &input, idempotency_key)?;
+        let saved = cx.commands().create_calendar(&right, input.into(), &call).await?;
+        CalendarPayload::of(cx, saved).await
+    }
+
+    /// The schedules that name it obey from their next fire on. One of which it would let no fire
+    /// through any more refuses it.
+    async fn update_calendar(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateCalendarInput,
+        idempotency_key: Option<String>,
+    ) -> Result<CalendarPayload> {
+        let right = cx.editor()?;
+        let call = call("updateCalendar", &input, idempotency_key)?;
+        let saved = cx.commands().update_calendar(&right, input.into(), &call).await?;
+        CalendarPayload::of(cx, saved).await
+    }
+
+    /// Refused while a schedule names it.
+    async fn delete_calendar(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        expected_version: i32,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, expected_version, reason]).to_string();
+        let call = Call::new("deleteCalendar", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let id = cx.commands().delete_calendar(&right, id, expected_version, reason, &call).await?;
+        Ok(DeletePayload { id })
+    }
+
+    async fn create_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        input: CreateConcurrencyGroupInput,
+        idempotency_key: Option<String>,
+    ) -> Result<ConcurrencyGroupPayload> {
+        let right = cx.editor()?;
+        let call = call("createConcurrencyGroup", &input, idempotency_key)?;
+        let group = (&*input.name, input.max_runs);
+        let made = cx.commands().create_group(&right, &input.namespace, group, &call).await?;
+        ConcurrencyGroupPayload::of(cx, made).await
+    }
+
+    /// Runs over a lowered limit go on; no other of the group starts until there is room.
+    async fn update_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateConcurrencyGroupInput,
+        idempotency_key: Option<String>,
+    ) -> Result<ConcurrencyGroupPayload> {
+        let right = cx.editor()?;
+        let call = call("updateConcurrencyGroup", &input, idempotency_key)?;
+        let (name, max_runs) = (input.name, input.max_runs);
+        let edit = GroupEdit { expected_version: input.expected_version, name, max_runs };
+        let changed = cx.commands().update_group(&right, input.id, &edit, &call).await?;
+        ConcurrencyGroupPayload::of(cx, changed).await
+    }
+
+    /// Only one that no schedule names.
+    async fn delete_concurrency_group(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "The version that the caller saw; a newer one is a CONFLICT.")]
+        expected_version: Option<i32>,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, expected_version]).to_string();
+        let call = Call::new("deleteConcurrencyGroup", &arguments, idempotency_key)?;
+        let deleted = cx.commands().delete_group(&right, id, expected_version, &call).await?;
+        Ok(DeletePayload { id: deleted.id })
+    }
+}

@@ -1,0 +1,60 @@
+//! Who asks, and how the whole is.
+
+use async_graphql::{Context, Object};
+
+use super::names::{ROOT, namespace_id};
+use crate::api::{
+    context::Ask, error::Result, health::Health, node::Node, overview::Overview,
+    retention::RetentionPreview, viewer::Viewer,
+};
+
+/// Who asks, and how the whole is.
+#[derive(Default)]
+pub(crate) struct ReadingFleet;
+
+/// Who asks, and how the whole is.
+#[Object]
+impl ReadingFleet {
+    /// Who is asking; null without a session or token. Everything else needs one.
+    async fn me(&self, cx: &Context<'_>) -> Option<Viewer> {
+        cx.who().map(Into::into)
+    }
+
+    /// The IANA zones that a schedule may name.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn timezones(&self, cx: &Context<'_>) -> Result<Vec<&'static str>> {
+        cx.viewer()?;
+        Ok(timetable::zone_names().collect())
+    }
+
+    /// The server processes that are alive or gone within a day, by name.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
+        cx.viewer()?;
+        Node::all(cx).await
+    }
+
+    /// Whether all is well, in one namespace or in all.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn health(&self, cx: &Context<'_>, namespace: Option<String>) -> Result<Health> {
+        cx.viewer()?;
+        Health::now(cx, namespace).await
+    }
+
+    /// What the next round of retention would remove. Counts rows: ask seldom.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn retention_preview(&self, cx: &Context<'_>) -> Result<RetentionPreview> {
+        let right = cx.owner()?;
+        Ok(RetentionPreview(cx.commands().retention_preview(&right).await?))
+    }
+
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn overview(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Overview> {
+        cx.viewer()?;
+        Overview::now(cx, namespace_id(cx, &namespace).await?).await
+    }
+}

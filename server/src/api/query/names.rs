@@ -1,0 +1,49 @@
+//! What things are asked for by: names, keys, cursors.
+
+use async_graphql::Context;
+use uuid::Uuid;
+
+use crate::{
+    api::{context::Ask, error::Result},
+    engine::commands::BadInput,
+};
+
+/// What a field at the root costs at the least: a statement or a search of its own. Without it a
+/// request could ask the same a thousand times under a thousand names.
+pub(super) const ROOT: usize = 100;
+
+/// How one thing is asked for.
+pub(super) enum Named {
+    Id(Uuid),
+    Name(String),
+}
+
+/// Which of the two a caller gave.
+pub(super) fn one_of(id: Option<Uuid>, name: Option<String>) -> Result<Named> {
+    match (id, name) {
+        (Some(id), None) => Ok(Named::Id(id)),
+        (None, Some(name)) => Ok(Named::Name(name)),
+        (Some(_), Some(name)) => {
+            let help = "give one of the two";
+            Err(BadInput::new("name", name, "is given beside 'id'", help).into())
+        }
+        (None, None) => Err(BadInput::new("id", "", "is missing", "give an id or a name").into()),
+    }
+}
+
+/// The namespace of that name.
+pub(crate) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {
+    let right = cx.viewer()?;
+    Ok(cx.commands().namespace(cx.store().read(), right.permit(), name).await?)
+}
+
+/// The cursor of a list by name: the key and the name as the list orders it.
+pub(super) fn name_cursor(id: Uuid, name: &str) -> String {
+    format!("{}{}", id.simple(), name.to_lowercase())
+}
+
+/// What such a cursor says.
+pub(super) fn name_key(cursor: &str) -> Option<(String, Uuid)> {
+    let (id, name) = cursor.split_at_checked(32)?;
+    Some((name.to_owned(), Uuid::try_parse(id).ok()?))
+}

@@ -1,0 +1,155 @@
+//! What happened: the ledger, runs and their logs, backfills.
+
+use async_graphql::{Context, Object};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use super::names::{ROOT, namespace_id};
+use crate::{
+    api::{
+        backfill::{Backfill, BackfillMode, BackfillState},
+        backfill_preview::BackfillPreview,
+        context::Ask,
+        error::Result,
+        filters::{FireFilter, RunFilter, sought},
+        fire::Fire,
+        log::LogLine,
+        page::{Connection, Paging, connection, cost, search_cost},
+        run::Run,
+        scalar::Instant,
+    },
+    engine::commands::Wanted,
+    search::List,
+    store::{reads, schedules},
+};
+
+/// What it costs to look at ten thousand instants, whatever is told of them.
+const PREVIEW: usize = 5_000;
+
+/// What happened.
+#[derive(Default)]
+pub(crate) struct ReadingRuns;
+
+/// What happened.
+#[Object]
+impl ReadingRuns {
+    /// Newest first.
+    #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn runs(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        filter: Option<RunFilter>,
+        #[graphql(
+            desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
+        )]
+        search: Option<String>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Run>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let key = |text: &str| Uuid::try_parse(text).ok();
+        let window = Paging { first, after, last, before }.window(key)?;
+        let mut filter: reads::runs::Filter = filter.unwrap_or_default().into();
+        filter.search = sought(cx, namespace, List::Runs, search)?;
+        let page = reads::runs::page(cx.store(), namespace, &filter, &window).await?;
+        Ok(connection(page, |row| row.id.simple().to_string(), Run))
+    }
+
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn run(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Run>> {
+        cx.viewer()?;
+        let row = reads::runs::by_id(cx.store(), id).await?;
+        Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Run))
+    }
+
+    /// The ledger of a schedule, newest first.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn fires(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        filter: Option<FireFilter>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Fire>> {
+        cx.viewer()?;
+        let schedule = schedules::by_id(cx.store().read(), schedule_id).await?;
+        cx.at_home(schedule.map(|row| row.namespace_id), "schedule", schedule_id)?;
+        let key = |text: &str| text.parse().ok().map(Timestamp);
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = filter.unwrap_or_default().into();
+        let page = reads::fires::page(cx.store(), schedule_id, &filter, &window).await?;
+        Ok(connection(page, |row| row.scheduled_at.0.to_string(), Fire))
+    }
+
+    /// Newest first.
+    #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn backfills(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        schedule_id: Option<Uuid>,
+        state: Option<BackfillState>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Backfill>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let key = |text: &str| Uuid::try_parse(text).ok();
+        let window = Paging { first, after, last, before }.window(key)?;
+        let filter = reads::backfills::Filter { schedule_id, state: state.map(Into::into) };
+        let page = reads::backfills::page(cx.store(), namespace, &filter, &window).await?;
+        Ok(connection(page, |row| row.id.simple().to_string(), Backfill))
+    }
+
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn backfill(&self, cx: &Context<'_>, id: Uuid) -> Result<Option<Backfill>> {
+        cx.viewer()?;
+        let row = reads::backfills::by_id(cx.store(), id).await?;
+        Ok(row.filter(|row| cx.is_home(row.namespace_id)).map(Backfill))
+    }
+
+    /// What a backfill of a schedule would run: the exact fires from `from` (inclusive) to `to`
+    /// (exclusive, not in the future), 10,000 at the most.
+    #[graphql(complexity = "PREVIEW + child_complexity")]
+    async fn preview_backfill(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        from: Instant,
+        to: Instant,
+        #[graphql(default_with = "BackfillMode::Missing")] mode: BackfillMode,
+    ) -> Result<BackfillPreview> {
+        let right = cx.viewer()?;
+        let wanted = Wanted { schedule_id, from: from.0, to: to.0, mode: mode.into() };
+        Ok(BackfillPreview(cx.commands().preview_backfill(&right, wanted).await?))
+    }
+
+    /// A page of a run's log, oldest first.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn task_log(
+        &self,
+        cx: &Context<'_>,
+        run_id: Uuid,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<LogLine>> {
+        cx.viewer()?;
+        let run = reads::runs::by_id(cx.store(), run_id).await?;
+        cx.payloads_of(run.map(|run| run.namespace_id), "run", run_id)?;
+        let window = Paging::forward(first, after).window(|text| text.parse().ok())?;
+        let page = reads::logs::page(cx.store(), run_id, &window).await?;
+        Ok(connection(page, |row| row.seq.to_string(), Into::into))
+    }
+}

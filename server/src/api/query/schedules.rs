@@ -1,0 +1,161 @@
+//! Schedules, and what they would do.
+
+use async_graphql::{Context, Object};
+use uuid::Uuid;
+
+use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of};
+use crate::{
+    api::{
+        context::Ask,
+        error::Result,
+        filters::{ScheduleFilter, sought},
+        page::{Connection, Paging, connection_with, cost, search_cost},
+        resume::ResumePreview,
+        scalar::Instant,
+        schedule::Schedule,
+        timing::{self, SchedulePreview, TimingInput, TimingWarning},
+    },
+    engine::commands::CommandError,
+    search::List,
+    store::{reads, schedules},
+};
+
+/// Schedules, and what they would do.
+#[derive(Default)]
+pub(crate) struct ReadingSchedules;
+
+/// Schedules, and what they would do.
+#[Object]
+impl ReadingSchedules {
+    /// By name, without regard to case.
+    #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn schedules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        filter: Option<ScheduleFilter>,
+        #[graphql(
+            desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
+        )]
+        search: Option<String>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Schedule, ScheduleTotal>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let mut filter: reads::schedules::Filter = filter.unwrap_or_default().into();
+        filter.search = sought(cx, namespace, List::Schedules, search)?;
+        let window = Paging { first, after, last, before }.window(name_key)?;
+        let page = reads::schedules::page(cx.store(), namespace, &filter, &window).await?;
+        let total = ScheduleTotal { namespace, filter };
+        Ok(connection_with(page, total, |row| name_cursor(row.id, &row.name), Schedule))
+    }
+
+    /// By key, or by name.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Option<Uuid>,
+        #[graphql(default = "default")] namespace: String,
+        name: Option<String>,
+    ) -> Result<Option<Schedule>> {
+        cx.viewer()?;
+        let connection = cx.store().read();
+        let found = match one_of(id, name)? {
+            Named::Id(id) => {
+                let row = schedules::by_id(connection, id).await?;
+                row.filter(|row| row.deleted_at.is_none() && cx.is_home(row.namespace_id))
+            }
+            Named::Name(name) => {
+                let namespace = namespace_id(cx, &namespace).await?;
+                schedules::by_name(connection, namespace, &name).await?
+            }
+        };
+        Ok(found.map(Schedule))
+    }
+
+    /// What a timing would do, before it is saved: never an error for a bad timing, see `problem`.
+    #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "what a form knows of a schedule")]
+    async fn schedule_preview(
+        &self,
+        cx: &Context<'_>,
+        timing: TimingInput,
+        from: Option<Instant>,
+        #[graphql(default = 10)] count: i32,
+        #[graphql(
+            desc = "The schedule that is edited, if one is: it decides what `H` stands for and \
+                    where `@every` counts from."
+        )]
+        schedule_id: Option<Uuid>,
+        #[graphql(
+            desc = "Names of calendars that suppress some of its fires. Without any: those of the \
+                    schedule that is edited."
+        )]
+        calendars: Option<Vec<String>>,
+        #[graphql(default = "default", desc = "Where the calendars are.")] namespace: String,
+    ) -> Result<SchedulePreview> {
+        cx.viewer()?;
+        let like = edited(cx, schedule_id).await?;
+        let from = from.map_or_else(|| cx.commands().clock.now(), |from| from.0);
+        let names = calendars.map(|names| (namespace, names));
+        match timing::compile_with(cx, timing, like.as_ref(), names).await? {
+            Ok(timetable) if like.is_some() => SchedulePreview::of(&timetable, from, count),
+            Ok(timetable) => SchedulePreview::example(&timetable, from, count),
+            Err(problem) => Ok(SchedulePreview::refused(problem)),
+        }
+    }
+
+    /// What is valid in a timing and likely not meant.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn lint(
+        &self,
+        cx: &Context<'_>,
+        timing: TimingInput,
+        #[graphql(desc = "The schedule that is edited, if one is.")] schedule_id: Option<Uuid>,
+    ) -> Result<Vec<TimingWarning>> {
+        cx.viewer()?;
+        let like = edited(cx, schedule_id).await?;
+        let timetable = timing::compile(cx, timing, like.as_ref())?;
+        Ok(timing::lint(&timetable, cx.commands().clock.now()))
+    }
+
+    /// What resuming a schedule would do, for each way to resume.
+    async fn resume_preview(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "Now, without one. Not before the pause, and a year ahead at the most.")]
+        at: Option<Instant>,
+    ) -> Result<ResumePreview> {
+        let right = cx.viewer()?;
+        let preview = cx.commands().resume_preview(&right, id, at.map(|at| at.0)).await?;
+        Ok(preview.into())
+    }
+}
+
+async fn edited(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<entity::schedule::Model>> {
+    let Some(id) = id else { return Ok(None) };
+    let row = schedules::by_id(cx.store().read(), id).await?;
+    let row = row.filter(|row| cx.is_home(row.namespace_id));
+    Ok(Some(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
+}
+
+/// Counted when it is asked for.
+pub(crate) struct ScheduleTotal {
+    namespace: Uuid,
+    filter: reads::schedules::Filter,
+}
+
+#[Object]
+impl ScheduleTotal {
+    /// Counted to 10,000 at the most.
+    async fn total_count(&self, cx: &Context<'_>) -> Result<i64> {
+        let (namespace, filter) = (self.namespace, &self.filter);
+        Ok(reads::schedules::count(cx.store(), namespace, filter, 10_000).await?)
+    }
+}

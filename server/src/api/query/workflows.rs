@@ -1,0 +1,106 @@
+//! Workflows, and what schedules share.
+
+use async_graphql::{Context, Object};
+use uuid::Uuid;
+
+use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of};
+use crate::{
+    api::{
+        calendar::Calendar,
+        context::Ask,
+        error::Result,
+        group::ConcurrencyGroup,
+        page::{Connection, Paging, connection, cost},
+        workflow::Workflow,
+    },
+    engine::commands::groups::MOST_GROUPS,
+    store::{calendars, groups, workflows},
+};
+
+/// Workflows, and what schedules share.
+#[derive(Default)]
+pub(crate) struct ReadingShared;
+
+/// Workflows, and what schedules share.
+#[Object]
+impl ReadingShared {
+    /// By name, without regard to case.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn workflows(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Workflow>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(name_key)?;
+        let page = workflows::page(cx.store().read(), namespace, &window).await?;
+        Ok(connection(page, |row| name_cursor(row.id, &row.name), Workflow::current))
+    }
+
+    /// By key, or by name.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn workflow(
+        &self,
+        cx: &Context<'_>,
+        id: Option<Uuid>,
+        #[graphql(default = "default")] namespace: String,
+        name: Option<String>,
+    ) -> Result<Option<Workflow>> {
+        cx.viewer()?;
+        let connection = cx.store().read();
+        let row = match one_of(id, name)? {
+            Named::Id(id) => {
+                let found = workflows::by_ids(connection, &[id]).await?.pop();
+                found.filter(|row| row.deleted_at.is_none() && cx.is_home(row.namespace_id))
+            }
+            Named::Name(name) => {
+                let namespace = namespace_id(cx, &namespace).await?;
+                workflows::by_name(connection, namespace, &name).await?
+            }
+        };
+        Ok(row.map(Workflow::current))
+    }
+
+    /// By name, without regard to case.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn calendars(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<Calendar>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(name_key)?;
+        let page = calendars::page(cx.store().read(), namespace, &window).await?;
+        Ok(connection(page, |row| name_cursor(row.id, &row.name), Calendar))
+    }
+
+    async fn calendar(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        name: String,
+    ) -> Result<Option<Calendar>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        Ok(calendars::by_name(cx.store().read(), namespace, &name).await?.map(Calendar))
+    }
+
+    /// The concurrency groups of a namespace, by name without regard to case; at most 500.
+    #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
+    async fn concurrency_groups(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<Vec<ConcurrencyGroup>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let rows = groups::list(cx.store().read(), namespace, MOST_GROUPS).await?;
+        Ok(rows.into_iter().map(ConcurrencyGroup).collect())
+    }
+}

@@ -1,0 +1,217 @@
+//! What is to come over all schedules of a namespace, if nothing changes: how much in each hour,
+//! and the next fires one by one. Asked of the same calculator that the planner asks.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use async_graphql::{Context, Object, SimpleObject};
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use entity::schedule::Model;
+use futures::future::join_all;
+use timetable::Timetable;
+
+use super::{
+    calm::Calm,
+    context::Ask,
+    error::Result,
+    overview::Upcoming,
+    page::{bounded, bounded_by, cost},
+    query::namespace_id,
+    scalar::Instant,
+    schedule::Schedule,
+    timing::Timing,
+};
+use crate::{engine::commands::BadInput, store::reads::overview};
+
+/// So many schedules are looked at, those that are due soonest.
+const SCHEDULES: u64 = 2_000;
+/// So many questions are asked of the calculator.
+const LOOKS: usize = 200_000;
+/// Two weeks of hours.
+const HOURS: i32 = 336;
+/// So many days ahead may it begin: what lies between is counted, too.
+const DAYS: i64 = 366;
+
+/// More that can be read.
+#[derive(Default)]
+pub(super) struct ReadingAhead;
+
+/// More that can be read.
+#[Object]
+impl ReadingAhead {
+    /// What all schedules of a namespace will do, if nothing changes.
+    #[graphql(complexity = "5000 + cost(Some(first), None, child_complexity)")]
+    async fn upcoming(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
+        from: Option<Instant>,
+        #[graphql(default = 24, desc = "How many hours, 1 to 336.")] hours: i32,
+        #[graphql(default = 50, desc = "How many of the next fires are listed, 1 to 200.")]
+        first: i32,
+    ) -> Result<Forecast> {
+        cx.viewer()?;
+        let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
+        let hours = bounded_by("hours", hours, HOURS)?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let now = cx.commands().clock.now();
+        let from = from.map_or(now, |from| from.0.max(now));
+        if from > now + TimeDelta::days(DAYS) {
+            let help = format!("give an instant within {DAYS} days from now");
+            return Err(BadInput::new("from", from.to_rfc3339(), "is too far ahead", help).into());
+        }
+        let mut rows = overview::soonest(cx.store(), namespace, SCHEDULES + 1).await?;
+        let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
+        let mut is_complete = rows.len() <= limit;
+        rows.truncate(limit);
+
+        let mut grid = Grid::new(from, hours);
+        // The list needs one for each schedule, and one for each fire.
+        grid.looks = grid.looks.saturating_sub(rows.len() + wanted);
+        let mut ahead = Vec::with_capacity(rows.len());
+        let timings: Vec<_> = rows.iter().map(Timing::of).collect();
+        // All at once, so that their calendars are read at once.
+        let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        for (row, timetable) in rows.into_iter().zip(timetables) {
+            if let Ok(timetable) = timetable? {
+                // What is not looked at is left out; those that are due soonest come first.
+                if grid.looks > 0 {
+                    let one = Ahead::new(row, timetable, from, &mut grid.looks);
+                    is_complete &= grid.add(&one);
+                    ahead.push(one);
+                } else {
+                    is_complete = false;
+                }
+            }
+            // Others have their turn, however many there are.
+            tokio::task::yield_now().await;
+        }
+        let fires = soonest(&ahead, grid.to, wanted).await;
+        let (from, to) = (from.into(), grid.to.into());
+        Ok(Forecast { from, to, hours: grid.hours, fires, is_complete })
+    }
+}
+
+/// What is to come in a window.
+#[derive(SimpleObject)]
+pub(crate) struct Forecast {
+    from: Instant,
+    /// Exclusive.
+    to: Instant,
+    /// Each hour of UTC in it, in order.
+    hours: Vec<ForecastHour>,
+    /// The next fires, soonest first.
+    fires: Vec<Calm<Upcoming>>,
+    /// False where so much is to come that not all of it was counted: of the schedules that are due
+    /// last, fires are left out.
+    is_complete: bool,
+}
+
+/// What is to come in an hour.
+#[derive(SimpleObject)]
+pub(crate) struct ForecastHour {
+    /// When it begins.
+    at: Instant,
+    fires: u64,
+    /// How many schedules fire in it.
+    schedules: u64,
+}
+
+/// A schedule, and what it may still do.
+struct Ahead {
+    row: Model,
+    timetable: Timetable,
+    /// It fires after this instant.
+    after: DateTime<Utc>,
+    /// So many times at the most.
+    left: u64,
+}
+
+impl Ahead {
+    fn new(row: Model, timetable: Timetable, from: DateTime<Utc>, looks: &mut usize) -> Self {
+        let moment = TimeDelta::milliseconds(1);
+        let cursor = row.next_scheduled_at.map_or(from, |cursor| cursor.utc());
+        let (begin, after) = (cursor - moment, cursor.max(from) - moment);
+        let left = row.max_fires.map_or(u64::MAX, |most| {
+            // What it does until then is counted in pieces, of which a day may have some.
+            let days = usize::try_from((after - begin).num_days()).unwrap_or_default();
+            *looks = looks.saturating_sub(1 + days);
+            let left = u64::try_from(most - row.fire_count).unwrap_or_default();
+            left.saturating_sub(count(&timetable, begin, after))
+        });
+        Self { row, timetable, after, left }
+    }
+}
+
+/// Fires that no calendar suppresses.
+fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
+    timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
+}
+
+/// The hours of the window, as they fill.
+struct Grid {
+    hours: Vec<ForecastHour>,
+    begin: DateTime<Utc>,
+    to: DateTime<Utc>,
+    looks: usize,
+}
+
+impl Grid {
+    fn new(from: DateTime<Utc>, hours: u64) -> Self {
+        let hour = TimeDelta::hours(1);
+        let begin = from.duration_trunc(hour).unwrap_or(from);
+        let mut all = Vec::with_capacity(usize::try_from(hours).unwrap_or_default());
+        let mut to = begin;
+        for _ in 0..hours {
+            all.push(ForecastHour { at: to.into(), fires: 0, schedules: 0 });
+            to += hour;
+        }
+        Self { hours: all, begin, to, looks: LOOKS }
+    }
+
+    /// Counts a schedule's fires; false if that would cost too much.
+    fn add(&mut self, one: &Ahead) -> bool {
+        let moment = TimeDelta::milliseconds(1);
+        let mut left = one.left.min(count(&one.timetable, one.after, self.to - moment));
+        let mut after = one.after;
+        while left > 0 {
+            // The hour of the next fire: empty hours are passed over.
+            let Some(next) = one.timetable.next_allowed(after) else { break };
+            let Some(looks) = self.looks.checked_sub(2) else { return false };
+            self.looks = looks;
+            let index = usize::try_from((next.at - self.begin).num_hours()).unwrap_or(usize::MAX);
+            let Some(hour) = self.hours.get_mut(index) else { break };
+            let end = hour.at.0 + TimeDelta::hours(1) - moment;
+            let fires = count(&one.timetable, next.at - moment, end).min(left);
+            hour.fires += fires;
+            hour.schedules += 1;
+            left -= fires;
+            after = end;
+        }
+        true
+    }
+}
+
+/// The next fires of all.
+async fn soonest(ahead: &[Ahead], to: DateTime<Utc>, wanted: usize) -> Vec<Calm<Upcoming>> {
+    let next = |index: usize, after: DateTime<Utc>, nth: u64| {
+        let one = ahead.get(index).filter(|one| nth < one.left)?;
+        let fire = one.timetable.next_allowed(after).filter(|fire| fire.at < to)?;
+        Some(Reverse((fire.at, index, nth)))
+    };
+    let mut heads = BinaryHeap::with_capacity(ahead.len());
+    for (index, one) in ahead.iter().enumerate() {
+        heads.extend(next(index, one.after, 0));
+        tokio::task::yield_now().await;
+    }
+    let mut fires = Vec::with_capacity(wanted);
+    while fires.len() < wanted {
+        let Some(Reverse((at, index, nth))) = heads.pop() else { break };
+        let Some(one) = ahead.get(index) else { break };
+        let schedule = Schedule(one.row.clone());
+        fires.push(Calm(Upcoming { at: at.into(), schedule }));
+        heads.extend(next(index, at, nth + 1));
+        tokio::task::yield_now().await;
+    }
+    fires
+}

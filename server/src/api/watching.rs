@@ -1,0 +1,171 @@
+//! Subscriptions to how it goes: states that are looked at again and again, since no table's
+//! change says that they changed.
+
+use std::time::Duration;
+
+use async_graphql::{Context, SimpleObject, Subscription as Subscribable};
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::stream::{self, BoxStream};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::{ApiError, Result},
+    fresh::Fresh,
+    health::{Health, Watched},
+    metrics::{Figures, Metrics, figures},
+    query::namespace_id,
+    scalar::Instant,
+};
+use crate::{clock::Clock, engine::commands::BadInput, store::StoreError};
+
+/// What can be followed of how it goes.
+#[derive(Default)]
+pub(super) struct Watching;
+
+type Events<T> = BoxStream<'static, async_graphql::Result<T>>;
+
+/// The last answer to who watches the health of a namespace, or of all.
+pub(super) type Healths = Fresh<Option<Uuid>, Health>;
+
+/// What can be followed of how it goes.
+#[Subscribable]
+impl Watching {
+    /// The figures of a namespace, every ten seconds. With the cursor of the last tick the next one
+    /// comes ten seconds after that, or at once if that is over: figures of now replace those that
+    /// were not seen.
+    async fn metrics_tick(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        since: Option<String>,
+    ) -> Result<Events<MetricsTick>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let last = since.as_deref().map(tick).transpose()?;
+        let (store, clock) = (cx.store().clone(), cx.commands().clock.clone());
+        let kept = cx.data_unchecked::<std::sync::Arc<Figures>>().clone();
+        let pause = kept.moment();
+        let wait = last.map_or(Duration::ZERO, |last| rest_of(pause, last, clock.now()));
+        Ok(Box::pin(stream::unfold(Some(wait), move |wait| {
+            let (store, clock, kept) = (store.clone(), clock.clone(), kept.clone());
+            async move {
+                // Real time, whatever the application's clock shows: it spares the database.
+                Clock::system().sleep(wait?).await;
+                let read = figures(&store, &clock, &kept, namespace).await;
+                let tick = read.map(|metrics| MetricsTick {
+                    cursor: clock.now().timestamp_millis().to_string(),
+                    metrics,
+                });
+                Some(event(tick, pause))
+            }
+        })))
+    }
+
+    /// The health of a namespace, or of all, whenever what is wrong has changed: which checks fail,
+    /// not by how much. With the cursor of the last event nothing comes until that is another one.
+    async fn health_events(
+        &self,
+        cx: &Context<'_>,
+        namespace: Option<String>,
+        since: Option<String>,
+    ) -> Result<Events<HealthEvent>> {
+        cx.viewer()?;
+        let watched = Watched::of(cx, namespace).await?;
+        let last = since.map(fingerprint).transpose()?;
+        let kept = cx.data_unchecked::<std::sync::Arc<Healths>>().clone();
+        let pause = kept.moment();
+        let begin = Some((last, Duration::ZERO));
+        Ok(Box::pin(stream::unfold(begin, move |state| {
+            let (watched, kept) = (watched.clone(), kept.clone());
+            async move {
+                let (last, mut wait) = state?;
+                loop {
+                    Clock::system().sleep(wait).await;
+                    wait = pause;
+                    let read = kept.answer(&watched.clock, watched.namespace(), watched.look());
+                    let health = match read.await {
+                        Ok(health) => health,
+                        Err(error) => return Some((Err(ApiError::from(error).into()), None)),
+                    };
+                    let cursor = shape(&health);
+                    if last.as_ref() != Some(&cursor) {
+                        let next = Some((Some(cursor.clone()), pause));
+                        let at = watched.clock.now().into();
+                        return Some((Ok(HealthEvent { cursor, at, health }), next));
+                    }
+                }
+            }
+        })))
+    }
+}
+
+/// The figures of now.
+#[derive(SimpleObject)]
+pub(crate) struct MetricsTick {
+    /// To come back with.
+    cursor: String,
+    metrics: Metrics,
+}
+
+/// What is wrong has changed.
+#[derive(SimpleObject)]
+pub(crate) struct HealthEvent {
+    /// To come back with.
+    cursor: String,
+    at: Instant,
+    health: Health,
+}
+
+/// What to send, and after which pause to look again; never after an error.
+fn event<T>(
+    read: std::result::Result<T, StoreError>,
+    pause: Duration,
+) -> (async_graphql::Result<T>, Option<Duration>) {
+    match read {
+        Ok(found) => (Ok(found), Some(pause)),
+        Err(error) => (Err(ApiError::from(error).into()), None),
+    }
+}
+
+/// What is left of a pause that began then; a cursor of the future waits no longer than one.
+fn rest_of(pause: Duration, began: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    let over = (now - began).max(TimeDelta::zero()).to_std().unwrap_or_default();
+    pause.saturating_sub(over)
+}
+
+fn tick(text: &str) -> Result<DateTime<Utc>> {
+    let at = text.parse().ok().and_then(DateTime::from_timestamp_millis);
+    Ok(at.ok_or_else(|| not_a_cursor(text))?)
+}
+
+fn fingerprint(text: String) -> Result<String> {
+    let is_one = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_one { Ok(text) } else { Err(not_a_cursor(&text).into()) }
+}
+
+fn not_a_cursor(text: &str) -> BadInput {
+    let help = "give the cursor of the last event that you saw, or leave it out";
+    BadInput::new("since", text, "is not a cursor of this feed", help)
+}
+
+/// Which checks fail, in a word.
+fn shape(health: &Health) -> String {
+    let digest = Sha256::digest(health.failing().join(" "));
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_that_was_seen_is_not_sent_again_before_its_time() {
+        let (pause, began) = (Duration::from_secs(10), DateTime::UNIX_EPOCH);
+        let after = |seconds| rest_of(pause, began, began + TimeDelta::seconds(seconds));
+        assert_eq!(after(4), Duration::from_secs(6));
+        assert_eq!(after(60), Duration::ZERO);
+        assert_eq!(after(-60), pause);
+    }
+}

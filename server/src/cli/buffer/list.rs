@@ -1,0 +1,28 @@
+use clap::Args;
+use serde_json::json;
+
+use super::{FACTS, Named, print};
+use crate::cli::{CliError, output};
+
+/// List the fires that wait, in the order in which they will start
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    named: Named,
+    /// How many, 1 to 1000
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    limit: u32,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query =
+            format!("query ($id: UUID!, $first: Int!) {{ schedule(id: $id) {{ {FACTS} }} }}");
+        let variables = json!({ "first": self.limit });
+        let schedule = self.named.ask("list the buffer", &query, variables).await?;
+        if self.json { output::json(&schedule) } else { print(&schedule) }
+    }
+}

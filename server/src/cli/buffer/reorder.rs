@@ -1,0 +1,33 @@
+use clap::Args;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{FACTS, Named, print};
+use crate::cli::{CliError, output};
+
+/// Put fires at the head of the buffer; the others follow as they are
+#[derive(Debug, Args)]
+pub(super) struct Move {
+    #[command(flatten)]
+    named: Named,
+    /// Which, in the order in which they are to start; see 'carillon buffer list'
+    #[arg(required = true)]
+    fires: Vec<Uuid>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Move {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query = format!(
+            "mutation ($id: UUID!, $fires: [UUID!]!, $first: Int!) {{
+                done: reorderBuffer(scheduleId: $id, fireIds: $fires) {{ schedule {{ {FACTS} }} }}
+            }}"
+        );
+        let variables = json!({ "fires": self.fires, "first": 50 });
+        let done = self.named.order("reorder the buffer", &query, variables).await?;
+        let schedule = &done["schedule"];
+        if self.json { output::json(schedule) } else { print(schedule) }
+    }
+}

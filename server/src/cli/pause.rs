@@ -1,0 +1,43 @@
+use chrono::{DateTime, Utc};
+use clap::Args;
+use serde_json::json;
+
+use super::{CliError, named::Named, output, timing::instant};
+
+/// Stop a schedule from firing; its runs in flight go on
+#[derive(Debug, Args)]
+pub(super) struct Pause {
+    #[command(flatten)]
+    named: Named,
+    /// Why, for whoever is on call next
+    #[arg(long)]
+    reason: String,
+    /// When it resumes by itself [default: when somebody resumes it]
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    until: Option<DateTime<Utc>>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const PAUSE: &str = "mutation ($id: UUID!, $reason: String!, $until: DateTime) {
+    done: pauseSchedule(id: $id, reason: $reason, until: $until) {
+        schedule { id name state pause { by at reason until } }
+    }
+}";
+
+impl Pause {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let variables = json!({ "reason": self.reason, "until": self.until });
+        let done = self.named.order("pause the schedule", PAUSE, variables).await?;
+        let schedule = &done["schedule"];
+        if self.json {
+            return output::json(schedule);
+        }
+        let name = schedule["name"].as_str().unwrap_or_default();
+        match schedule["pause"]["until"].as_str() {
+            Some(until) => output::line(format!("paused {name} until {until}")),
+            None => output::line(format!("paused {name}")),
+        }
+    }
+}

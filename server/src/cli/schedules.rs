@@ -1,0 +1,65 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{CliError, client::Server, output, search};
+use crate::search::List;
+
+/// List schedules, by name
+#[derive(Debug, Args)]
+pub(super) struct Schedules {
+    #[command(flatten)]
+    server: Server,
+    /// Of this namespace
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// In the search language, as in 'state:paused tag:billing next:<1h'
+    #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// How many, 1 to 200
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const SCHEDULES: &str = "query ($namespace: String!, $search: String, $first: Int) {
+    schedules(namespace: $namespace, search: $search, first: $first) {
+        nodes {
+            id name note tags state timing { expressions zone } workflow { name }
+            nextFireAt lastFireAt lastRun { id state }
+        }
+    }
+}";
+
+impl Schedules {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        search::check(List::Schedules, self.search.as_deref())?;
+        let variables = json!({
+            "namespace": self.namespace,
+            "search": self.search,
+            "first": self.limit,
+        });
+        let answer = self.server.ask("list the schedules", SCHEDULES, variables).await?;
+        let schedules = &answer["schedules"]["nodes"];
+        if self.json { output::json(schedules) } else { print(schedules) }
+    }
+}
+
+fn print(schedules: &Value) -> Result<(), CliError> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let row = |schedule: &Value| {
+        let all = schedule["timing"]["expressions"].as_array();
+        let when: Vec<_> = all.into_iter().flatten().filter_map(Value::as_str).collect();
+        [
+            text(&schedule["name"]),
+            text(&schedule["state"]).to_lowercase(),
+            when.join(" | "),
+            text(&schedule["timing"]["zone"]),
+            text(&schedule["nextFireAt"]),
+            text(&schedule["lastRun"]["state"]).to_lowercase(),
+        ]
+    };
+    let rows: Vec<[String; 6]> = schedules.as_array().into_iter().flatten().map(row).collect();
+    output::table(["SCHEDULE", "STATE", "WHEN", "ZONE", "NEXT", "LAST RUN"], &rows)
+}

@@ -1,0 +1,41 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{CliError, named::Named, output};
+
+/// List the definitions that a schedule has had, newest first
+#[derive(Debug, Args)]
+pub(super) struct Versions {
+    #[command(flatten)]
+    named: Named,
+    /// How many, 1 to 200
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+    /// Answer as JSON, with all of each definition
+    #[arg(long)]
+    json: bool,
+}
+
+const VERSIONS: &str = "query ($id: UUID!, $first: Int!) {
+    schedule(id: $id) { versions(first: $first) { nodes { version by at change snapshot } } }
+}";
+
+impl Versions {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let variables = json!({ "first": self.limit });
+        let schedule = self.named.ask("list the versions", VERSIONS, variables).await?;
+        let versions = &schedule["versions"]["nodes"];
+        if self.json { output::json(versions) } else { print(versions) }
+    }
+}
+
+fn print(versions: &Value) -> Result<(), CliError> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let row = |version: &Value| {
+        // A change may be told over several lines; here each version has one.
+        let change = text(&version["change"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        [version["version"].to_string(), text(&version["at"]), text(&version["by"]), change]
+    };
+    let rows: Vec<[String; 4]> = versions.as_array().into_iter().flatten().map(row).collect();
+    output::table(["VERSION", "AT", "BY", "CHANGE"], &rows)
+}

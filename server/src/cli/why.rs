@@ -1,0 +1,38 @@
+use clap::Args;
+
+use super::offline::somebody_here;
+use crate::engine::commands::Viewer;
+
+/// The audit log keeps no longer one.
+const MOST: usize = 500;
+
+/// Why somebody orders what they order.
+#[derive(Debug, Args)]
+pub(super) struct Why {
+    /// Why, for the audit log
+    #[arg(long = "reason", value_name = "TEXT", value_parser = reason)]
+    pub(super) reason: Option<String>,
+}
+
+impl Why {
+    /// Whoever has a shell here, for that reason.
+    pub(super) fn somebody_here(self) -> Viewer {
+        Viewer { reason: self.reason, ..somebody_here() }
+    }
+}
+
+/// A reason as it goes into the log, and over HTTP into one line.
+fn reason(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let length = text.chars().count();
+    if text.is_empty() {
+        return Err("say why, or leave it out".to_owned());
+    }
+    if length > MOST {
+        return Err(format!("it has {length} characters; the limit is {MOST}"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err("it has a line end or another control character; write one line".to_owned());
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,211 @@
+//! The bodies of requests: read as a whole before anything is done about them, within a size and a
+//! time. Whoever announces more is refused before the first byte, and a stranger may not fill the
+//! memory with what only members send.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures::StreamExt;
+
+use super::{auth::Asking, refusal::Refusal};
+use crate::clock::Clock;
+
+/// So much too much is read and thrown away: whoever is cut off while they send may not get to read
+/// why.
+const THROWN_AWAY: usize = 16 * 1024 * 1024;
+
+/// What a body may take.
+#[derive(Clone, Debug)]
+pub(super) struct Bodies {
+    /// Bytes of somebody who is known.
+    pub(super) most: usize,
+    /// Bytes of everybody else.
+    pub(super) most_of_strangers: usize,
+    /// From the first byte to the last, however they trickle in.
+    pub(super) patience: Duration,
+    pub(super) clock: Clock,
+}
+
+/// Why there is no body.
+enum Unread {
+    TooLarge,
+    TooSlow,
+    Broken,
+}
+
+/// Reads the body within its limits, and hands the request on with all of it.
+pub(super) async fn read(State(bodies): State<Bodies>, request: Request, next: Next) -> Response {
+    let asking = request.extensions().get::<Asking>();
+    let is_known = asking.is_some_and(|asking| asking.viewer.is_some());
+    let most = if is_known { bodies.most } else { bodies.most_of_strangers };
+    let (head, body) = request.into_parts();
+    let whole = match is_hopeless(&head.headers, most) {
+        true => Err(Unread::TooLarge),
+        false => {
+            let whole = bodies.clock.timeout(bodies.patience, whole(body, most)).await;
+            whole.unwrap_or(Err(Unread::TooSlow))
+        }
+    };
+    match whole {
+        Ok(whole) => next.run(Request::from_parts(head, Body::from(whole))).await,
+        Err(why) => bodies.refusal(&why, is_known).into_response(),
+    }
+}
+
+/// Whether the head says that the body is too large, so that none of it is asked for: more than is
+/// thrown away, or by somebody who waits for a word before they send it.
+fn is_hopeless(headers: &HeaderMap, most: usize) -> bool {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let announced: Option<u64> = announced.and_then(|text| text.parse().ok());
+    let most = if headers.contains_key(header::EXPECT) { most } else { most + THROWN_AWAY };
+    announced.is_some_and(|bytes| bytes > most as u64)
+}
+
+async fn whole(body: Body, most: usize) -> Result<Vec<u8>, Unread> {
+    let mut pieces = body.into_data_stream();
+    let (mut whole, mut length) = (Vec::new(), 0);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Unread::Broken)?;
+        length += piece.len();
+        if length > most + THROWN_AWAY {
+            break;
+        } else if length > most {
+            whole = Vec::new();
+        } else {
+            whole.extend_from_slice(&piece);
+        }
+    }
+    if length > most { Err(Unread::TooLarge) } else { Ok(whole) }
+}
+
+impl Bodies {
+    fn refusal(&self, why: &Unread, is_known: bool) -> Refusal {
+        let Self { most, most_of_strangers, patience, .. } = self;
+        match why {
+            Unread::TooLarge if is_known || most == most_of_strangers => {
+                let text = format!("a body of more than {most} bytes is not taken; send less");
+                Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+            }
+            Unread::TooLarge => Refusal::unauthenticated(&format!(
+                "without a session or a token a body of more than {most_of_strangers} bytes is \
+                 not taken; sign in, or send a token"
+            )),
+            Unread::TooSlow => {
+                let seconds = patience.as_secs();
+                let text =
+                    format!("the body was not here within {seconds} seconds; send it faster");
+                Refusal::new(StatusCode::REQUEST_TIMEOUT, text)
+            }
+            Unread::Broken => {
+                let text = "the body broke off, or is not framed as HTTP says";
+                Refusal::new(StatusCode::BAD_REQUEST, text)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use axum::{
+        Router,
+        body::{Bytes, to_bytes},
+        extract::Extension,
+        middleware,
+        routing::post,
+    };
+    use chrono::DateTime;
+    use entity::user::Role;
+    use futures::stream;
+    use tower::Service;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        clock::ManualClock,
+        engine::commands::{Grants, Viewer, ViewerKind},
+        web::auth::Credential,
+    };
+
+    fn bodies(clock: &ManualClock) -> Bodies {
+        let patience = Duration::from_secs(30);
+        Bodies { most: 100, most_of_strangers: 10, patience, clock: clock.clock() }
+    }
+
+    async fn ask(bodies: Bodies, is_known: bool, request: Request) -> (StatusCode, String) {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let grants = Grants::everywhere(Role::Viewer);
+        let viewer = Viewer::new(Uuid::nil(), "ada", ViewerKind::User, grants, "here");
+        let viewer = is_known.then_some(viewer);
+        let asking = Asking { viewer, credential: Credential::None, address };
+        let mut router = Router::new()
+            .route("/", post(async |body: Bytes| body))
+            .layer(middleware::from_fn_with_state(bodies, read))
+            .layer(Extension(asking));
+        let answer = router.call(request).await.unwrap();
+        let status = answer.status();
+        let text = to_bytes(answer.into_body(), 10_000).await.unwrap();
+        (status, String::from_utf8(text.to_vec()).unwrap())
+    }
+
+    fn request(body: Body) -> Request {
+        Request::post("/").body(body).unwrap()
+    }
+
+    #[tokio::test]
+    async fn who_is_known_may_send_more() {
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        for (is_known, length, status) in [
+            (true, 100, StatusCode::OK),
+            (true, 101, StatusCode::PAYLOAD_TOO_LARGE),
+            (false, 10, StatusCode::OK),
+            (false, 11, StatusCode::UNAUTHORIZED),
+        ] {
+            let body = "x".repeat(length);
+            let at_once = ask(bodies(&clock), is_known, request(body.clone().into())).await;
+            assert_eq!(at_once.0, status, "{length}: {at_once:?}");
+            let pieces = body.into_bytes().into_iter().map(|byte| Ok::<_, axum::Error>([byte]));
+            let pieces = stream::iter(pieces).map(|piece| piece.map(|byte| byte.to_vec()));
+            let streamed = ask(bodies(&clock), is_known, request(Body::from_stream(pieces))).await;
+            assert_eq!(streamed, at_once, "{length}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_announced_gigabyte_is_refused_before_a_byte_of_it_is_read() {
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        // Whoever reads this body waits for ever.
+        let never = Body::from_stream(stream::pending::<Result<Vec<u8>, axum::Error>>());
+        let mut huge = request(never);
+        huge.headers_mut().insert(header::CONTENT_LENGTH, (1_u64 << 30).into());
+        assert_eq!(ask(bodies(&clock), true, huge).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_trickles_in_is_waited_for_only_so_long() {
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH);
+        let trickling = clock.clone();
+        // A byte for each second, and never the last one.
+        let bytes = stream::repeat_with(move || {
+            trickling.pass(Duration::from_secs(1));
+            Ok::<_, axum::Error>(vec![b'x'])
+        });
+        let mut limits = bodies(&clock);
+        limits.most = 1_000;
+        // Each byte is polled for on its own, as it comes over a network.
+        let bytes = bytes.then(async |byte| {
+            tokio::task::yield_now().await;
+            byte
+        });
+        let (status, text) = ask(limits, true, request(Body::from_stream(bytes))).await;
+        assert_eq!(status, StatusCode::REQUEST_TIMEOUT, "{text}");
+        assert!(text.contains("30 seconds"), "{text}");
+    }
+}

@@ -1,0 +1,90 @@
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use crate::clock::Clock;
+
+/// A connection that breaks off when its client takes nothing of what it is sent for too long: it
+/// would hold its place, and its answer, for as long as it likes.
+pub(super) struct Stream {
+    stream: TcpStream,
+    patience: Duration,
+    clock: Clock,
+    /// Ends when the client was waited for long enough; there while it is waited for.
+    waiting: Option<BoxFuture<'static, ()>>,
+}
+
+impl Stream {
+    pub(super) fn new(stream: TcpStream, patience: Duration, clock: Clock) -> Self {
+        Self { stream, patience, clock, waiting: None }
+    }
+
+    fn in_time<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waiting = None;
+            return written;
+        }
+        let (clock, patience) = (&self.clock, self.patience);
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let clock = clock.clone();
+            Box::pin(async move { clock.sleep(patience).await })
+        });
+        let text = "the client takes nothing of what it is sent";
+        waiting.as_mut().poll(cx).map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, text)))
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.in_time(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.in_time(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
