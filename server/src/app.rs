@@ -6,17 +6,24 @@
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use secrecy::ExposeSecret;
+use nix::sys::resource::{Resource, getrlimit};
+use secrecy::{ExposeSecret, SecretString};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     api,
+    beacon::{self, Beacon, BeaconError},
     clock::Clock,
-    config::Config,
-    engine::{self, Engine, EngineError, Signals, commands::Commands},
+    config::{Backend, Config, NoToken, Role, UnreadFile},
+    engine::{
+        self, Engine, EngineError, Signals,
+        commands::Commands,
+        people::{Elsewhere, oidc::Provider},
+        vault::{Key, NotAKey, Vault, VaultError},
+    },
     store::{Migrations, Options, Store, StoreError},
-    target::{Executor, Policy, TargetError},
+    target::{Executor, Fetcher, Mailer, Policy, TargetError},
     telemetry::Telemetry,
     web::{self, Web},
 };
@@ -52,9 +59,29 @@ pub enum AppError {
         /// What the system says.
         source: io::Error,
     },
+    /// A file with a secret of the configuration cannot be read.
+    #[error(transparent)]
+    KeyFile(#[from] UnreadFile),
+    /// Nor the token of whoever watches.
+    #[error(transparent)]
+    Watch(#[from] NoToken),
+    /// What was given as one is none.
+    #[error("use {field} as the key for secrets: {source}")]
+    Key {
+        /// The setting.
+        field: &'static str,
+        /// What is wrong.
+        source: NotAKey,
+    },
+    /// There are secrets that cannot be opened.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The targets cannot be carried out.
     #[error("set up the targets: {0}")]
     Target(#[from] TargetError),
+    /// The nodes' Redis is not to be had.
+    #[error(transparent)]
+    Beacon(#[from] BeaconError),
     /// The engine cannot start or stop.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -86,8 +113,17 @@ impl App {
     ) -> Result<Self, AppError> {
         let listener = listen(config.listen).await?;
         let address = listener.local_addr().map_err(AppError::Serve)?;
-        let executor = Arc::new(Executor::new(policy(&config)?, clock.clone())?);
+        let vault = vault(&config)?;
+        let policy = policy(&config)?;
+        let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
+        let executor = Arc::new(executor);
+        // Before the database: what is not there must leave nothing half done.
+        let beacon = beacon(&config, &clock).await?;
         let store = Store::open(&database(&config)).await?;
+        vault.check(&store).await?;
+        if let Err(error) = vault.check_channels(store.read()).await {
+            tracing::error!("messages to a channel wait: failed to {error}");
+        }
         let config = Arc::new(config);
 
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
@@ -99,9 +135,11 @@ impl App {
             executor.clone(),
             signals.clone(),
         )
-        .with_retention(retention(&config));
+        .with_retention(retention(&config))
+        .with_vault(vault.clone())
+        .with_provider(Elsewhere::of(&config));
         let engine = Engine::start(
-            settings(&config, address),
+            engine::Settings { beacon, vault, ..settings(&config, address) },
             store.clone(),
             clock.clone(),
             executor,
@@ -116,23 +154,23 @@ impl App {
         let commands = commands.with_cluster(cluster.clone());
         let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
         let (asked, telemetry_of) = (store.clone(), telemetry.clone());
-        let web = Web::new(asked, clock.clone(), config.clone(), telemetry_of, schema, cluster);
-        let service = web::router(web).into_make_service_with_connect_info::<SocketAddr>();
-        let http = axum::serve(listener, service)
-            .with_graceful_shutdown(stop.clone().cancelled_owned())
-            .into_future();
+        let (clock_of, config_of) = (clock.clone(), config.clone());
+        let asked_by = commands.clone();
+        let web = Web::new(asked, clock_of, config_of, telemetry_of, schema, cluster, asked_by)
+            .with_oidc(provider(&config, address, &clock)?)
+            .with_watch(config.watch.token()?);
+        let sampling = web.clone().sample_until(stop.clone());
+        let (router, limits) = (web::router(web), web::Limits::with_files(open_files()));
+        let http = web::serve(listener, router, limits, clock.clone(), stop.clone());
+        tokio::spawn(sampling);
+        let http = tokio::spawn(http);
+        if let Some(fires) = config.canary.enabled
+            && config.node.roles.has(Role::Scheduler)
+        {
+            tokio::spawn(commands.clone().keep_canary_until(fires, stop.clone()));
+        }
         tracing::info!(%address, database = %store.dialect().name(), "listening");
-        Ok(Self {
-            config,
-            store,
-            clock,
-            telemetry,
-            engine,
-            commands,
-            address,
-            stop,
-            http: tokio::spawn(http),
-        })
+        Ok(Self { config, store, clock, telemetry, engine, commands, address, stop, http })
     }
 
     /// Where it listens.
@@ -175,6 +213,12 @@ impl App {
     }
 }
 
+/// How many files this process may have open.
+fn open_files() -> u64 {
+    const USUAL: u64 = 1_024;
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)
+}
+
 /// How the configured database is opened.
 pub fn database(config: &Config) -> Options {
     Options {
@@ -185,6 +229,51 @@ pub fn database(config: &Config) -> Options {
         idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(LEAST_IDLE, MOST_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
+}
+
+/// The configured keys for secrets.
+pub fn vault(config: &Config) -> Result<Vault, AppError> {
+    let read = |(field, text): (&'static str, Option<SecretString>)| {
+        let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
+        text.transpose().map_err(|source| AppError::Key { field, source })
+    };
+    let previous = read(config.secrets.previous()?)?;
+    let current = read(config.secrets.current()?)?;
+    Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
+}
+
+/// The identity provider, if one is configured. It is reached by a policy of its own: it is its
+/// operator who says where it is.
+pub fn provider(
+    config: &Config,
+    address: SocketAddr,
+    clock: &Clock,
+) -> Result<Option<Provider>, AppError> {
+    let Some(oidc) = &config.oidc else { return Ok(None) };
+    let policy = policy(config)?;
+    let policy = Policy { private_addresses: oidc.private_addresses, ..policy };
+    let home = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let (secret, fetcher) = (oidc.secret()?, Fetcher::new(&policy)?);
+    Ok(Some(Provider::new(oidc.clone(), secret, home, fetcher, clock.clone())))
+}
+
+/// What sends mails, if a server for them is configured.
+pub fn mailer(config: &Config) -> Result<Option<Mailer>, AppError> {
+    Ok(Mailer::new(&config.smtp, policy(config)?.ca_pem.as_deref())?)
+}
+
+/// The way to Redis, where heartbeats are to go there.
+pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, BeaconError> {
+    let cluster = &config.cluster;
+    let url = cluster.redis_url.clone().filter(|_| cluster.backend == Backend::Redis);
+    let Some(url) = url else { return Ok(None) };
+    let prefix = cluster.redis_prefix.clone();
+    let expiry = config.engine.heartbeat_expiry.0;
+    let patience = beacon::Patience::within(expiry);
+    let options = beacon::Options { url, prefix, expiry, patience };
+    let beacon = Beacon::connect(options, clock.clone()).await?;
+    tracing::info!(redis = beacon.address(), "heartbeats go to Redis");
+    Ok(Some(beacon))
 }
 
 async fn listen(listen: SocketAddr) -> Result<TcpListener, AppError> {
@@ -241,6 +330,7 @@ fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
         heartbeat_expiry: config.engine.heartbeat_expiry.0,
         recovery_interval: config.engine.recovery_interval.0,
         lost_after: config.engine.lost_after.0,
+        public_url: config.public_url.clone(),
         retention: Some(retention(config)),
         ..defaults
     }

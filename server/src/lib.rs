@@ -2,16 +2,19 @@
 //! monitoring console.
 //!
 //! The rooms and who may know whom: `web -> api -> engine -> { store -> entity, target,
-//! timetable }`; `clock`, `config`, `random` and `telemetry` are leaves that every room may use. `app` puts
+//! timetable, beacon }`; `search`, the language of lists, is below the store; `clock`, `config`,
+//! `random` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
 pub mod api;
 pub mod app;
+pub mod beacon;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod random;
+pub mod search;
 pub mod store;
 pub mod target;
 pub mod telemetry;

@@ -109,7 +109,7 @@ pub fn plan(
     policy: &Policy,
 ) -> Plan {
     let missed_until = now - policy.grace - MS;
-    let mut account = Account::new(timetable, cursor - MS, now, true);
+    let mut account = Account::new(timetable, cursor - MS, now, Limit::Anywhere);
     if cursor <= missed_until {
         account.missed(missed_until, policy);
         if account.is_full() {
@@ -149,25 +149,30 @@ pub fn plan(
     Plan { entries, next }
 }
 
-/// The entries for the instants in `(after, until]`, all of them missed: by an outage or a pause.
+/// Plans for the instants in `(after, until]`, all of them missed: by an outage or a pause. The
+/// next one may lie in there: then plan again.
+///
+/// That happens before the first that runs only. Those that run begin together, and the policy
+/// limits them.
 pub fn missed(
     timetable: &Timetable,
     after: DateTime<Utc>,
     until: DateTime<Utc>,
     now: DateTime<Utc>,
     policy: &Policy,
-) -> Vec<Entry> {
-    let mut account = Account::new(timetable, after, now, false);
+) -> Plan {
+    let mut account = Account::new(timetable, after, now, Limit::BeforeRuns);
     if after < until {
         account.missed(until, policy);
     }
-    account.entries
+    let next = timetable.next(account.accounted);
+    Plan { entries: account.entries, next }
 }
 
 /// The next `count` instants from `cursor` (inclusive) that may run, with what calendars suppress
 /// before them; fewer, if fewer are left. Their fate is [`Fate::Run`] or [`Fate::Suppressed`].
 pub fn upcoming(timetable: &Timetable, cursor: DateTime<Utc>, count: usize) -> Vec<Entry> {
-    let mut account = Account::new(timetable, cursor - MS, cursor, false);
+    let mut account = Account::new(timetable, cursor - MS, cursor, Limit::Nowhere);
     for _ in 0..count {
         let Some(fire) = timetable.next_allowed(account.accounted) else { break };
         account.in_pieces(fire.at - MS, Fate::Suppressed);
@@ -204,6 +209,14 @@ impl Entry {
     }
 }
 
+/// Where an account ends when it is [full](Account::is_full).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Nowhere,
+    Anywhere,
+    BeforeRuns,
+}
+
 /// The entries that are made, from one instant on and without a gap.
 struct Account<'a> {
     timetable: &'a Timetable,
@@ -211,8 +224,7 @@ struct Account<'a> {
     accounted: DateTime<Utc>,
     now: DateTime<Utc>,
     entries: Vec<Entry>,
-    /// Whether it ends when it is [full](Account::is_full).
-    is_limited: bool,
+    limit: Limit,
     /// Runs to be started now.
     runs: usize,
     ranges: usize,
@@ -225,16 +237,23 @@ impl<'a> Account<'a> {
         timetable: &'a Timetable,
         accounted: DateTime<Utc>,
         now: DateTime<Utc>,
-        is_limited: bool,
+        limit: Limit,
     ) -> Self {
         let entries = Vec::new();
-        Account { timetable, accounted, now, entries, is_limited, runs: 0, ranges: 0, steps: 0 }
+        Account { timetable, accounted, now, entries, limit, runs: 0, ranges: 0, steps: 0 }
     }
 
     /// Whether the rest is to be planned next.
     fn is_full(&self) -> bool {
         let is_full = self.runs >= RUNS || self.ranges >= RANGES || self.steps >= STEPS;
-        self.is_limited && is_full
+        self.limit != Limit::Nowhere && is_full
+    }
+
+    /// What is missed and runs begins here.
+    fn begin_runs(&mut self) {
+        if self.limit == Limit::BeforeRuns {
+            self.limit = Limit::Nowhere;
+        }
     }
 
     /// An instant that runs.
@@ -258,6 +277,7 @@ impl<'a> Account<'a> {
                     if self.is_full() {
                         return;
                     }
+                    self.begin_runs();
                     self.run(Entry::late_run(self.timetable, latest, now));
                 }
                 // Nothing is left behind it but what is suppressed.
@@ -267,6 +287,12 @@ impl<'a> Account<'a> {
                 let runs = self.allowed(window_start, until, policy.max as usize);
                 let first = runs.first().map_or(until, |fire| fire.at - MS);
                 self.alike(first, Fate::OverLimit);
+                if self.is_full() {
+                    return;
+                }
+                if !runs.is_empty() {
+                    self.begin_runs();
+                }
                 let mut due_at = now;
                 for fire in runs {
                     if self.timetable.has_calendars() {

@@ -1,8 +1,9 @@
 use std::{fmt, time::Duration};
 
 use secrecy::ExposeSecret;
+use url::{Host, Url};
 
-use super::{Config, MOST_TAGS, Role, Span, Tags};
+use super::{Backend, Config, MOST_TAGS, Role, Span, Tags};
 
 /// A setting that cannot be: which, what it is, what the limit is and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +20,7 @@ pub struct BadSetting {
 }
 
 impl BadSetting {
-    fn new(
+    pub(super) fn new(
         field: &'static str,
         value: impl fmt::Display,
         problem: impl Into<String>,
@@ -29,12 +30,21 @@ impl BadSetting {
     }
 }
 
+/// So many schedules may have series of their own.
+const MOST_SERIES: usize = 100;
+
 impl Config {
     /// The first setting that cannot be.
     pub(super) fn check(&self) -> Result<(), BadSetting> {
         self.check_pace()?;
         self.check_sizes()?;
         self.check_node()?;
+        self.check_cluster()?;
+        self.check_secrets()?;
+        self.check_oidc()?;
+        self.smtp.check()?;
+        self.watch.check()?;
+        self.check_watching()?;
         self.check_places()
     }
 
@@ -60,6 +70,134 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    fn check_oidc(&self) -> Result<(), BadSetting> {
+        let Some(oidc) = &self.oidc else { return Ok(()) };
+        let issuer = Url::parse(&oidc.issuer).ok();
+        let is_here = |url: &Url| match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        let is_issuer = issuer.is_some_and(|url| {
+            let safe = url.scheme() == "https" || (url.scheme() == "http" && is_here(&url));
+            let plain = url.query().is_none() && url.fragment().is_none();
+            safe && plain && url.username().is_empty() && url.password().is_none()
+        });
+        if !is_issuer {
+            let help = "give https://HOST/PATH as the provider's discovery document does \
+                        (http:// only for one on this machine)";
+            return Err(BadSetting::new("oidc.issuer", &oidc.issuer, "is no issuer", help));
+        }
+        if oidc.client_id.is_empty() {
+            let help = "give the id that the provider knows this server by";
+            return Err(BadSetting::new("oidc.client_id", "", "is empty", help));
+        }
+        if oidc.client_secret.is_some() && oidc.client_secret_file.is_some() {
+            let (problem, help) = ("is given twice, as a text and as a file", "leave one out");
+            return Err(BadSetting::new("oidc.client_secret", "***", problem, help));
+        }
+        if self.public_url.is_none() && !self.listen.ip().is_loopback() {
+            let problem = "is not given, and the provider has to send browsers back";
+            let help = "give the address that browsers use, such as https://cron.example.org";
+            return Err(BadSetting::new("public_url", "", problem, help));
+        }
+        let length = oidc.name.chars().count();
+        if !(1..=64).contains(&length) || oidc.name.chars().any(char::is_control) {
+            let help = "give 1 to 64 characters for the button";
+            return Err(BadSetting::new("oidc.name", oidc.name.escape_debug(), "is no name", help));
+        }
+        let is_scope =
+            |scope: &&String| scope.is_empty() || !scope.bytes().all(|b| b.is_ascii_graphic());
+        if let Some(scope) = oidc.scopes.iter().find(is_scope) {
+            let help = "give each scope as a text of its own";
+            return Err(BadSetting::new("oidc.scopes", scope, "is no scope", help));
+        }
+        if oidc.grants.iter().any(|grant| grant.group.is_empty()) {
+            let help = "name the group as the provider does";
+            return Err(BadSetting::new("oidc.grants.group", "", "is empty", help));
+        }
+        Ok(())
+    }
+
+    fn check_secrets(&self) -> Result<(), BadSetting> {
+        let secrets = &self.secrets;
+        let twice = "is given twice, as a text and as a file";
+        if secrets.key.is_some() && secrets.key_file.is_some() {
+            return Err(BadSetting::new("secrets.key", "***", twice, "leave one of them out"));
+        }
+        if secrets.previous_key.is_some() && secrets.previous_key_file.is_some() {
+            let field = "secrets.previous_key";
+            return Err(BadSetting::new(field, "***", twice, "leave one of them out"));
+        }
+        let has_key = secrets.key.is_some() || secrets.key_file.is_some();
+        if !has_key && (secrets.previous_key.is_some() || secrets.previous_key_file.is_some()) {
+            let problem = "is not given, and a previous key is";
+            let help = "give the key that is to seal secrets from now on";
+            return Err(BadSetting::new("secrets.key_file", "", problem, help));
+        }
+        Ok(())
+    }
+
+    fn check_cluster(&self) -> Result<(), BadSetting> {
+        let cluster = &self.cluster;
+        let prefix = &cluster.redis_prefix;
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:".contains(&byte);
+        if !(1..=64).contains(&prefix.len()) || !prefix.bytes().all(is_word) {
+            let (value, problem) = (prefix.escape_debug(), "is no prefix of keys");
+            let help = "give 1 to 64 letters, digits or . _ - :";
+            return Err(BadSetting::new("cluster.redis_prefix", value, problem, help));
+        }
+        if cluster.backend == Backend::Database {
+            return Ok(());
+        }
+        if self.database.url.expose_secret().starts_with("sqlite:") {
+            return Err(BadSetting::new(
+                "cluster.backend",
+                "redis",
+                "is for several processes, and a SQLite database has one",
+                "leave it out, or use PostgreSQL",
+            ));
+        }
+        if cluster.redis_url.is_none() {
+            return Err(BadSetting::new(
+                "cluster.redis_url",
+                "",
+                "is not given, and cluster.backend is redis",
+                "give redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or take \
+                 cluster.backend = \"database\"",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_watching(&self) -> Result<(), BadSetting> {
+        const SECOND: Span = Span::seconds(1);
+        const DAY: Span = Span(Duration::from_hours(24));
+        let ratio = self.otlp.trace_ratio;
+        if !(0.0..=1.0).contains(&ratio) {
+            return Err(BadSetting::new("otlp.trace_ratio", ratio, "is no share", "give 0 to 1"));
+        }
+        between("health.unclaimed", self.health.unclaimed, SECOND, DAY)?;
+        between("health.canary", self.health.canary, Span::seconds(61), DAY)?;
+        let schedules = &self.metrics.schedules;
+        if schedules.len() > MOST_SERIES {
+            let help = format!("give at most {MOST_SERIES}: each has many series");
+            let (field, count) = ("metrics.schedules", schedules.len());
+            return Err(BadSetting::new(field, count, "are too many schedules", help));
+        }
+        let is_path = |path: &&String| {
+            path.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())
+        };
+        match schedules.iter().find(|path| !is_path(path)) {
+            None => Ok(()),
+            Some(path) => {
+                let (problem, help) = ("is no schedule's path", "write NAMESPACE/NAME");
+                Err(BadSetting::new("metrics.schedules", path, problem, help))
+            }
+        }
     }
 
     fn check_pace(&self) -> Result<(), BadSetting> {
@@ -224,6 +362,23 @@ mod tests {
         config.node.roles = "api,worker".parse().unwrap();
         config.database.url = "postgres://db/carillon".into();
         assert_eq!(config.check(), Ok(()));
+    }
+
+    #[test]
+    fn redis_is_for_several_processes_and_has_an_address() {
+        let redis = |config: &mut Config| config.cluster.backend = Backend::Redis;
+        assert_eq!(
+            problem_of(redis),
+            "cluster.backend: 'redis' is for several processes, and a SQLite database has one; \
+             leave it out, or use PostgreSQL"
+        );
+        let problem = problem_of(|config| {
+            redis(config);
+            config.database.url = "postgres://db/carillon".into();
+        });
+        assert!(problem.starts_with("cluster.redis_url: '' is not given, and"), "{problem}");
+        let problem = problem_of(|config| config.cluster.redis_prefix = "a b".to_owned());
+        assert!(problem.starts_with("cluster.redis_prefix: 'a b' is no prefix"), "{problem}");
     }
 
     #[test]

@@ -60,16 +60,21 @@ pub struct Sources {
     pub flags: Vec<(&'static str, serde_json::Value)>,
 }
 
+impl Sources {
+    /// The file that is read: the one that was asked for, or the usual one if it is there.
+    pub fn file(&self) -> Option<PathBuf> {
+        let usual = || Path::new(FILE).is_file().then(|| PathBuf::from(FILE));
+        self.file.clone().or_else(usual)
+    }
+}
+
 impl Config {
     /// Reads and checks all sources.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         let mut figment = Figment::new();
-        match &sources.file {
-            Some(path) if !path.is_file() => {
-                return Err(ConfigError::NoFile { path: path.clone() });
-            }
+        match sources.file() {
+            Some(path) if !path.is_file() => return Err(ConfigError::NoFile { path }),
             Some(path) => figment = figment.merge(Toml::file_exact(path)),
-            None if Path::new(FILE).is_file() => figment = figment.merge(Toml::file_exact(FILE)),
             None => {}
         }
         figment = figment.merge(Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__"));

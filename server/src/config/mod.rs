@@ -6,26 +6,46 @@
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults
+//! - `health`: from when on something is unhealthy
 //! - `duration`: [`Span`], a duration as people write it
 //! - `roles`, `tags`, `listed`: what a node is for, and lists of words
+//! - `redis`: where Redis is, shown without its password
+//! - `oidc`: the provider by which people sign in
+//! - `secrets`: the keys that seal secrets; `key_text`: settings that are secrets
+//! - `smtp`: the server that takes mails
+//! - `watch`: who may read the instruments
 //! - `load`: the sources and their errors
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
 mod check;
 mod duration;
+mod health;
+mod key_text;
 mod listed;
 mod load;
+mod oidc;
+mod redis;
 mod roles;
+mod secrets;
 mod settings;
+mod smtp;
 mod tags;
+mod watch;
 
 pub use check::BadSetting;
 pub use duration::{NotASpan, Span};
+pub use health::{Health, Limits};
+pub use key_text::UnreadFile;
 use listed::listed;
 pub use load::{ConfigError, Sources, variable};
+pub use oidc::{GroupGrant, GroupRole, Oidc};
+pub use redis::{NotRedis, RedisUrl};
 pub use roles::{NotRoles, Role, Roles};
+pub use secrets::Secrets;
 pub use settings::{
-    Cluster, Config, Console, Database, Egress, Engine, Health, Log, LogFormat, Node, Otlp,
-    Retention, Session, Targets,
+    Backend, Canary, Cluster, Config, Console, Database, Egress, Engine, Log, LogFormat, Metrics,
+    Node, Otlp, Retention, Session, Targets,
 };
+pub use smtp::{Smtp, SmtpTls};
 pub use tags::{MOST_TAGS, Tags};
+pub use watch::{NoToken, Watch};

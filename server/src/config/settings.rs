@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{Roles, Span, Tags};
+use super::{Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed};
 
 /// All settings of a server.
 #[derive(Clone, Debug, Deserialize)]
@@ -39,16 +39,28 @@ pub struct Config {
     pub retention: Retention,
     /// See [`Egress`].
     pub egress: Egress,
+    /// See [`Smtp`].
+    pub smtp: Smtp,
     /// See [`Log`].
     pub log: Log,
     /// See [`Otlp`].
     pub otlp: Otlp,
+    /// See [`Metrics`].
+    pub metrics: Metrics,
     /// See [`Health`].
     pub health: Health,
+    /// See [`Watch`].
+    pub watch: Watch,
+    /// See [`Canary`].
+    pub canary: Canary,
     /// See [`Console`].
     pub console: Console,
     /// See [`Session`].
     pub session: Session,
+    /// See [`Secrets`].
+    pub secrets: Secrets,
+    /// See [`Oidc`]. Without it people sign in with passwords only.
+    pub oidc: Option<Oidc>,
 }
 
 /// Where the state is.
@@ -81,9 +93,26 @@ pub struct Node {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cluster {
+    /// Where heartbeats go, and who claims a fire first is settled.
+    pub backend: Backend,
+    /// `redis://` or `rediss://`, for that backend.
+    pub redis_url: Option<RedisUrl>,
+    /// What each of its keys begins with.
+    pub redis_prefix: String,
     /// What is due belongs to one node first, so long later to another one too, and after as long
     /// again to all.
     pub second_owner_after: Span,
+}
+
+/// Where nodes tell each other that they live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// In the database.
+    #[default]
+    Database,
+    /// In Redis, beside PostgreSQL.
+    Redis,
 }
 
 /// The engine's pace.
@@ -151,21 +180,30 @@ pub enum LogFormat {
 }
 
 /// An OpenTelemetry collector.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Otlp {
     /// Where it takes OTLP over gRPC; nothing is exported if absent.
     pub endpoint: Option<String>,
+    /// The share of the runs that are traced, 0 to 1.
+    pub trace_ratio: f64,
 }
 
-/// From when on `/healthz` says unhealthy.
-#[derive(Clone, Debug, Deserialize)]
+/// What the instruments show beside the usual.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Health {
-    /// More missed fires than this in the last hour.
-    pub missed: u64,
-    /// More stalled runs or fires than this.
-    pub stalled: u64,
+pub struct Metrics {
+    /// Schedules that have series of their own, as `NAMESPACE/NAME`.
+    #[serde(deserialize_with = "listed")]
+    pub schedules: Vec<String>,
+}
+
+/// A schedule of the server's own that measures how late fires are.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Canary {
+    /// Whether it fires, each minute; None leaves it as it is.
+    pub enabled: Option<bool>,
 }
 
 /// The monitoring console.
@@ -201,11 +239,17 @@ impl Default for Config {
             targets: Targets::default(),
             retention: Retention::default(),
             egress: Egress::default(),
+            smtp: Smtp::default(),
             log: Log::default(),
             otlp: Otlp::default(),
+            metrics: Metrics::default(),
             health: Health::default(),
+            watch: Watch::default(),
+            canary: Canary::default(),
             console: Console::default(),
             session: Session::default(),
+            secrets: Secrets::default(),
+            oidc: None,
         }
     }
 }
@@ -218,7 +262,12 @@ impl Default for Database {
 
 impl Default for Cluster {
     fn default() -> Self {
-        Self { second_owner_after: Span::seconds(1) }
+        Self {
+            backend: Backend::default(),
+            redis_url: None,
+            redis_prefix: "carillon".to_owned(),
+            second_owner_after: Span::seconds(1),
+        }
     }
 }
 
@@ -257,9 +306,9 @@ impl Default for Log {
     }
 }
 
-impl Default for Health {
+impl Default for Otlp {
     fn default() -> Self {
-        Self { missed: 10, stalled: 5 }
+        Self { endpoint: None, trace_ratio: 1.0 }
     }
 }
 

@@ -1,12 +1,11 @@
-//! What becomes of the instants that nobody claimed, when a pause ends or a timing does.
+//! What becomes of the instants that nobody claimed when a pause ends.
 //!
 //! A pause leaves the cursor where it was. Its end writes a row for each instant since (or one for
-//! a range, when they are many) and moves the cursor to now, in the transaction that enables the
-//! schedule again; so the ledger has no gap, and a resumed schedule never fires "missed" runs that
-//! nobody asked for.
-//!
-//! An edit and a deletion do the same for what the old timing named up to that moment: none of it
-//! runs any more, and none of it is lost.
+//! a range, when they are many) and moves the cursor behind them, and enables the schedule again in
+//! the transaction that writes the last of them; so the ledger has no gap, and a resumed schedule
+//! never fires "missed" runs that nobody asked for. A pause that was to end at some moment ends
+//! there, however late somebody comes to it: what comes from then on is claimed like anything that
+//! fell due while nobody was there.
 
 use std::sync::Arc;
 
@@ -25,21 +24,14 @@ use uuid::Uuid;
 use super::{
     EngineError, allowance, calendars,
     core::{Core, new_id},
-    planner::{definition, kind, plan_policy},
+    gap,
+    handoff::past_deadline,
+    planner::{advance, definition, kind, plan_policy},
 };
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     claims::{Advance, DueSchedule, NewFire},
 };
-
-/// What ends a schedule's timing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Another timing takes its place.
-    Edited,
-    /// The schedule goes.
-    Deleted,
-}
 
 /// The rows that account for some instants, and where the cursor stands behind them.
 #[derive(Clone, Debug)]
@@ -50,9 +42,22 @@ pub struct Account {
     pub advance: Advance,
 }
 
-/// Ends a schedule's pause inside `tx`: accounts for the instants since the cursor by `catch_up`
-/// and enables it. Fires that are to run become intents that the planner takes up: wake it after
-/// the commit.
+/// So many rows one transaction writes at the end of a pause, or a few more; the rest is the next
+/// one's.
+const MOST_ROWS: usize = 1_000;
+
+/// How far the end of a pause has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many rows were written.
+    pub rows: usize,
+    /// Whether it is over; else there is more to account for, and the schedule is paused still.
+    pub is_done: bool,
+}
+
+/// Goes on with the end of a schedule's pause inside `tx`: accounts for the instants that fell into
+/// it by `catch_up`, and enables the schedule behind the last of them. Fires that are to run become
+/// intents that the planner takes up: wake it after the commit.
 pub async fn resume(
     store: &Store,
     timings: &timetable::Cache,
@@ -60,150 +65,99 @@ pub async fn resume(
     schedule_id: Uuid,
     catch_up: misfire::CatchUp,
     now: DateTime<Utc>,
-) -> Result<(), EngineError> {
+) -> Result<Progress, EngineError> {
+    let done = |rows| Progress { rows, is_done: true };
     let Some(schedule) = store.lock_paused_schedule(tx, schedule_id).await? else {
-        return Ok(());
+        return Ok(done(0));
     };
     let timetable = match timetable(timings, tx, &schedule).await? {
         Ok(timetable) => timetable,
         Err(error) => {
-            return Ok(store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?);
+            store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
+            return Ok(done(0));
         }
     };
-    let taken = taken(store, tx, &schedule, now).await?;
-    let account = resumed(&schedule, &timetable, &taken, catch_up, now);
-    write(store, tx, account, now).await?;
-    store.enable(tx, schedule_id, now.into()).await?;
-    Ok(())
-}
-
-/// The instants from a schedule's cursor to now that have a row already: a backfill does not wait
-/// for the cursor. Where the schedule is locked, nobody writes one meanwhile.
-pub async fn taken<C: ConnectionTrait>(
-    store: &Store,
-    connection: &C,
-    schedule: &DueSchedule,
-    now: DateTime<Utc>,
-) -> Result<Vec<DateTime<Utc>>, StoreError> {
-    let first = schedule.next_scheduled_at;
-    store.instants_taken(connection, schedule.id, (first, now.into()), None).await
-}
-
-/// What the end of a pause would write, around the instants that are `taken`.
-pub fn resumed(
-    schedule: &DueSchedule,
-    timetable: &Timetable,
-    taken: &[DateTime<Utc>],
-    catch_up: misfire::CatchUp,
-    now: DateTime<Utc>,
-) -> Account {
-    let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
-    let before = before_cursor(schedule);
-    let entries = misfire::missed(timetable, before, now, now, &policy);
-    let last = entries.last().map(|entry| entry.last.into());
-    let entries = timetable::taken::without(timetable, entries, taken);
-    let mut fires: Vec<NewFire> =
-        entries.into_iter().map(|entry| paused_fire(schedule, entry, now)).collect();
-    let cut_off = allowance::cut_off(schedule, &mut fires);
-    let next = timetable.next(now.max(before));
-    let (next_scheduled_at, next_fire_at, last_fire_at) = match cut_off {
-        Some(fire) => (
-            Some(fire.scheduled_at),
-            Some(fire.due_at),
-            fires.last().map(|fire| fire.last_scheduled_at),
-        ),
-        None => (
-            next.as_ref().map(|fire| fire.at.into()),
-            next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
-            last,
-        ),
-    };
-    let advance = Advance {
-        schedule_id: schedule.id,
-        next_scheduled_at,
-        next_fire_at,
-        last_fire_at,
-        fires: allowance::counted(&fires),
-    };
-    Account { fires, advance }
-}
-
-/// Accounts inside `tx` for what a schedule's timing named and nobody claimed, up to `now`. The
-/// timing is over then: the cursor is taken away, and whoever comes with another one sets it.
-pub async fn close(
-    store: &Store,
-    timings: &timetable::Cache,
-    tx: &DatabaseTransaction,
-    (schedule_id, is_paused): (Uuid, bool),
-    ending: Ending,
-    now: DateTime<Utc>,
-) -> Result<(), EngineError> {
-    let Some(schedule) = store.schedule_with_cursor(tx, schedule_id).await? else {
-        return Ok(());
-    };
-    // What cannot be read names no instants.
-    let Ok(timetable) = timetable(timings, tx, &schedule).await? else { return Ok(()) };
-    let policy = misfire::Policy { catch_up: misfire::CatchUp::Skip, ..plan_policy(&schedule) };
-    let before = before_cursor(&schedule);
-    let taken = taken(store, tx, &schedule, now).await?;
-    let missed = |after, until| {
-        let entries = misfire::missed(&timetable, after, until, now, &policy);
-        let last: Option<Timestamp> = entries.last().map(|entry| entry.last.into());
-        (timetable::taken::without(&timetable, entries, &taken), last)
-    };
-    let (fires, last_fire_at) = if is_paused {
-        let (entries, last) = missed(before, now);
-        let fires = entries.into_iter().map(|entry| paused_fire(&schedule, entry, now)).collect();
-        (fires, last)
-    } else {
-        // Late beyond the grace, it was missed; up to then it was somebody's to claim, until now.
-        let missed_until = (now - policy.grace - TimeDelta::milliseconds(1)).max(before);
-        let (waiting, last_waiting) = missed(missed_until, now);
-        let (missed, last_missed) = missed(before, missed_until);
-        let missed = missed.into_iter().map(|entry| {
-            let why = match entry.fate {
-                Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
-                Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
-                Fate::Run | Fate::CatchUp | Fate::Collapsed | Fate::Missed | Fate::OverLimit => {
-                    (Verdict::Missed, Reason::Outage)
-                }
-            };
-            new_fire(&schedule, entry, why, now)
-        });
-        let reason = match ending {
-            Ending::Edited => Reason::StaleVersion,
-            Ending::Deleted => Reason::Deleted,
-        };
-        let waiting = waiting.into_iter().map(|entry| {
-            let reason = if entry.fate == Fate::Suppressed { Reason::Calendar } else { reason };
-            new_fire(&schedule, entry, (Verdict::Skipped, reason), now)
-        });
-        (missed.chain(waiting).collect::<Vec<NewFire>>(), last_waiting.or(last_missed))
-    };
-    let advance = Advance {
-        schedule_id,
-        next_scheduled_at: None,
-        next_fire_at: None,
-        last_fire_at,
-        fires: 0,
-    };
-    write(store, tx, Account { fires, advance }, now).await
-}
-
-/// The instant behind which a timing that takes the place of another begins: now. Where the clock
-/// has been stepped back, the old timing's instants are accounted for beyond that, and the new one
-/// begins behind them: else it would name instants that lie in rows of the ledger already.
-pub async fn begin(
-    store: &Store,
-    tx: &DatabaseTransaction,
-    (schedule_id, last_fire_at): (Uuid, Option<Timestamp>),
-    now: DateTime<Utc>,
-) -> Result<DateTime<Utc>, EngineError> {
-    if last_fire_at.is_none_or(|last| last.utc() <= now) {
-        return Ok(now);
+    let mut end = PauseEnd::new(schedule, timetable, now);
+    let mut rows = 0;
+    while !end.is_done() && rows < MOST_ROWS {
+        let account = end.next_part(store, tx, catch_up).await?;
+        rows += account.fires.len();
+        write(store, tx, account, now).await?;
     }
-    let past = store.last_past_instant(tx, schedule_id).await?;
-    Ok(past.map_or(now, |past| now.max(past.utc())))
+    if !end.is_done() {
+        return Ok(Progress { rows, is_done: false });
+    }
+    store.enable(tx, schedule_id, now.into()).await?;
+    Ok(done(rows))
+}
+
+/// What the end of a pause writes, part by part.
+///
+/// It accounts for what fell into the pause and for nothing else: where the pause was to end by
+/// itself and that moment has passed, the cursor stands at the first instant from there on, and the
+/// next claim asks the schedule's own policies about it.
+#[derive(Clone, Debug)]
+pub struct PauseEnd {
+    /// As the parts leave it.
+    schedule: DueSchedule,
+    timetable: Timetable,
+    now: DateTime<Utc>,
+    /// The last instant that may have fallen into the pause.
+    through: DateTime<Utc>,
+    /// The next instant behind what is accounted for; none if none is left.
+    cursor: Option<Timestamp>,
+    is_done: bool,
+}
+
+impl PauseEnd {
+    /// The end of that schedule's pause at `now`.
+    pub fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
+        let through = paused_through(&schedule, now);
+        let cursor = Some(schedule.next_scheduled_at);
+        Self { schedule, timetable, now, through, cursor, is_done: false }
+    }
+
+    /// Whether all of it is accounted for.
+    pub fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Whether the next part is older than the catch-up window, and so the same however the
+    /// schedule is resumed.
+    pub fn is_old(&self) -> bool {
+        let window = self.now - plan_policy(&self.schedule).window;
+        !self.is_done && before_cursor(&self.schedule) < window.min(self.through)
+    }
+
+    /// The next instant behind what is accounted for; none if none is left.
+    pub fn cursor(&self) -> Option<DateTime<Utc>> {
+        self.cursor.map(Timestamp::utc)
+    }
+
+    /// The next part, around the instants that have a row already.
+    pub async fn next_part<C: ConnectionTrait>(
+        &mut self,
+        store: &Store,
+        connection: &C,
+        catch_up: misfire::CatchUp,
+    ) -> Result<Account, StoreError> {
+        let Self { schedule, timetable, now, through, .. } = self;
+        let policy = misfire::Policy { catch_up, ..plan_policy(schedule) };
+        let place = (before_cursor(schedule), *through);
+        let of = (&*schedule, &*timetable);
+        let part = gap::part((store, connection), of, place, &policy, *now).await?;
+        let fires = part.entries.into_iter().map(|entry| paused_fire(schedule, entry, *now));
+        let mut fires: Vec<NewFire> = fires.collect();
+        let advance = advance(schedule, &mut fires, (timetable, part.next, part.last));
+        schedule.fire_count += advance.fires;
+        let is_spent = schedule.max_fires.is_some_and(|max| max <= schedule.fire_count);
+        self.cursor = advance.next_scheduled_at.filter(|_| !is_spent);
+        match self.cursor {
+            Some(next) if next.utc() <= *through => schedule.next_scheduled_at = next,
+            Some(_) | None => self.is_done = true,
+        }
+        Ok(Account { fires, advance })
+    }
 }
 
 /// A schedule's timetable with its calendars, or why there is none.
@@ -217,7 +171,7 @@ pub async fn timetable<C: ConnectionTrait>(
     Ok(timetable.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current)))
 }
 
-async fn write(
+pub(super) async fn write(
     store: &Store,
     tx: &DatabaseTransaction,
     Account { fires, advance }: Account,
@@ -230,18 +184,39 @@ async fn write(
 }
 
 /// The instant before the first that is not accounted for.
-fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
+pub(super) fn before_cursor(schedule: &DueSchedule) -> DateTime<Utc> {
     schedule.next_scheduled_at.utc() - TimeDelta::milliseconds(1)
 }
 
-fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
+/// The last instant up to `now` that a schedule's pause covers: one that was to end by itself, and
+/// has, covers none from its end on.
+pub(super) fn paused_through(schedule: &DueSchedule, now: DateTime<Utc>) -> DateTime<Utc> {
+    let until = schedule.paused_until.map(|until| until.utc() - TimeDelta::milliseconds(1));
+    until.map_or(now, |until| until.min(now))
+}
+
+pub(super) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Utc>) -> NewFire {
     let why = match entry.fate {
-        Fate::Run | Fate::CatchUp => (Verdict::Pending, Reason::AwaitingHandoff),
+        Fate::Run | Fate::CatchUp => promised(schedule, &entry, now),
         Fate::Collapsed => (Verdict::Collapsed, Reason::Paused),
         Fate::Missed | Fate::OutsideWindow | Fate::OverLimit => (Verdict::Skipped, Reason::Paused),
         Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
     };
     new_fire(schedule, entry, why, now)
+}
+
+/// What the ledger says of an entry that is to run: an intent that nobody owns yet; or, as a claim
+/// would say, that it is too late for it.
+pub(super) fn promised(
+    schedule: &DueSchedule,
+    entry: &Entry,
+    now: DateTime<Utc>,
+) -> (Verdict, Reason) {
+    let (jitter, deadline) = (schedule.jitter_ms, schedule.start_deadline_ms);
+    if past_deadline(entry.fire.at, entry.due_at, jitter, deadline, now) {
+        return (Verdict::Skipped, Reason::Deadline);
+    }
+    (Verdict::Pending, Reason::AwaitingHandoff)
 }
 
 /// The row of an entry that nobody owns.
@@ -269,11 +244,27 @@ pub(in crate::engine) fn new_fire(
     }
 }
 
-/// Resumes the schedules whose pause was to end by now; says how many those were. One that
-/// cannot be resumed holds up no other.
+/// So many pauses end in one transaction: pauses that end at one moment cost a commit for each
+/// fifty of them, and what else is due comes between.
+const TOGETHER: u64 = 50;
+
+/// So many are tried one by one where some cannot be resumed.
+const ONE_BY_ONE: u64 = 500;
+
+/// Resumes schedules whose pause was to end by now, those that have waited longest first; says how
+/// many those were. There may be more. One that cannot be resumed, or that somebody else is at,
+/// holds up no other.
 pub(super) async fn resume_due(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
+    if core.store.pauses_over(now.into(), 1).await?.is_empty() {
+        return Ok(0);
+    }
+    match resume_together(core, now).await {
+        Err(error) if !error.is_transient() => {}
+        answer => return answer,
+    }
+    // One of them cannot be resumed.
     let mut resumed = 0;
-    for schedule in core.store.pauses_over(now.into()).await? {
+    for schedule in core.store.pauses_over(now.into(), ONE_BY_ONE).await? {
         match resume_if_over(core, schedule, now).await {
             Ok(true) => resumed += 1,
             Ok(false) => {}
@@ -281,6 +272,23 @@ pub(super) async fn resume_due(core: &Arc<Core>, now: DateTime<Utc>) -> Result<u
             Err(error) => tracing::error!(%schedule, "failed to end a pause: {error}"),
         }
     }
+    Ok(resumed)
+}
+
+async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
+    let tx = core.store.begin().await?;
+    let over = core.store.lock_pauses_over(&tx, now.into(), TOGETHER).await?;
+    let (mut resumed, mut rows) = (0, 0);
+    for schedule in over {
+        let skip = misfire::CatchUp::Skip;
+        rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
+        resumed += 1;
+        // What was not come to is over in the next round, too.
+        if rows >= MOST_ROWS {
+            break;
+        }
+    }
+    core.store.commit(tx).await?;
     Ok(resumed)
 }
 

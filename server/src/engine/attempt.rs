@@ -1,10 +1,11 @@
 //! One attempt at one task, from its start to the settlement that it asks for.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
 use futures::FutureExt;
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,7 @@ use super::{
     flow,
     logs::{self, Numbers},
     settle::{self, Standing},
+    vault::{Mask, Whose},
 };
 use crate::{
     random,
@@ -24,6 +26,7 @@ use crate::{
         holds::{Hold, Settlement},
     },
     target::{Invocation, Names, Outcome, Target, TemplateUse},
+    telemetry::{TracedAttempt, TracedRun},
 };
 
 /// A run that the tables say this node works on.
@@ -45,6 +48,8 @@ pub(super) struct Times {
     pub(super) stands_for: DateTime<Utc>,
     /// When its first attempt began.
     pub(super) started_at: DateTime<Utc>,
+    /// Whether a fire started it.
+    pub(super) by_fire: bool,
 }
 
 /// Lines that wait to be written, of one attempt.
@@ -56,7 +61,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         return flow::spawn(core, attempt);
     }
     // Before the task starts: a cancel request must find it from now on.
-    let stop = core.hold(attempt.hold);
+    let grip = core.hold(attempt.hold);
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
@@ -71,13 +76,14 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             stands_for: run.stands_for,
             tasks: &tasks,
         };
-        let outcome = perform(&core, assignment, &Numbers::new(hold.attempt), stop).await;
+        let numbers = Numbers::new(hold.attempt);
+        let outcome = perform(&core, assignment, &numbers, grip.stop.clone()).await;
         let took = start.elapsed();
         drop(slot);
         core.slot_freed();
 
-        let now = core.agreed_now();
-        let why = core.let_go(&hold);
+        let now = core.agreed_now().await;
+        let Ok(why) = core.let_go(&grip) else { return };
         let standing =
             Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };
         let Some(decision) = settle::settle(outcome, why, standing) else {
@@ -95,6 +101,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             extra_attempts: decision.extra_attempts,
             at: now.into(),
             took,
+            traced: Some(traced(&invocation, run)),
         };
         // The settler lives longer than any attempt.
         let _ = core.settlements.send(settlement).await;
@@ -122,27 +129,99 @@ pub(super) async fn perform(
     stop: CancellationToken,
 ) -> Outcome {
     let Assignment { known, index, invocation, .. } = assignment;
+    let from = core.clock.now();
+    let (outcome, at_target) = carry_out(core, assignment, numbers, stop).await;
+    core.metrics.traces().attempt(&TracedAttempt {
+        run: invocation.run_id,
+        number: if known.is_flow() {
+            flow_number(index, invocation.attempt)
+        } else {
+            number(invocation.attempt)
+        },
+        task: &invocation.task,
+        attempt: invocation.attempt,
+        target: known.task(index).target.kind(),
+        at: (from, core.clock.now()),
+        at_target,
+        outcome: match &outcome {
+            Outcome::Succeeded { .. } => "succeeded",
+            Outcome::Failed { .. } => "failed",
+            Outcome::TimedOut { .. } => "timed_out",
+            Outcome::Cancelled { .. } => "cancelled",
+        },
+    });
+    outcome
+}
+
+/// Does so; says from when to when the target was at work.
+async fn carry_out(
+    core: &Core,
+    assignment: Assignment<'_>,
+    numbers: &Numbers,
+    stop: CancellationToken,
+) -> (Outcome, Option<(DateTime<Utc>, DateTime<Utc>)>) {
+    let Assignment { known, index, invocation, .. } = assignment;
     let task = known.task(index);
+    let vault = &core.settings.vault;
+    let (place, whose) = ((&core.store, &core.clock), Whose::Run(invocation.run_id));
+    let opening = vault.opened(place, whose, known.secrets(index));
+    let secrets = match stop.run_until_cancelled(opening).await {
+        Some(Ok(secrets)) => secrets,
+        Some(Err(error)) => {
+            let message = format!("failed to {error}");
+            return (Outcome::Failed { message, output: Value::Null }, None);
+        }
+        None => return (Outcome::Cancelled { output: json!({}) }, None),
+    };
+    let mask = Mask::of(secrets.values());
     let filled_in = match known.templates(index) {
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
-            match fill_in(core, &stop, &task.target, assignment, previous_fire).await {
+            let needs = Needs { previous_fire, secrets: &secrets };
+            match Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await {
                 Ok(target) => Some(target),
-                Err(message) => return Outcome::Failed { message, output: Value::Null },
+                Err(message) => return (Outcome::Failed { message, output: Value::Null }, None),
             }
         }
     };
     let target = filled_in.as_ref().unwrap_or(&task.target);
     let (lines, written) = mpsc::channel(LINES);
+    let from = core.clock.now();
     let work = core.executor.execute(target, invocation, lines, stop);
     // A target that panics must not leave its run hanging.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let copy = logs::copy(&core.logs, numbers, invocation, written);
-    let (outcome, ()) = tokio::join!(work, copy);
-    outcome.unwrap_or_else(|_| Outcome::Failed {
+    let copy = logs::copy(&core.logs, numbers, invocation, &mask, written);
+    let ended = async {
+        let outcome = work.await;
+        (outcome, core.clock.now())
+    };
+    let ((outcome, to), ()) = tokio::join!(ended, copy);
+    let outcome = outcome.unwrap_or_else(|_| Outcome::Failed {
         message: "the target broke down; this is a defect of Carillon, please report it".to_owned(),
         output: Value::Null,
-    })
+    });
+    (shortened(mask.outcome(outcome)), Some((from, to)))
+}
+
+/// How much of a message is kept.
+const MOST_MESSAGE: usize = 500;
+
+/// Only what is masked may be cut: of half a secret nobody can tell what it is.
+fn shortened(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
+        && message.len() > MOST_MESSAGE
+    {
+        message.truncate(message.floor_char_boundary(MOST_MESSAGE));
+        message.push_str("...");
+    }
+    outcome
+}
+
+/// What templates need beside what the attempt is told.
+#[derive(Clone, Copy)]
+struct Needs<'a> {
+    previous_fire: bool,
+    secrets: &'a BTreeMap<String, SecretString>,
 }
 
 async fn fill_in(
@@ -150,8 +229,9 @@ async fn fill_in(
     stop: &CancellationToken,
     target: &Target,
     assignment: Assignment<'_>,
-    previous_fire: bool,
+    needs: Needs<'_>,
 ) -> Result<Target, String> {
+    let Needs { previous_fire, secrets } = needs;
     let at = assignment.stands_for;
     let previous_fire = match assignment.invocation.schedule_id.filter(|_| previous_fire) {
         Some(schedule) => {
@@ -168,6 +248,7 @@ async fn fill_in(
         scheduled_at: at,
         previous_fire: previous_fire.map(|at| at.utc()),
         tasks: assignment.tasks,
+        secrets,
     };
     target.filled_in(&names).map_err(|error| error.to_string())
 }
@@ -188,7 +269,29 @@ async fn fire_before(
     }
 }
 
-/// The trace that a run is: its key is the trace's id, its attempt the parent span.
-pub(super) fn traceparent(hold: &Hold) -> String {
-    format!("00-{}-{:016x}-01", hold.run_id.simple(), hold.attempt)
+/// The trace that a run of one task is for its target.
+pub(super) fn traceparent(core: &Core, hold: &Hold) -> String {
+    core.metrics.traces().traceparent(hold.run_id, number(hold.attempt))
+}
+
+/// What tells an attempt from the others of its run, for its trace.
+fn number(attempt: i32) -> u64 {
+    u64::from(attempt.unsigned_abs())
+}
+
+/// The same where the run has several tasks.
+pub(super) fn flow_number(index: usize, attempt: i32) -> u64 {
+    ((index as u64 + 1) << 32) | number(attempt)
+}
+
+/// What is told of a run when it has settled.
+pub(super) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
+    TracedRun {
+        id: invocation.run_id,
+        by_fire: run.by_fire,
+        namespace: invocation.namespace.clone(),
+        schedule: invocation.schedule_id.zip(invocation.schedule.clone()),
+        stands_for: run.stands_for,
+        started_at: run.started_at,
+    }
 }

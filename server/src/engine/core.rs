@@ -1,24 +1,25 @@
 //! What the services share.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, RwLock, Semaphore, futures::Notified, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
     backfill::Watch,
+    beginnings::Beginnings,
     calendars::Calendars,
-    cluster::{Cluster, Reading, Standing, describe},
+    cluster::{Cluster, Comparison, Standing},
     definition::Definitions,
     flow,
     logs::LogMessage,
@@ -28,7 +29,7 @@ use crate::{
     clock::Clock,
     random,
     store::{
-        Store,
+        DatabaseTransaction, Store,
         holds::{Hold, Settlement},
     },
     target::Executor,
@@ -61,6 +62,8 @@ pub(super) struct Core {
     pub(super) group_backlog: AtomicBool,
     /// Whether fires wait for runs in their way: whoever settles one then wakes the planner.
     pub(super) buffering: AtomicBool,
+    /// There are messages to send.
+    pub(super) outbox: Notify,
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
     pub(super) settlements: mpsc::Sender<Settlement>,
@@ -68,7 +71,12 @@ pub(super) struct Core {
     pub(super) logs: mpsc::Sender<LogMessage>,
     /// Whether the node shuts down: runs of several tasks begin no more of them.
     closing: AtomicBool,
+    /// Set where the node ends as a crash would: what it forgets by that it has not lost.
+    gone: AtomicBool,
+    /// Attempts that are being given to this node.
+    pub(super) beginnings: Beginnings,
     held: Mutex<HashMap<Uuid, Held>>,
+    grips: AtomicU64,
     /// Attempts that have ended and are not settled yet.
     settling: Mutex<HashMap<Uuid, Hold>>,
 }
@@ -77,11 +85,26 @@ pub(super) struct Core {
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) hold: Hold,
+    /// The [`Grip`] on it.
+    serial: u64,
     pub(super) stop: CancellationToken,
     pub(super) why: Option<StopReason>,
     /// When it began, on the monotonic clock.
     since: Instant,
 }
+
+/// What an attempt keeps of its hold: two that were given the same one, as after a fail-over that
+/// lost the first, are told apart by it.
+#[derive(Debug, Clone)]
+pub(super) struct Grip {
+    pub(super) hold: Hold,
+    pub(super) stop: CancellationToken,
+    serial: u64,
+}
+
+/// The same run was given to this node again meanwhile: what came of this attempt is nobody's.
+#[derive(Debug)]
+pub(super) struct Replaced;
 
 /// Why an attempt is stopped from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,8 +131,11 @@ impl Core {
             backlog: AtomicBool::new(false),
             group_backlog: AtomicBool::new(false),
             buffering: AtomicBool::new(false),
+            outbox: Notify::new(),
             attempts: TaskTracker::new(),
+            beginnings: Beginnings::default(),
             held: Mutex::default(),
+            grips: AtomicU64::new(0),
             settling: Mutex::default(),
             store,
             clock,
@@ -122,53 +148,45 @@ impl Core {
             steps,
             logs,
             closing: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         }
+    }
+
+    /// The clock here beside the database's.
+    fn comparison(&self) -> Comparison<'_> {
+        let Self { cluster, clock, store, signals, .. } = self;
+        Comparison { cluster, clock, store, signals }
     }
 
     /// Whether this node may claim, recover and remove. A clock that seems to have been stepped is
     /// compared with the database's before it is believed.
     pub(super) async fn may_schedule(&self) -> Result<bool, EngineError> {
-        match self.cluster.standing(&self.clock) {
-            Standing::Ready => Ok(true),
-            Standing::Draining | Standing::Usurped => Ok(false),
-            Standing::ClockOff(_) => {
-                let asked = self.clock.now();
-                let database = self.store.lease_time().await?;
-                self.note_clock(asked, database.utc());
-                Ok(self.cluster.standing(&self.clock) == Standing::Ready)
-            }
-        }
+        Ok(self.comparison().standing().await? == Standing::Ready)
     }
 
     /// Remembers what the database's clock showed after `asked`; says whether the clock here has
     /// become right or wrong by that.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
-        let (offset, turned) = self.cluster.note(Reading::of(&self.clock, asked, database));
-        match turned {
-            Some(true) => {
-                tracing::info!("the clock is right again: this node schedules");
-                self.signals.wake_here(Kind::Planner);
-                self.signals.wake_here(Kind::Dispatcher);
-                self.signals.wake_here(Kind::Backfill);
-            }
-            Some(false) => {
-                let offset = describe(offset);
-                tracing::error!(
-                    "the clock here is {offset}: nothing is scheduled until it is right"
-                );
-            }
-            None => {}
-        }
-        turned.is_some()
+        self.comparison().note(asked, database)
     }
 
-    /// The time as the nodes agree on it: that of the clock here, or what it would show if it were
-    /// right.
-    pub(super) fn agreed_now(&self) -> DateTime<Utc> {
-        match self.cluster.standing(&self.clock) {
-            Standing::ClockOff(offset) => self.clock.now() - offset,
-            Standing::Ready | Standing::Draining | Standing::Usurped => self.clock.now(),
-        }
+    /// The time as the nodes agree on it, for what goes into the ledger.
+    pub(super) async fn agreed_now(&self) -> DateTime<Utc> {
+        self.comparison().agreed_now_in_any_case().await
+    }
+
+    /// The same in a transaction: one that cannot ask for it cannot go on either.
+    pub(super) async fn agreed_now_in(
+        &self,
+        tx: &DatabaseTransaction,
+    ) -> Result<DateTime<Utc>, EngineError> {
+        Ok(self.comparison().agreed_now(tx).await?)
+    }
+
+    /// Waits until it is `at` as the nodes agree on it, or may be: whoever waited looks again.
+    pub(super) async fn sleep_until_agreed(&self, at: DateTime<Utc>) {
+        let shown = self.comparison().shown_at(at);
+        self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
     /// Up to `wanted` places for runs, as many as are free.
@@ -176,37 +194,38 @@ impl Core {
         std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok()).take(wanted).collect()
     }
 
-    /// Remembers an attempt that begins; gives what stops it.
-    pub(super) fn hold(&self, hold: Hold) -> CancellationToken {
-        let stop = CancellationToken::new();
+    /// Remembers an attempt that begins.
+    pub(super) fn hold(&self, hold: Hold) -> Grip {
+        let (stop, serial) = (CancellationToken::new(), self.grips.fetch_add(1, Ordering::Relaxed));
+        let since = self.clock.instant();
         let mut held = self.held();
-        let entry = Held { hold, stop: stop.clone(), why: None, since: self.clock.instant() };
+        let entry = Held { hold, serial, stop: stop.clone(), why: None, since };
         if let Some(earlier) = held.insert(hold.run_id, entry) {
             // The node has lost that hold, and taken the run again: nobody else can stop it now.
             earlier.stop.cancel();
         }
         self.metrics.live_runs(held.len());
-        stop
+        Grip { hold, stop, serial }
     }
 
     /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
-    pub(super) fn let_go(&self, hold: &Hold) -> Option<StopReason> {
+    pub(super) fn let_go(&self, grip: &Grip) -> Result<Option<StopReason>, Replaced> {
         let mut held = self.held();
-        // A later attempt of the same run may have begun already.
-        if held.get(&hold.run_id).is_some_and(|now| now.hold == *hold) {
-            lock(&self.settling).insert(hold.run_id, *hold);
-            let entry = held.remove(&hold.run_id);
-            self.metrics.live_runs(held.len());
-            return entry.and_then(|entry| entry.why);
+        let Entry::Occupied(entry) = held.entry(grip.hold.run_id) else { return Err(Replaced) };
+        if entry.get().serial != grip.serial {
+            return Err(Replaced);
         }
-        Some(StopReason::Lost)
+        lock(&self.settling).insert(grip.hold.run_id, grip.hold);
+        let why = entry.remove().why;
+        self.metrics.live_runs(held.len());
+        Ok(why)
     }
 
     /// Why an attempt that this node works on is to stop, if it is; `Lost` for one that it does
     /// not work on.
-    pub(super) fn why(&self, hold: &Hold) -> Option<StopReason> {
+    pub(super) fn why(&self, grip: &Grip) -> Option<StopReason> {
         let held = self.held();
-        match held.get(&hold.run_id).filter(|now| now.hold == *hold) {
+        match held.get(&grip.hold.run_id).filter(|now| now.serial == grip.serial) {
             Some(entry) => entry.why,
             None => Some(StopReason::Lost),
         }
@@ -222,6 +241,16 @@ impl Core {
         self.closing.load(Ordering::Relaxed)
     }
 
+    /// Nothing is said any more, as after a crash: a round that is under way may come to its end.
+    pub(super) fn vanish(&self) {
+        self.gone.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the node has ended so.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
+    }
+
     /// Forgets an attempt that is settled, or never will be.
     pub(super) fn forget(&self, hold: &Hold) {
         let mut settling = lock(&self.settling);
@@ -230,10 +259,22 @@ impl Core {
         }
     }
 
-    /// Whether this node works on an attempt, or is about to settle it.
+    /// Whether this node works on an attempt, or is about to begin or to settle it.
     pub(super) fn knows(&self, hold: &Hold) -> bool {
-        // In this order: an attempt that lets go is in both for a moment, never in none.
-        self.held_for(hold).is_some() || lock(&self.settling).get(&hold.run_id) == Some(hold)
+        // In this order: an attempt that goes from one to the next is in both for a moment, never
+        // in none.
+        self.beginnings.has(hold)
+            || self.held_for(hold).is_some()
+            || lock(&self.settling).get(&hold.run_id) == Some(hold)
+    }
+
+    /// Waits after a failure, but not after the connections to the database were replaced.
+    pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
+        tokio::select! {
+            biased;
+            () = renewed => {}
+            () = self.clock.sleep(pause) => {}
+        }
     }
 
     /// Stops the attempts that `which` selects.

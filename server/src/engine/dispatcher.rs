@@ -23,7 +23,8 @@ use crate::{
     store::{
         DatabaseTransaction,
         holds::Hold,
-        runs::{Take, Taker, Waiting},
+        queue::{Taker, Waiting},
+        runs::Take,
     },
     target::Invocation,
 };
@@ -84,6 +85,7 @@ impl Dispatcher {
         let found = waiting.len();
         let (late, waiting): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|run| is_too_late(run, now));
+        let late_of: Vec<_> = late.iter().map(|run| run.schedule_id).collect();
         let late: Vec<_> = late.into_iter().map(|run| (run.id, run.scheduled_at)).collect();
         let waiting = self.within_limits(&tx, waiting, now).await?;
         let mut takes = Vec::with_capacity(found);
@@ -118,10 +120,17 @@ impl Dispatcher {
         core.store.fail_locked_runs(&tx, &failed, now.into()).await?;
         core.store.skip_locked_runs(&tx, &late, now.into()).await?;
         core.store.take_locked_runs(&tx, &takes, node, now.into()).await?;
+        let hold = |take: &Take| Hold {
+            run_id: take.run_id,
+            attempt: take.attempt,
+            node_id: node,
+            epoch: take.epoch,
+        };
+        let beginning = core.beginnings.enter(takes.iter().map(hold));
         core.store.commit(tx).await?;
-        if !late.is_empty() {
+        for schedule in late_of {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
-            core.metrics.fires(skipped.to_value(), deadline.to_value(), late.len() as u64);
+            core.metrics.fires(schedule, skipped.to_value(), deadline.to_value(), 1);
         }
         if !(late.is_empty() && failed.is_empty()) {
             core.run_settled();
@@ -132,17 +141,18 @@ impl Dispatcher {
 
         for ((run, known), take) in taken.into_iter().zip(takes) {
             let Some(slot) = slots.pop() else { break };
-            let hold =
-                Hold { run_id: run.id, attempt: take.attempt, node_id: node, epoch: take.epoch };
+            let hold = hold(&take);
             let max_attempts = run.max_attempts;
             let times = Times {
+                by_fire: run.trigger == run::Trigger::Schedule,
                 stands_for: run.scheduled_at.utc(),
                 started_at: run.started_at.map_or(now, |at| at.utc()),
             };
-            let invocation = invocation(run, known.task(0), &hold);
+            let invocation = invocation(core, run, known.task(0), &hold);
             let run = times;
             attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
         }
+        drop(beginning);
         Ok(found)
     }
 
@@ -230,7 +240,7 @@ fn is_too_late(run: &Waiting, now: DateTime<Utc>) -> bool {
         && past_deadline(scheduled_at, due_at, jitter, run.start_deadline_ms, now)
 }
 
-fn invocation(run: Waiting, task: &Task, hold: &Hold) -> Invocation {
+fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation {
     Invocation {
         run_id: run.id,
         attempt: hold.attempt,
@@ -245,7 +255,7 @@ fn invocation(run: Waiting, task: &Task, hold: &Hold) -> Invocation {
             run::Trigger::Manual => None,
         },
         idempotency_key: run.idempotency_key,
-        traceparent: Some(attempt::traceparent(hold)),
+        traceparent: Some(attempt::traceparent(core, hold)),
         context: run.context,
         timeout: task.timeout(),
         kill_grace: task.kill_grace(),

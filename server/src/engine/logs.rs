@@ -7,6 +7,7 @@ use entity::task_log;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::vault::Mask;
 use crate::{
     clock::Clock,
     store::{Store, logs::NewLine},
@@ -43,11 +44,16 @@ pub(super) async fn copy(
     writer: &mpsc::Sender<LogMessage>,
     numbers: &Numbers,
     invocation: &Invocation,
+    mask: &Mask,
     mut lines: mpsc::Receiver<Line>,
 ) {
     let mut any = false;
+    let mut was_cut = [false; 3];
     while let Some(line) = lines.recv().await {
         any = true;
+        let was_cut = &mut was_cut[line.stream as usize];
+        let goes_on = std::mem::replace(was_cut, Mask::is_cut(&line.text));
+        let text = mask.text(line.text, goes_on);
         // Until the line is on its way: the lines of two tasks reach the writer in their order.
         let mut seq = numbers.0.lock().await;
         *seq += 1;
@@ -62,7 +68,7 @@ pub(super) async fn copy(
                 Stream::Stderr => task_log::Stream::Stderr,
                 Stream::System => task_log::Stream::System,
             },
-            text: line.text,
+            text,
         };
         if writer.send(LogMessage::Line(line)).await.is_err() {
             return;

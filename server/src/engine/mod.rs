@@ -13,33 +13,45 @@
 //! wait for room or for their next attempt; `flow` conducts runs of several tasks; `buffer` keeps
 //! the fires that wait for runs in their way and hands on the next when these have settled;
 //! `recovery` finds what a dead process left;
-//! `retention` removes history that is old enough;
-//! `membership` says who is alive; `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and keeps a node from it
-//! that must not schedule; `lookout` says where in the ledger something is alive;
-//! `accounting` closes the ledger's gap after a pause or an edit;
+//! `retention` removes history that is old enough; `stats` counts what has settled, for charts;
+//! `beginnings` are attempts between their commit and their start; `membership` says who is alive;
+//! `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and
+//! keeps a node from it that must not schedule; `lookout` says where in the ledger something is alive;
+//! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part, and
+//! `overdue` before a calendar changes;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled; `backfill` runs instants of the past that somebody ordered.
-//! `commands` is the write side for people and tools; `people` says who they are.
+//! `feeds` are calendars of what is to come.
+//! `commands` is the write side for people and tools; `people` says who they are; `vault` keeps
+//! secrets sealed and opens them for an attempt; `alerts` tells people of what goes wrong,
+//! and `pings` tell a watchdog outside that all goes well.
 
 pub mod accounting;
+pub mod alerts;
 mod allowance;
 mod attempt;
 pub mod backfill;
+mod beginnings;
 mod buffer;
 pub mod calendars;
+mod closing;
 pub mod cluster;
 pub mod commands;
 mod core;
 mod definition;
 mod dispatcher;
 mod error;
+pub mod feeds;
 mod flow;
+mod gap;
 mod handoff;
 pub mod health;
 mod logs;
 mod lookout;
 mod membership;
+mod overdue;
 pub mod people;
+pub mod pings;
 mod planner;
 mod recovery;
 mod relay;
@@ -50,8 +62,11 @@ mod settings;
 mod settle;
 mod settler;
 mod signals;
+mod stats;
 mod stepwise;
+pub mod vault;
 
+pub use alerts::{AlertsReport, CourierReport};
 pub use backfill::BackfillReport;
 pub use definition::{Condition, Definition, Problem, Task, When};
 pub use dispatcher::DispatcherReport;
@@ -59,11 +74,13 @@ pub use error::EngineError;
 use flow::kept_tasks;
 pub(crate) use flow::{Shown, merged_results, shown};
 pub use membership::{CancellerReport, PulseReport};
+pub use pings::PingsReport;
 pub use planner::PlannerReport;
 pub use recovery::RecoveryReport;
 pub use retention::{Retention, RetentionReport};
 pub use running::{Engine, Status};
 pub use settings::Settings;
 pub use signals::Signals;
+pub use stats::StatsReport;
 #[doc(hidden)]
 pub use stepwise::{Step, Stepwise};

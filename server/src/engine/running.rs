@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{
     BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
     Settings, Signals,
+    alerts::{Alerts, Courier},
     backfill::Backfill,
     cluster::Cluster,
     core::{Core, Parts, StopReason, Writers},
@@ -17,12 +18,14 @@ use super::{
     logs::{self, LogMessage},
     lookout::Lookout,
     membership::{self, Canceller, Pulse},
+    pings::Pings,
     planner::Planner,
     recovery::Recovery,
     relay,
     retention::{Keeper, RetentionReport},
-    service::{Service, drive},
+    service::{Service, Wakes, drive},
     settler,
+    stats::{Stats, StatsReport},
 };
 use crate::{
     clock::Clock,
@@ -55,6 +58,7 @@ pub struct Engine {
     recovery: watch::Receiver<(u64, RecoveryReport)>,
     backfill: watch::Receiver<(u64, BackfillReport)>,
     retention: Option<watch::Receiver<(u64, RetentionReport)>>,
+    stats: watch::Receiver<(u64, StatsReport)>,
     heartbeat: watch::Receiver<(u64, PulseReport)>,
 }
 
@@ -129,9 +133,13 @@ impl Engine {
         }
         let backfill = Backfill { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
+        start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
+        start.service_if(schedules, Courier::new(core.clone()), Wake::Courier);
+        start.service_if(schedules, Pings::new(core.clone()), Wake::Never);
         let retention = core.settings.retention.filter(|_| schedules);
         let retention = retention
             .map(|settings| start.service(Keeper::new(core.clone(), settings), Wake::Never));
+        let stats = start.service_if(schedules, Stats::new(core.clone()), Wake::Never);
         let start = Starter { core: &core, stop: &stop_pulse, tracker: &pulse };
         let (relay, stop_relay) = (TaskTracker::new(), CancellationToken::new());
         relay.spawn(relay::run(core.clone(), stop_relay.clone()));
@@ -153,6 +161,7 @@ impl Engine {
             recovery,
             backfill,
             retention,
+            stats,
             heartbeat,
         })
     }
@@ -197,6 +206,11 @@ impl Engine {
         self.retention.clone()
     }
 
+    /// Published after each of the roll-ups' rounds.
+    pub fn stats_reports(&self) -> watch::Receiver<(u64, StatsReport)> {
+        self.stats.clone()
+    }
+
     /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
     /// nodes and leaves. What does not end in time even then, or cannot be written, is left to
     /// recovery.
@@ -232,7 +246,9 @@ impl Engine {
         self.stop_pulse.cancel();
         self.pulse.close();
         self.pulse.wait().await;
-        let left = core.store.leave(core.node_id().await).await;
+        let node = core.node_id().await;
+        let left = core.store.leave(node).await;
+        core.cluster.forget(node).await;
         core.signals.wake_pulse();
         self.stop_relay.cancel();
         self.relay.close();
@@ -244,6 +260,7 @@ impl Engine {
 
     /// Ends at once, as a crash would: nothing is settled, nothing is released. For tests.
     pub fn abandon(self) {
+        self.core.vanish();
         self.stop.cancel();
         self.stop_pulse.cancel();
         self.stop_relay.cancel();
@@ -282,6 +299,7 @@ enum Wake {
     Dispatcher,
     Canceller,
     Backfill,
+    Courier,
     Pulse,
     Never,
 }
@@ -299,6 +317,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Dispatcher => self.core.signals.dispatcher(),
             Wake::Canceller => self.core.signals.canceller(),
             Wake::Backfill => self.core.signals.backfill(),
+            Wake::Courier => &self.core.outbox,
             Wake::Pulse => self.core.signals.pulse(),
             Wake::Never => &self.never,
         }
@@ -331,7 +350,8 @@ impl Starter<'_> {
         let wake = WakeOf { core: self.core.clone(), wake, never: Notify::new() };
         let clock = self.core.clock.clone();
         if does_it {
-            self.tracker.spawn(drive(service, clock, wake, self.stop.clone(), reports));
+            let wakes = Wakes { wake, renewed: self.core.store.renewed() };
+            self.tracker.spawn(drive(service, clock, wakes, self.stop.clone(), reports));
         }
         last
     }

@@ -1,6 +1,6 @@
 //! The one loop that all services share.
 
-use std::{fmt::Debug, future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{fmt::Debug, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt;
@@ -31,15 +31,24 @@ pub(super) trait Service: Send {
     fn is_notable(report: &Self::Report) -> bool;
 }
 
-/// After a failure the next round waits: this long, then twice as long, up to the ceiling.
+/// After a failure the next round waits: this long, then twice as long, up to the ceiling, or until
+/// what failed may succeed.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What ends a service's waiting.
+pub(super) struct Wakes<W> {
+    /// Between two rounds.
+    pub(super) wake: W,
+    /// After a round that failed: the connections to the database were replaced.
+    pub(super) renewed: Arc<Notify>,
+}
 
 /// Runs `service` until `stop`. Each report is published on `reports`.
 pub(super) async fn drive<S: Service>(
     mut service: S,
     clock: Clock,
-    wake: impl AsRef<Notify> + Send,
+    Wakes { wake, renewed }: Wakes<impl AsRef<Notify> + Send>,
     stop: CancellationToken,
     reports: watch::Sender<(u64, S::Report)>,
 ) {
@@ -47,12 +56,14 @@ pub(super) async fn drive<S: Service>(
     loop {
         // Register first, then look at the tables: a wake-up in between is then kept.
         let woken = wake.as_ref().notified();
+        let renewed = renewed.notified();
         let round = tokio::select! {
             biased;
             round = caught(service.run_once(clock.now())) => round,
             () = stopped_for_long(&stop, &clock) => return,
         };
         let now = clock.now();
+        let has_failed = round.is_err();
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
@@ -76,6 +87,7 @@ pub(super) async fn drive<S: Service>(
             biased;
             () = stop.cancelled() => return,
             () = woken => {}
+            () = renewed, if has_failed => pause = FIRST_PAUSE,
             () = clock.sleep_from(now, next) => {}
         }
     }
@@ -93,4 +105,52 @@ pub(super) async fn caught<R>(
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
     clock.sleep(LONGEST_PAUSE).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    /// Fails in its first round.
+    struct Failing {
+        rounds: usize,
+        begun: Arc<Notify>,
+    }
+
+    impl Service for Failing {
+        type Report = ();
+        const NAME: &'static str = "failing";
+
+        async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<(), EngineError> {
+            self.rounds += 1;
+            self.begun.notify_one();
+            if self.rounds == 1 { Err(EngineError::Defect) } else { Ok(()) }
+        }
+
+        fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+            now + TimeDelta::hours(1)
+        }
+
+        fn is_notable((): &()) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn a_service_that_failed_goes_on_when_the_connections_are_replaced() {
+        // Its time stands still: no pause ends by itself.
+        let clock = ManualClock::new(DateTime::UNIX_EPOCH).clock();
+        let (begun, renewed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (reports, mut last) = watch::channel((0, ()));
+        let service = Failing { rounds: 0, begun: begun.clone() };
+        let wakes = Wakes { wake: Arc::new(Notify::new()), renewed: renewed.clone() };
+        tokio::spawn(drive(service, clock, wakes, CancellationToken::new(), reports));
+        begun.notified().await;
+        renewed.notify_waiters();
+        let round = Clock::system()
+            .timeout(Duration::from_secs(60), last.wait_for(|(count, ())| *count == 1))
+            .await;
+        assert!(round.unwrap().is_ok());
+    }
 }

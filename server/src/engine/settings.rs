@@ -1,7 +1,10 @@
 use std::time::Duration;
 
-use super::Retention;
-use crate::config::{Roles, Tags};
+use super::{Retention, vault::Vault};
+use crate::{
+    beacon::Beacon,
+    config::{Roles, Tags},
+};
 
 /// What an operator can set about the engine.
 #[derive(Clone, Debug)]
@@ -13,6 +16,8 @@ pub struct Settings {
     pub roles: Roles,
     /// What runs may ask of it.
     pub tags: Tags,
+    /// Where heartbeats go instead of into the database, and who goes first for a fire is settled.
+    pub beacon: Option<Beacon>,
     /// What is due belongs to one node first, so long later to another one too, and after as long
     /// again to all.
     pub second_owner_after: Duration,
@@ -33,14 +38,20 @@ pub struct Settings {
     pub recovery_interval: Duration,
     /// How often the node looks in which days of the ledger something is alive.
     pub lookout_interval: Duration,
+    /// How often what has settled is counted.
+    pub stats_interval: Duration,
     /// After how long an intent without a run counts as lost although its node lives.
     pub lost_after: Duration,
     /// How often recovery tries the same fire or run.
     pub recovery_attempts: i32,
-    /// Up to what age it tries.
+    /// Up to how long after the claim, or a run's hand-off, it tries.
     pub recovery_age: Duration,
+    /// The address that browsers use, for links in messages.
+    pub public_url: Option<String>,
     /// What becomes of old history; none keeps everything.
     pub retention: Option<Retention>,
+    /// What opens secrets.
+    pub vault: Vault,
 }
 
 impl Default for Settings {
@@ -49,6 +60,7 @@ impl Default for Settings {
             node_name: "node".to_owned(),
             roles: Roles::ALL,
             tags: Tags::default(),
+            beacon: None,
             second_owner_after: Duration::from_secs(1),
             capacity: 512,
             batch: 500,
@@ -58,10 +70,13 @@ impl Default for Settings {
             heartbeat_expiry: Duration::from_secs(30),
             recovery_interval: Duration::from_secs(5),
             lookout_interval: Duration::from_secs(5),
+            stats_interval: Duration::from_secs(10),
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,
             recovery_age: Duration::from_secs(24 * 60 * 60),
+            public_url: None,
             retention: None,
+            vault: Vault::default(),
         }
     }
 }

@@ -97,14 +97,16 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
 async fn write(core: &Core, batch: &mut [Settlement]) {
     let mut parts = portions(batch);
     let mut pause = FIRST_PAUSE;
+    let renewed = core.store.renewed();
     while let Some(part) = parts.pop() {
+        let renewed = renewed.notified();
         let Err(error) = settle(core, &batch[part.clone()]).await else {
             pause = FIRST_PAUSE;
             continue;
         };
         if !error.is_refusal() {
             tracing::error!(attempts = part.len(), "failed to settle: {error}");
-            core.clock.sleep(pause).await;
+            core.pause(pause, renewed).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             parts.push(part);
         } else if part.len() > 1 {
@@ -162,14 +164,27 @@ fn weight(value: &Value) -> usize {
 async fn settle(core: &Core, batch: &[Settlement]) -> Result<(), StoreError> {
     let start = core.clock.instant();
     let tx = core.store.begin().await?;
-    let held = core.store.settle_if_held(&tx, batch).await?;
+    let mut held = core.store.settle_if_held(&tx, batch).await?;
+    if held.len() < batch.len() {
+        // That of a try before whose commit was answered by nothing is this node's all the same.
+        let others = batch.iter().filter(|settlement| !held.contains(&settlement.hold));
+        let others: Vec<&Settlement> = others.collect();
+        let before = core.store.settled_before(&tx, &others).await?;
+        held.extend(before);
+    }
     core.store.commit(tx).await?;
     core.metrics.settled(batch.len(), start.elapsed());
     for settled in batch.iter().filter(|settlement| held.contains(&settlement.hold)) {
         core.metrics.attempt(settled.task_state.to_value());
         if !settled.run_state.is_live() {
             let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
-            core.metrics.execution(settled.run_state.to_value(), settled.took, failed);
+            let state = settled.run_state.to_value();
+            if let Some(traced) = &settled.traced {
+                core.metrics.traces().run(traced, &state, settled.at.utc());
+            }
+            let schedule = settled.traced.as_ref().and_then(|run| run.schedule.as_ref());
+            let schedule = schedule.map(|(id, _)| *id);
+            core.metrics.execution(schedule, state, settled.took, failed);
         }
     }
     for lost in batch.iter().filter(|settlement| !held.contains(&settlement.hold)) {
@@ -205,6 +220,7 @@ mod tests {
             extra_attempts: 0,
             at: Timestamp(0),
             took: Duration::ZERO,
+            traced: None,
         }
     }
 

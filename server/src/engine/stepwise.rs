@@ -14,19 +14,23 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
+    alerts::{Alerts, Courier},
     backfill::Backfill,
+    cluster::Cluster,
     core::{Core, Parts, StopReason},
     dispatcher::Dispatcher,
     flow,
     logs::LogMessage,
     lookout::Lookout,
     membership::{Canceller, Pulse},
+    pings::Pings,
     planner::Planner,
     recovery::Recovery,
     retention::Keeper,
     running::{Joined, join},
     service::{Service, caught},
     settler,
+    stats::Stats,
 };
 use crate::{
     clock::Clock,
@@ -65,6 +69,7 @@ impl Stepwise {
             Step::of(Recovery::new(core.clone())),
             Step::of(Canceller { core: core.clone() }),
             Step::of(Backfill { core: core.clone() }),
+            Step::of(Stats::new(core.clone())),
         ];
         if core.store.dialect().is_postgres() {
             steps.push(Step::of(Lookout::new(core.clone())));
@@ -75,9 +80,24 @@ impl Stepwise {
         Ok((Self { core, _to_write: to_write }, steps))
     }
 
+    /// The services that tell people, to be carried on by hand; nothing else waits for them.
+    pub fn alerting(&self) -> [Step; 2] {
+        [Step::of(Alerts::new(self.core.clone())), Step::of(Courier::new(self.core.clone()))]
+    }
+
+    /// The service that calls watchdogs, to be carried on by hand.
+    pub fn pings(&self) -> Step {
+        Step::of(Pings::new(self.core.clone()))
+    }
+
     /// The node's current life.
     pub async fn node_id(&self) -> Uuid {
         self.core.node_id().await
+    }
+
+    /// What it knows of the other nodes and of its own clock.
+    pub fn cluster(&self) -> Cluster {
+        self.core.cluster.clone()
     }
 
     /// How many attempts have not come to their end.

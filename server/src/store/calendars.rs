@@ -6,13 +6,16 @@ use entity::{
     schedule,
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait, Select,
     sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
-use super::{Dialect, Page, StoreError, Window};
+use super::{
+    DatabaseTransaction, Dialect, Page, Store, StoreError, Window,
+    claims::{DUE_COLUMNS, DueSchedule},
+};
 
 /// The living calendar of that name.
 pub async fn by_name<C: ConnectionTrait>(
@@ -70,6 +73,18 @@ pub async fn by_names<C: ConnectionTrait>(
 pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>, StoreError> {
     let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_null()).lock_exclusive();
     Ok(query.one(tx).await?)
+}
+
+/// The living calendars of a namespace, by name.
+pub async fn all<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
 }
 
 /// The living calendars that the module declared.
@@ -142,17 +157,22 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Resu
     Ok(())
 }
 
-/// Some of the living schedules that name the calendar, by name: at most `most`.
+/// Some of the living schedules that name the calendar, by name, from behind that of `after` on: at
+/// most `most`.
 pub async fn users<C: ConnectionTrait>(
     connection: &C,
     dialect: &Dialect,
     calendar: &Model,
+    after: Option<&str>,
     most: u64,
 ) -> Result<Vec<schedule::Model>, StoreError> {
-    let query = naming(dialect, calendar)
+    let mut query = naming(dialect, calendar)
         .filter(schedule::Column::DeletedAt.is_null())
         .order_by_asc(schedule::Column::Name)
         .limit(most);
+    if let Some(after) = after {
+        query = query.filter(schedule::Column::Name.gt(after));
+    }
     Ok(query.all(connection).await?)
 }
 
@@ -170,6 +190,29 @@ pub async fn stamp_users<C: ConnectionTrait>(
         .exec(tx)
         .await?;
     Ok(())
+}
+
+impl Store {
+    /// Schedules that name the calendar and are due at `now`, the most overdue first: at most
+    /// `most`. The transaction has [stamped](stamp_users) them, so nobody claims them meanwhile.
+    pub async fn due_under_calendar(
+        &self,
+        tx: &DatabaseTransaction,
+        calendar: &Model,
+        now: Timestamp,
+        most: u64,
+    ) -> Result<Vec<DueSchedule>, StoreError> {
+        let names = self.dialect().list_has("schedule.calendars", "$2");
+        let sql = format!(
+            "SELECT {DUE_COLUMNS} FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
+               AND next_fire_at <= $1 AND namespace_id = $3 AND calendars IS NOT NULL AND {names} \
+             ORDER BY next_fire_at, id LIMIT $4"
+        );
+        let (id, most) = (calendar.id.to_string(), most.cast_signed());
+        let values = [now.0.into(), id.into(), calendar.namespace_id.into(), most.into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
+    }
 }
 
 fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {

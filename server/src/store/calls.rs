@@ -45,7 +45,9 @@ impl Store {
     /// Opens a wire to the other nodes; none on SQLite, which serves one process.
     pub async fn wire(&self) -> Result<Option<Wire>, StoreError> {
         let Some((server, held)) = self.read.server().await? else { return Ok(None) };
-        let session = server.application_name(SESSION).options([("synchronous_commit", "off")]);
+        let session = server
+            .application_name(SESSION)
+            .options([("synchronous_commit", "off"), ("client_min_messages", "warning")]);
         let open = async {
             let pool = PgPoolOptions::new()
                 .max_connections(1)

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 /// A position in the feed: after the row `id` as of the stamp `changed`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
     /// The stamp.
     pub changed: i64,

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     DatabaseTransaction, Store, StoreError,
     bulk::{Bulk, MOST_ROWS},
+    days::Days,
     live::Since,
 };
 
@@ -66,6 +67,8 @@ pub struct DueSchedule {
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub start_deadline_ms: Option<i64>,
     #[expect(missing_docs, reason = "entity::schedule says it")]
+    pub paused_until: Option<Timestamp>,
+    #[expect(missing_docs, reason = "entity::schedule says it")]
     pub created_at: Timestamp,
     #[expect(missing_docs, reason = "entity::schedule says it")]
     pub updated_at: Timestamp,
@@ -77,7 +80,7 @@ pub struct DueSchedule {
 pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
     dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
     catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, \
-    buffer_limit, start_deadline_ms, created_at, updated_at, next_scheduled_at";
+    buffer_limit, start_deadline_ms, paused_until, created_at, updated_at, next_scheduled_at";
 
 /// A fire to be written.
 #[derive(Clone, Debug)]
@@ -142,18 +145,6 @@ pub struct Turns<'a> {
     pub last: Timestamp,
 }
 
-/// A cursor as the planner looks ahead at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead {
-    /// The schedule's shard; none of what belongs to nobody before others.
-    pub shard: Option<u8>,
-    /// When it falls, or fell, due.
-    pub at: Timestamp,
-}
-
-/// So many cursors are looked at on each side of now.
-pub const LOOKED_AT: usize = 64;
-
 impl Store {
     /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
     /// those that another node is claiming are passed over, and so are those whose turn on this
@@ -166,24 +157,8 @@ impl Store {
         turns: Option<Turns<'_>>,
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {
-        let mut values = vec![now.0.into(), limit.cast_signed().into()];
-        // Not by an index on shards: see docs/decisions/0004.
-        let turn = if let Some(turns) = turns {
-            values.extend([turns.of_shards.into(), turns.second.0.into(), turns.last.0.into()]);
-            "AND next_fire_at <= CASE substr(CAST($3 AS text), shard + 1, 1) \
-               WHEN '1' THEN $1 WHEN '2' THEN CAST($4 AS bigint) ELSE CAST($5 AS bigint) END"
-        } else {
-            ""
-        };
-        let sql = format!(
-            "SELECT {DUE_COLUMNS} FROM schedule \
-             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} \
-               AND $1 <= (SELECT {}) + {MOST_OFFSET_MS} \
-             ORDER BY next_fire_at LIMIT $2 {}",
-            self.dialect().now(),
-            self.dialect().skip_locked("schedule")
-        );
-        let statement = self.dialect().statement(sql, values);
+        let lock = self.dialect().skip_locked("schedule");
+        let statement = self.due(DUE_COLUMNS, now, turns, limit, &lock);
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 
@@ -230,6 +205,9 @@ impl Store {
 
     /// Writes the fires that do not exist yet and says which those were. A slot that is taken is
     /// somebody else's: the unique key decided.
+    ///
+    /// Mostly all are written, which their number tells. Here, in the hand-off and in the settlement
+    /// together, a key given back for each row was a seventh of a storm on SQLite.
     pub async fn insert_fires_if_absent(
         &self,
         tx: &DatabaseTransaction,
@@ -276,8 +254,22 @@ impl Store {
                  SELECT id, namespace_id, schedule_id, schedule_version, \
                    scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
                    claimed_by, {0}, queue_position, decided_at, 0 FROM v WHERE true \
-                 ON CONFLICT (schedule_id, scheduled_at) DO NOTHING RETURNING id",
+                 ON CONFLICT (schedule_id, scheduled_at) DO NOTHING",
                 vec![now.0.into()],
+            );
+        if tx.execute_raw(statement).await?.rows_affected() == fires.len() as u64 {
+            return Ok(fires.iter().map(|fire| fire.id).collect());
+        }
+        // The keys are new: what bears one was written here.
+        let statement = Bulk::default()
+            .uuid("id", fires.iter().map(|fire| fire.id))
+            .int("scheduled_at", fires.iter().map(|fire| fire.scheduled_at.0))
+            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
+            .statement(
+                self.dialect(),
+                "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
+                   AND fire.scheduled_at = v.scheduled_at {days}",
+                vec![],
             );
         returned_ids(tx, statement).await
     }
@@ -313,68 +305,6 @@ impl Store {
         tx.execute_raw(statement).await?;
         Ok(())
     }
-
-    /// The first instant at which something falls due: a schedule to be claimed, an intent that
-    /// waits for its time, the end of a pause. One that is overdue counts.
-    pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            at: Option<i64>,
-        }
-        let sql = format!(
-            "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
-               WHERE enabled AND next_fire_at IS NOT NULL \
-             UNION ALL \
-             SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
-               AND queue_position IS NULL{} \
-             UNION ALL \
-             SELECT min(paused_until) FROM schedule \
-              WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
-            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
-        );
-        let statement = self.dialect().statement(sql, []);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
-        Ok(row.and_then(|row| row.at).map(Timestamp))
-    }
-}
-
-impl Store {
-    /// The same for a node that is one of several: the first cursors that were due by `now`, the
-    /// first that come after it, and the first of what belongs to nobody before others.
-    pub async fn due_ahead(&self, now: Timestamp) -> Result<Vec<Ahead>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            shard: Option<i32>,
-            at: i64,
-        }
-        let some = |what: &str| {
-            format!(
-                "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
-                   FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
-                     AND next_fire_at {what} $1 \
-                   ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
-            )
-        };
-        let sql = format!(
-            "{} UNION ALL {} UNION ALL \
-             SELECT CAST(NULL AS integer), at FROM (SELECT min(due_at) AS at FROM fire \
-               WHERE verdict = 'pending' AND claimed_by IS NULL \
-                 AND queue_position IS NULL{}) waits WHERE at IS NOT NULL \
-             UNION ALL \
-             SELECT CAST(NULL AS integer), at FROM (SELECT min(paused_until) AS at FROM schedule \
-               WHERE paused_until IS NOT NULL AND NOT enabled \
-                 AND deleted_at IS NULL) pauses WHERE at IS NOT NULL",
-            some("<="),
-            some(">"),
-            self.dialect().pending_fires("scheduled_at", now, Since::Margin)
-        );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, [now.0.into()]));
-        let ahead = |row: Row| Ahead {
-            shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
-            at: Timestamp(row.at),
-        };
-        Ok(rows.all(self.read()).await?.into_iter().map(ahead).collect())
-    }
 }
 
 /// What is alive of a schedule.
@@ -393,7 +323,7 @@ struct LiveRow {
     latest: String,
 }
 
-/// The keys that a statement's `RETURNING id` gives back.
+/// The keys that a statement gives, in its first column.
 pub(super) async fn returned_ids(
     tx: &DatabaseTransaction,
     statement: sea_orm::Statement,

@@ -70,6 +70,33 @@ impl Dialect {
         }
     }
 
+    /// To stand behind a table in FROM: for each of its rows the first rows of `table` that are
+    /// `which`, in that order; as many as `own` says of the row, and `most` at the most. Where an
+    /// index has that order no others are read. They are locked as by [`Dialect::skip_locked`].
+    pub fn first_of_each(
+        &self,
+        table: &str,
+        which: &str,
+        order: &str,
+        (own, most): (&str, &str),
+    ) -> String {
+        if self.is_postgres() {
+            format!(
+                "CROSS JOIN LATERAL (SELECT {table}.* FROM {table} WHERE {which} \
+                   ORDER BY {order} LIMIT least({own}, {most}) {}) {table}",
+                self.skip_locked(table)
+            )
+        } else {
+            // Nothing of another table can stand behind LIMIT here.
+            format!(
+                "CROSS JOIN {table} ON {table}.id IN (SELECT id FROM \
+                   (SELECT id, row_number() OVER () AS place FROM \
+                     (SELECT {table}.id FROM {table} WHERE {which} ORDER BY {order} LIMIT {most})) \
+                   WHERE place <= {own})"
+            )
+        }
+    }
+
     /// The condition that rows lie in `days`, to stand after another one. SQLite's tables are not
     /// divided.
     pub(crate) fn within(&self, days: Days) -> String {
@@ -108,12 +135,27 @@ impl Dialect {
         }
     }
 
-    /// The stamp for `changed` in a statement that writes `table`.
+    /// The stamp for `changed` in a statement that writes `table`. That of runs lies after all that
+    /// were counted, too, though they be removed: the roll-ups read on from there.
     pub fn stamp(&self, table: &str) -> String {
         if self.is_postgres() {
             "pg_current_xact_id()::text::bigint".to_owned()
+        } else if table == "run" {
+            "(SELECT max(coalesce((SELECT max(changed) FROM run), 0), \
+               coalesce((SELECT changed FROM stat_position WHERE feed = 'run'), 0)) + 1)"
+                .to_owned()
         } else {
             format!("(SELECT coalesce(max(changed), 0) + 1 FROM {table})")
+        }
+    }
+
+    /// The stamp that the last statement of this transaction gave that has written `table`. It is
+    /// the greatest: each is greater than all before it, and SQLite has one writer.
+    pub fn last_stamp(&self, table: &str) -> String {
+        if self.is_postgres() {
+            self.stamp(table)
+        } else {
+            format!("(SELECT max(changed) FROM {table})")
         }
     }
 

@@ -1,6 +1,6 @@
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
-use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
 
 /// Why the store could not answer. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,12 @@ pub enum StoreError {
         /// What the driver says.
         source: DbErr,
     },
+    /// Somebody searched for what the database did not find in the time that a search has.
+    #[error("search: it took longer than {} s and was given up", .limit.as_secs_f64())]
+    SearchTooLong {
+        /// That time.
+        limit: Duration,
+    },
     /// Anything else that the driver reports.
     #[error("query the database: {0}")]
     Database(#[source] DbErr),
@@ -97,10 +103,20 @@ pub enum Constraint {
     NamespaceName,
     /// A user has the name.
     UserName,
-    /// A token has the name.
+    /// A user has the identity at the provider.
+    UserIdentity,
+    /// A token of the same owner, or another one without, has the name.
     TokenName,
+    /// A calendar feed of the same owner has the name.
+    FeedName,
     /// A concurrency group of the namespace has the name.
     GroupName,
+    /// A secret of the namespace has the name.
+    SecretName,
+    /// A channel of the namespace has the name.
+    ChannelName,
+    /// An alert rule of the namespace has the name.
+    AlertRuleName,
     /// The fire exists already.
     FireSlot,
     /// The caller used this idempotency key before.
@@ -108,18 +124,28 @@ pub enum Constraint {
 }
 
 /// PostgreSQL names the index, SQLite the table and columns, or the index if that has expressions.
-const CONSTRAINTS: [(Constraint, &str, &str); 9] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 15] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
     (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
     (Constraint::UserName, "user_name_key", "user.name"),
-    (Constraint::TokenName, "api_token_name_key", "api_token.name"),
+    (Constraint::UserIdentity, "user_identity", "user.issuer, user.subject"),
+    (Constraint::TokenName, "api_token_name", "api_token.user_id, api_token.name"),
+    (Constraint::TokenName, "api_token_free", "api_token.name"),
+    (Constraint::FeedName, "calendar_feed_name", "calendar_feed.user_id, calendar_feed.name"),
     (
         Constraint::GroupName,
         "concurrency_group_name",
         "concurrency_group.namespace_id, concurrency_group.name",
     ),
+    (Constraint::SecretName, "secret_name", "secret.namespace_id, secret.name"),
+    (
+        Constraint::ChannelName,
+        "alert_channel_name",
+        "alert_channel.namespace_id, alert_channel.name",
+    ),
+    (Constraint::AlertRuleName, "alert_rule_name", "alert_rule.namespace_id, alert_rule.name"),
     (Constraint::FireSlot, "fire_slot", "fire.schedule_id, fire.scheduled_at"),
     (Constraint::IdempotencyKey, "idempotency_pkey", "idempotency.actor, idempotency.key"),
 ];
@@ -168,6 +194,7 @@ impl StoreError {
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. }
             | Self::Broken { .. }
+            | Self::SearchTooLong { .. }
             | Self::Nul => return false,
         };
         if matches!(error, DbErr::ConnectionAcquire(_)) {
@@ -178,7 +205,7 @@ impl StoreError {
         };
         let RuntimeErr::SqlxError(error) = runtime else { return false };
         match error.as_database_error() {
-            None => true,
+            None => !is_unreadable(error),
             Some(error) => error.code().is_some_and(|code| passes(&code)),
         }
     }
@@ -195,10 +222,23 @@ impl StoreError {
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. }
+            | Self::SearchTooLong { .. }
             | Self::DiskFull { .. } => return false,
         };
         code(error).is_some_and(|code| refuses(&code))
     }
+}
+
+/// Whether a value came that is not what its column is to hold: the next time it will be the same.
+fn is_unreadable(error: &SqlxError) -> bool {
+    matches!(
+        error,
+        SqlxError::ColumnDecode { .. }
+            | SqlxError::Decode(_)
+            | SqlxError::ColumnNotFound(_)
+            | SqlxError::ColumnIndexOutOfBounds { .. }
+            | SqlxError::TypeNotFound { .. }
+    )
 }
 
 /// Whether what a code stands for passes: PostgreSQL's lost connections, rollbacks for the sake of
@@ -217,7 +257,7 @@ fn passes(code: &str) -> bool {
 }
 
 /// What the database itself calls an error.
-fn code(error: &DbErr) -> Option<Cow<'_, str>> {
+pub(super) fn code(error: &DbErr) -> Option<Cow<'_, str>> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) =
         error
     else {
@@ -227,7 +267,7 @@ fn code(error: &DbErr) -> Option<Cow<'_, str>> {
 }
 
 /// PostgreSQL's `disk_full`; SQLite's FULL, and that its index of the log cannot grow.
-fn is_disk_full(code: &str) -> bool {
+pub(super) fn is_disk_full(code: &str) -> bool {
     matches!(code, "53100" | "13" | "4874")
 }
 

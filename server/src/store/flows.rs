@@ -5,7 +5,8 @@ use std::{collections::HashSet, time::Duration};
 
 use entity::{Timestamp, run, task_run};
 use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QueryOrder, QuerySelect,
 };
 use uuid::Uuid;
 
@@ -125,6 +126,19 @@ impl Store {
         Ok(query.all(connection).await?)
     }
 
+    /// The tasks of a run at which somebody is at work, with their attempts: without what came of
+    /// the others.
+    pub async fn tasks_at_work(&self, run: Uuid) -> Result<Vec<(String, i32)>, StoreError> {
+        let query = task_run::Entity::find()
+            .select_only()
+            .column(task_run::Column::Task)
+            .column(task_run::Column::Attempt)
+            .filter(task_run::Column::RunId.eq(run))
+            .filter(task_run::Column::State.eq(task_run::State::Running))
+            .into_tuple::<(String, i32)>();
+        Ok(query.all(self.read()).await?)
+    }
+
     /// Writes the steps whose hold is still what they name, and says whose. Of the others nothing is
     /// written: somebody else decides about them. A batch may hold steps of two holds of one run.
     pub async fn step_if_held(
@@ -201,6 +215,8 @@ impl Store {
         Ok(())
     }
 
+    /// What is there already this hold has written: the answer to the commit was lost, and the step
+    /// comes again.
     async fn begin_tasks(
         &self,
         tx: &DatabaseTransaction,
@@ -241,7 +257,7 @@ impl Store {
                 "INSERT INTO task_run \
                    (run_id, task, attempt, state, node_id, started_at, finished_at, error) \
                  SELECT run_id, task, attempt, state, node_id, started_at, finished_at, error \
-                 FROM v WHERE true",
+                 FROM v WHERE true ON CONFLICT (run_id, task, attempt) DO NOTHING",
                 vec![],
             );
         tx.execute_raw(statement).await?;

@@ -9,7 +9,7 @@ use entity::{
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter,
     QueryOrder, QuerySelect,
-    sea_query::{Expr, Func, SimpleExpr},
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
@@ -28,14 +28,35 @@ pub struct Load {
     pub schedules: i64,
 }
 
-/// `room(id, free)`: for each group, how many more runs may be at work.
-pub(super) fn room(dialect: &Dialect, now: Timestamp) -> String {
+/// A run of some group that waits. The partial indexes have the same words.
+pub(super) const GROUPED: &str = "run.group_id IS NOT NULL AND run.state IN ('queued', 'retrying')";
+/// One that is at work.
+const AT_WORK: &str = "run.group_id IS NOT NULL AND run.state = 'running'";
+
+/// The first group that has a queue, of those `behind` another. It is asked for by its order: to
+/// answer whether there is one PostgreSQL may read all that wait.
+pub(super) fn first_group(behind: &str, live: &str) -> String {
     format!(
-        "room AS MATERIALIZED (SELECT g.id, g.max_runs - (SELECT count(*) FROM run x \
-           WHERE x.group_id = g.id AND x.group_id IS NOT NULL \
-             AND x.state IN ('queued', 'running', 'retrying') AND x.state = 'running'{}) AS free \
-         FROM concurrency_group g)",
-        dialect.live_runs("x.id", now)
+        "(SELECT run.group_id FROM run WHERE {GROUPED}{behind}{live} \
+          ORDER BY run.group_id LIMIT 1)"
+    )
+}
+
+/// `room(id, free)`, behind `WITH RECURSIVE`: for each group that has a queue, how many more of its
+/// runs may be at work. The groups are found by leaping from one to the next in the index of their
+/// queues, which costs the same however long those are. One that is gone limits nothing.
+pub(super) fn room(dialect: &Dialect, now: Timestamp) -> String {
+    let live = dialect.live_runs("run.id", now);
+    format!(
+        "waiting(id) AS (SELECT {} UNION ALL SELECT {} FROM waiting \
+           WHERE waiting.id IS NOT NULL), \
+         room AS MATERIALIZED (SELECT waiting.id, coalesce(g.max_runs - (SELECT count(*) FROM run \
+           WHERE run.group_id = waiting.id AND {AT_WORK}{live}), {}) AS free \
+           FROM waiting LEFT JOIN concurrency_group g ON g.id = waiting.id \
+           WHERE waiting.id IS NOT NULL)",
+        first_group("", &live),
+        first_group(" AND run.group_id > waiting.id", &live),
+        i32::MAX,
     )
 }
 
@@ -68,11 +89,10 @@ impl Store {
             tx.query_all_raw(lock).await?;
         }
         let sql = format!(
-            "SELECT g.id, g.max_runs - (SELECT count(*) FROM run x WHERE x.group_id = g.id \
-               AND x.group_id IS NOT NULL AND x.state IN ('queued', 'running', 'retrying') \
-               AND x.state = 'running'{}) AS free \
+            "SELECT g.id, g.max_runs - (SELECT count(*) FROM run WHERE run.group_id = g.id \
+               AND {AT_WORK}{}) AS free \
              FROM v JOIN concurrency_group g ON g.id = v.id",
-            self.dialect().live_runs("x.id", now)
+            self.dialect().live_runs("run.id", now)
         );
         let count = ids().statement(self.dialect(), &sql, vec![]);
         let rows = Row::find_by_statement(count).all(tx).await?;
@@ -165,6 +185,7 @@ pub async fn update<C: ConnectionTrait>(
     Entity::update_many()
         .col_expr(Column::Name, Expr::value(name))
         .col_expr(Column::MaxRuns, Expr::value(max_runs))
+        .col_expr(Column::Version, Expr::col(Column::Version).add(1))
         .col_expr(Column::UpdatedAt, Expr::value(at))
         .filter(Column::Id.eq(id))
         .exec(tx)
@@ -192,18 +213,14 @@ pub async fn loads(store: &Store, ids: &[Uuid]) -> Result<Vec<Load>, StoreError>
     if ids.is_empty() {
         return Ok(vec![]);
     }
-    let runs = |which: &str| {
-        format!(
-            "(SELECT count(*) FROM run WHERE run.group_id = v.id AND run.group_id IS NOT NULL \
-               AND run.state IN ('queued', 'running', 'retrying') AND run.state {which})"
-        )
-    };
+    let runs =
+        |which: &str| format!("(SELECT count(*) FROM run WHERE run.group_id = v.id AND {which})");
     let sql = format!(
         "SELECT v.id AS id, {} AS running, {} AS waiting, (SELECT count(*) FROM schedule s \
            WHERE s.group_id = v.id AND s.group_id IS NOT NULL AND s.deleted_at IS NULL) \
            AS schedules FROM v",
-        runs("= 'running'"),
-        runs("<> 'running'"),
+        runs(AT_WORK),
+        runs(GROUPED),
     );
     let statement =
         Bulk::default().uuid("id", ids.iter().copied()).statement(store.dialect(), &sql, vec![]);

@@ -57,6 +57,8 @@ pub struct Current {
     pub name: String,
     /// Its version.
     pub version: i32,
+    /// See `entity::schedule`.
+    pub fires_version: i32,
     /// Whether it may fire.
     pub enabled: bool,
     /// Whether it is gone.
@@ -162,8 +164,8 @@ impl Store {
         }
         let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
             self.dialect(),
-            "SELECT s.id, s.name, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, \
-               s.grace_ms, s.jitter_ms, s.workflow_id, s.context, s.group_id, s.priority, \
+            "SELECT s.id, s.name, s.version, s.fires_version, s.enabled, s.deleted_at, \
+               s.start_deadline_ms, s.grace_ms, s.jitter_ms, s.workflow_id, s.context, s.group_id, s.priority, \
                w.version AS workflow_version, n.name AS namespace, \
                EXISTS (SELECT 1 FROM node WHERE node.id = {0} AND node.state = 'alive') \
                  AS node_is_alive \
@@ -189,16 +191,26 @@ impl Store {
             "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
                decided_at = {{0}} \
              FROM v WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
-               AND {} {{days}} RETURNING fire.id",
+               AND {} {{days}}",
             self.dialect().of_found(PENDING)
         );
-        let statement = Bulk::default()
-            .uuid("id", runs.iter().map(|run| run.id))
-            .int("scheduled_at", runs.iter().map(|run| run.scheduled_at.0))
+        let fires = || {
+            Bulk::default()
+                .uuid("id", runs.iter().map(|run| run.id))
+                .int("scheduled_at", runs.iter().map(|run| run.scheduled_at.0))
+                .days(Days::of_instants("fire.scheduled_at", runs.iter().map(|r| r.scheduled_at)))
+        };
+        let statement = fires()
             .text("reason", runs.iter().map(|run| run.reason.to_value()))
-            .days(Days::of_instants("fire.scheduled_at", runs.iter().map(|run| run.scheduled_at)))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
-        returned_ids(tx, statement).await
+        if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
+            return Ok(runs.iter().map(|run| run.id).collect());
+        }
+        // What was linked before has its run already: both are written in one transaction.
+        let sql = "SELECT fire.id FROM v JOIN fire ON fire.id = v.id \
+               AND fire.scheduled_at = v.scheduled_at {days} \
+             WHERE fire.run_id = v.id AND NOT EXISTS (SELECT 1 FROM run WHERE run.id = v.id)";
+        returned_ids(tx, fires().statement(self.dialect(), sql, vec![])).await
     }
 
     /// Writes the verdict of intents that are not to run, if they are still without one.

@@ -8,6 +8,7 @@ use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult, Statement};
 use uuid::Uuid;
 
 use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, days::Days};
+use crate::telemetry::TracedRun;
 
 /// A node's hold on an attempt. What it names must still be so for a write to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
@@ -46,6 +47,8 @@ pub struct Settlement {
     pub at: Timestamp,
     /// How long the attempt took; for the metrics.
     pub took: Duration,
+    /// What is told of the run once this is written, if anything.
+    pub traced: Option<TracedRun>,
 }
 
 /// What a write of holders returns: their holds.
@@ -57,6 +60,16 @@ pub(super) async fn written_holds(
     statement: Statement,
 ) -> Result<HashSet<Hold>, StoreError> {
     Ok(Hold::find_by_statement(statement).all(tx).await?.into_iter().collect())
+}
+
+/// The table `v` of a statement about holds.
+fn of_holds(holds: impl Iterator<Item = Hold> + Clone) -> Bulk {
+    Bulk::default()
+        .uuid("run_id", holds.clone().map(|hold| hold.run_id))
+        .int("attempt", holds.clone().map(|hold| i64::from(hold.attempt)))
+        .uuid("node_id", holds.clone().map(|hold| hold.node_id))
+        .int("epoch", holds.clone().map(|hold| hold.epoch))
+        .days(Days::of_keys("run.id", holds.map(|hold| hold.run_id)))
 }
 
 impl Store {
@@ -84,30 +97,81 @@ impl Store {
                hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.id = v.run_id AND run.attempt = v.attempt \
                AND run.node_id = v.node_id AND run.epoch = v.epoch AND {} \
-               {{days}} RETURNING {RETURNED}",
+               {{days}}",
             self.dialect().stamp("run"),
             self.dialect().of_found("run.state = 'running'")
         );
         let finished = |s: &Settlement| (!s.run_state.is_live()).then_some(s.at.0);
-        let statement = Bulk::default()
-            .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
-            .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
-            .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
-            .int("epoch", settlements.iter().map(|s| s.hold.epoch))
+        let statement = of_holds(settlements.iter().map(|s| s.hold))
             .text("state", settlements.iter().map(|s| s.run_state.to_value()))
             .text("error", settlements.iter().map(|s| s.error.clone()))
             .int("available_at", settlements.iter().map(|s| s.available_at.map(|at| at.0)))
             .int("at", settlements.iter().map(|s| s.at.0))
             .int("finished_at", settlements.iter().map(finished))
             .int("extra_attempts", settlements.iter().map(|s| i64::from(s.extra_attempts)))
-            .days(Days::of_keys("run.id", settlements.iter().map(|s| s.hold.run_id)))
             .statement(self.dialect(), &sql, vec![]);
-        let held = written_holds(tx, statement).await?;
+        let held = match tx.execute_raw(statement).await?.rows_affected() {
+            0 => HashSet::new(),
+            all if all == settlements.len() as u64 => settlements.iter().map(|s| s.hold).collect(),
+            _ => self.just_written(tx, settlements.iter().map(|s| s.hold)).await?,
+        };
 
         let ended: Vec<&Settlement> =
             settlements.iter().filter(|s| held.contains(&s.hold)).collect();
         self.end_attempts(tx, &ended).await?;
         Ok(held)
+    }
+
+    /// Of `settlements` those that are written already: by a try before, the answer to whose commit
+    /// was lost. Nobody else writes the same outcome of the same attempt at the same moment.
+    pub async fn settled_before(
+        &self,
+        tx: &DatabaseTransaction,
+        settlements: &[&Settlement],
+    ) -> Result<HashSet<Hold>, StoreError> {
+        #[derive(PartialEq, Eq, Hash, FromQueryResult)]
+        struct Row {
+            run_id: Uuid,
+            attempt: i32,
+        }
+        if settlements.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let statement = Bulk::default()
+            .uuid("run_id", settlements.iter().map(|s| s.hold.run_id))
+            .text("task", settlements.iter().map(|s| s.task.clone()))
+            .int("attempt", settlements.iter().map(|s| i64::from(s.hold.attempt)))
+            .uuid("node_id", settlements.iter().map(|s| s.hold.node_id))
+            .text("state", settlements.iter().map(|s| s.task_state.to_value()))
+            .int("at", settlements.iter().map(|s| s.at.0))
+            .days(Days::of_keys("t.run_id", settlements.iter().map(|s| s.hold.run_id)))
+            .statement(
+                self.dialect(),
+                "SELECT t.run_id, t.attempt FROM v JOIN task_run t ON t.run_id = v.run_id \
+                   AND t.task = v.task AND t.attempt = v.attempt \
+                 WHERE t.node_id = v.node_id AND t.state = v.state AND t.finished_at = v.at {days}",
+                vec![],
+            );
+        let rows = Row::find_by_statement(statement).all(tx).await?;
+        let rows: HashSet<Row> = rows.into_iter().collect();
+        let row = |hold: &Hold| Row { run_id: hold.run_id, attempt: hold.attempt };
+        let holds = settlements.iter().map(|settlement| settlement.hold);
+        Ok(holds.filter(|hold| rows.contains(&row(hold))).collect())
+    }
+
+    /// Of `holds` those whose runs the statement before has changed: they bear its stamp.
+    async fn just_written(
+        &self,
+        tx: &DatabaseTransaction,
+        holds: impl Iterator<Item = Hold> + Clone,
+    ) -> Result<HashSet<Hold>, StoreError> {
+        let sql = format!(
+            "SELECT {RETURNED} FROM v JOIN run ON run.id = v.run_id AND run.attempt = v.attempt \
+               AND run.node_id = v.node_id AND run.epoch = v.epoch {{days}} \
+             WHERE run.changed = {}",
+            self.dialect().last_stamp("run")
+        );
+        written_holds(tx, of_holds(holds).statement(self.dialect(), &sql, vec![])).await
     }
 
     async fn end_attempts(
@@ -166,13 +230,11 @@ impl Store {
                AND run.epoch = v.epoch AND run.state = 'running' {{days}}",
             self.dialect().stamp("run")
         );
-        let statement = Bulk::default()
-            .uuid("run_id", holds.iter().map(|hold| hold.run_id))
-            .int("attempt", holds.iter().map(|hold| i64::from(hold.attempt)))
-            .uuid("node_id", holds.iter().map(|hold| hold.node_id))
-            .int("epoch", holds.iter().map(|hold| hold.epoch))
-            .days(Days::of_keys("run.id", holds.iter().map(|hold| hold.run_id)))
-            .statement(self.dialect(), &sql, vec![Uuid::nil().into()]);
+        let statement = of_holds(holds.iter().copied()).statement(
+            self.dialect(),
+            &sql,
+            vec![Uuid::nil().into()],
+        );
         tx.execute_raw(statement).await?;
         Ok(())
     }

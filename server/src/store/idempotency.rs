@@ -5,7 +5,8 @@ use entity::{
     idempotency::{ActiveModel, Column, Entity, Model},
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Set, TryInsertResult, sea_query::Expr,
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, Set, TryInsertResult,
+    sea_query::Expr,
 };
 
 use super::StoreError;
@@ -32,13 +33,14 @@ pub async fn take_if_free<C: ConnectionTrait>(
     Ok(matches!(inserted, TryInsertResult::Inserted(1..)))
 }
 
-/// Who used the key, and what the answer was.
+/// Who used the key, and what the answer was. Nobody else changes it until the transaction ends.
 pub async fn find<C: ConnectionTrait>(
     tx: &C,
     actor: &str,
     key: &str,
 ) -> Result<Option<Model>, StoreError> {
-    Ok(Entity::find_by_id((actor.to_owned(), key.to_owned())).one(tx).await?)
+    let query = Entity::find_by_id((actor.to_owned(), key.to_owned()));
+    Ok(query.lock_exclusive().one(tx).await?)
 }
 
 /// Writes the answer beside a key that was taken.

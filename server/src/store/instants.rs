@@ -115,6 +115,9 @@ impl Store {
 
     /// The last instant of a schedule that had come when its row was written. Those that somebody
     /// had skipped ahead of time had not.
+    ///
+    /// A range that begins earlier than other rows may end later than they do. Ranges are few, and
+    /// have an index of their own.
     pub async fn last_past_instant(
         &self,
         connection: &impl ConnectionTrait,
@@ -122,16 +125,20 @@ impl Store {
     ) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
-            at: Timestamp,
+            at: Option<Timestamp>,
         }
         let statement = self.dialect().statement(
-            "SELECT last_scheduled_at AS at FROM fire \
-             WHERE schedule_id = $1 AND last_scheduled_at <= claimed_at \
-             ORDER BY scheduled_at DESC LIMIT 1",
+            "SELECT max(ends.at) AS at FROM ( \
+               SELECT * FROM (SELECT last_scheduled_at AS at FROM fire \
+                 WHERE schedule_id = $1 AND last_scheduled_at <= claimed_at \
+                 ORDER BY scheduled_at DESC LIMIT 1) newest \
+               UNION ALL \
+               SELECT max(last_scheduled_at) AS at FROM fire \
+               WHERE schedule_id = $1 AND count > 1 AND last_scheduled_at <= claimed_at) ends",
             [schedule.into()],
         );
         let row = Row::find_by_statement(statement).one(connection).await?;
-        Ok(row.map(|row| row.at))
+        Ok(row.and_then(|row| row.at))
     }
 
     /// Those of these schedules that have rows in the time from one instant to another, both

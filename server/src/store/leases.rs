@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use entity::Timestamp;
-use sea_orm::{ConnectionTrait, FromQueryResult};
+use sea_orm::{ConnectionTrait, FromQueryResult, Statement};
 use uuid::Uuid;
 
-use super::{DatabaseTransaction, Store, StoreError};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids};
 
 /// The answer to who may do a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,30 @@ pub struct HeldLease {
     pub holder: Uuid,
     /// Counts the holders.
     pub epoch: i64,
+}
+
+/// How a lease came to be held.
+enum Hold {
+    /// It was this node's before, in this epoch.
+    Renewed(i64),
+    /// It was another's, or nobody's.
+    Taken {
+        epoch: i64,
+        /// The nodes whose rows were written by others at that moment.
+        untold: Vec<Uuid>,
+    },
+}
+
+/// The life of whoever asks, if it takes on anything.
+const TAKES_ON: &str = "SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
+    AND node.draining_at IS NULL";
+
+async fn epoch(tx: &DatabaseTransaction, statement: Statement) -> Result<Option<i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        epoch: i64,
+    }
+    Ok(Row::find_by_statement(statement).one(tx).await?.map(|row| row.epoch))
 }
 
 impl Store {
@@ -85,49 +109,147 @@ impl Store {
 
     /// Takes the lease if it is free or its term is over, or renews one's own. A node whose life
     /// is over holds nothing any more.
+    ///
+    /// Whoever finds it to be another's has written nothing: nodes ask again and again.
     pub async fn hold_lease_if_free(
         &self,
         name: &str,
         holder: Uuid,
         term: Duration,
     ) -> Result<Term, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            epoch: i64,
-        }
-        let now = self.dialect().now();
-        let sql = format!(
-            "INSERT INTO lease (name, holder, epoch, until_at) \
-             SELECT $1, $2, 1, {now} + $3 \
-              WHERE EXISTS (SELECT 1 FROM node WHERE node.id = $2 AND node.state = 'alive' \
-                AND node.draining_at IS NULL) \
-             ON CONFLICT (name) DO UPDATE SET \
-               epoch = CASE WHEN lease.holder = excluded.holder THEN lease.epoch \
-                            ELSE lease.epoch + 1 END, \
-               holder = excluded.holder, until_at = excluded.until_at \
-             WHERE lease.holder = excluded.holder OR lease.until_at < {now} \
-               OR NOT EXISTS (SELECT 1 FROM node \
-                              WHERE node.id = lease.holder AND node.state = 'alive') \
-             RETURNING epoch"
-        );
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
-        let values = [name.into(), holder.into(), term.into()];
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
             // The holder writes at this moment, or was frozen while it did: nobody waits for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
-        let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await;
-        let row = match row.map_err(StoreError::from) {
-            Ok(row) => row,
+        match self.hold_in(&tx, name, holder, term).await {
+            Ok(Some(Hold::Renewed(epoch))) => {
+                self.commit_unseen(tx).await?;
+                Ok(Term::Held(epoch))
+            }
+            // That it is another's now is told to who follows the nodes.
+            Ok(Some(Hold::Taken { epoch, untold })) => {
+                self.commit(tx).await?;
+                if let Err(error) = self.tell_of(&untold).await {
+                    // Those that write their rows at this moment tell it with their next beat.
+                    tracing::debug!(name, "failed to tell that a lease has moved: {error}");
+                }
+                Ok(Term::Held(epoch))
+            }
+            Ok(None) => {
+                tx.rollback().await?;
+                Ok(Term::Elsewhere)
+            }
             Err(error) if error.is_lock_refused() => {
                 tx.rollback().await?;
-                return Ok(Term::Elsewhere);
+                Ok(Term::Elsewhere)
             }
-            Err(error) => return Err(error),
-        };
-        self.commit_unseen(tx).await?;
-        Ok(row.map_or(Term::Elsewhere, |row| Term::Held(row.epoch)))
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renews or takes it.
+    async fn hold_in(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        holder: Uuid,
+        term: i64,
+    ) -> Result<Option<Hold>, StoreError> {
+        if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
+            return Ok(Some(Hold::Renewed(epoch)));
+        }
+        if !self.is_lease_free(tx, name).await? {
+            return Ok(None);
+        }
+        self.take_lease(tx, name, holder, term).await
+    }
+
+    /// Makes the term of whoever has it longer; gives the epoch.
+    async fn renew_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        holder: Uuid,
+        term: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let sql = format!(
+            "UPDATE lease SET until_at = {} + $3 WHERE name = $1 AND holder = $2 \
+               AND EXISTS ({TAKES_ON}) RETURNING epoch",
+            self.dialect().now()
+        );
+        let statement = self.dialect().statement(sql, [name.into(), holder.into(), term.into()]);
+        epoch(tx, statement).await
+    }
+
+    /// Whether nobody has it who is alive.
+    async fn is_lease_free(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+    ) -> Result<bool, StoreError> {
+        let sql = format!(
+            "SELECT lease.epoch FROM lease JOIN node ON node.id = lease.holder \
+             WHERE lease.name = $1 AND lease.until_at >= {} AND node.state = 'alive'",
+            self.dialect().now()
+        );
+        let statement = self.dialect().statement(sql, [name.into()]);
+        Ok(epoch(tx, statement).await?.is_none())
+    }
+
+    /// Begins a term, unless somebody was quicker. Both nodes have changed by that.
+    async fn take_lease(
+        &self,
+        tx: &DatabaseTransaction,
+        name: &str,
+        holder: Uuid,
+        term: i64,
+    ) -> Result<Option<Hold>, StoreError> {
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let concerned = "SELECT node.id FROM node WHERE node.id = $2 OR node.id IN \
+            (SELECT lease.holder FROM lease WHERE lease.name = $1)";
+        let values = || -> [sea_orm::Value; 2] { [name.into(), holder.into()] };
+        let concerns = self.dialect().statement(concerned, values());
+        let mut untold = returned_ids(tx, concerns).await?;
+        // Nobody waits here for one whose row somebody writes at this moment.
+        let sql = format!(
+            "UPDATE node SET changed = {stamp} WHERE id IN ({concerned} {}) RETURNING id",
+            self.dialect().skip_locked("node")
+        );
+        let told = returned_ids(tx, self.dialect().statement(sql, values())).await?;
+        untold.retain(|node| !told.contains(node));
+        let sql = format!(
+            "INSERT INTO lease (name, holder, epoch, until_at) \
+             SELECT $1, $2, 1, {now} + $3 WHERE EXISTS ({TAKES_ON}) \
+             ON CONFLICT (name) DO UPDATE SET epoch = lease.epoch + 1, \
+               holder = excluded.holder, until_at = excluded.until_at \
+             WHERE lease.until_at < {now} OR NOT EXISTS (SELECT 1 FROM node \
+               WHERE node.id = lease.holder AND node.state = 'alive') \
+             RETURNING epoch"
+        );
+        let statement = self.dialect().statement(sql, [name.into(), holder.into(), term.into()]);
+        let epoch = epoch(tx, statement).await?;
+        Ok(epoch.map(|epoch| Hold::Taken { epoch, untold: untold.into_iter().collect() }))
+    }
+
+    /// Has these nodes count as changed once more: who follows them may have read them between
+    /// their own write and that of the lease.
+    async fn tell_of(&self, nodes: &[Uuid]) -> Result<(), StoreError> {
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let tx = self.begin().await?;
+        if self.dialect().is_postgres() {
+            tx.execute_unprepared("SET LOCAL lock_timeout = '1s'").await?;
+        }
+        let sql = format!(
+            "UPDATE node SET changed = {} WHERE id IN (SELECT id FROM v)",
+            self.dialect().stamp("node")
+        );
+        let nodes = Bulk::default().uuid("id", nodes.iter().copied());
+        tx.execute_raw(nodes.statement(self.dialect(), &sql, vec![])).await?;
+        self.commit(tx).await
     }
 
     /// The name of the node that has the lease, if one is alive that has.
@@ -148,12 +270,20 @@ impl Store {
 
     /// The time on the clock that leases follow.
     pub async fn lease_time(&self) -> Result<Timestamp, StoreError> {
+        self.lease_time_by(self.read()).await
+    }
+
+    /// The same, asked through a connection that the caller has: nobody waits for another one.
+    pub async fn lease_time_by<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<Timestamp, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             now: i64,
         }
         let sql = format!("SELECT CAST({} AS bigint) AS now", self.dialect().now());
-        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(self.read());
+        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
         Ok(Timestamp(row.await?.map_or(0, |row| row.now)))
     }
 }

@@ -19,51 +19,71 @@
 //! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
 //! spinning on the file's lock, while readers have connections that never wait for them.
 
+pub mod ahead;
+pub mod alerts;
 pub mod audit;
 pub mod backfill_runs;
 pub mod backfills;
+pub mod backup;
 pub mod buffers;
 pub(crate) mod bulk;
 pub mod calendars;
 pub mod calls;
+pub mod candidates;
 mod changes;
 pub mod claims;
 pub mod clearing;
+pub mod counts;
 pub(crate) mod days;
 mod definitions;
 mod dialect;
 mod error;
 mod faults;
+pub mod feeds;
 pub mod flows;
 pub mod groups;
+mod handoff_lock;
 pub mod handoffs;
 pub mod holds;
+pub mod hours;
 pub mod idempotency;
+pub mod inspect;
 pub mod instants;
 pub mod leases;
 pub mod live;
 pub mod logs;
 mod many;
+pub mod memberships;
+pub mod modules;
 pub mod namespaces;
 pub mod nodes;
 mod open;
 mod page;
 mod pauses;
+pub mod pings;
 mod primary;
+pub mod queue;
 pub mod reads;
 pub mod recoveries;
 pub mod retention;
 pub mod runs;
 pub mod schedules;
+mod searching;
+pub mod secrets;
 pub mod sessions;
 mod sizes;
+pub mod spread;
+pub mod stats;
 pub mod tokens;
+pub mod untaken;
 pub mod users;
 pub mod workflows;
+mod writes;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use sea_orm::{ConnectionTrait, SqliteTransactionMode, TransactionOptions};
+use sea_orm::{SqliteTransactionMode, TransactionOptions};
+use tokio::sync::Notify;
 
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
@@ -74,11 +94,10 @@ pub use open::{Migrations, Options, Schema};
 pub use page::{Page, Window};
 pub use primary::{DatabaseTransaction, Link};
 pub use sizes::Sizes;
+pub use writes::Refusing;
 
+use self::searching::Searching;
 use crate::clock::Clock;
-
-/// Names the advisory lock between hand-offs and changes of schedules.
-const HANDOFF: i64 = 0x6361_7269_6861_6e64;
 
 /// A handle on the database. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -87,6 +106,7 @@ pub struct Store {
     write: Link,
     dialect: Dialect,
     changes: Changes,
+    searching: Searching,
     /// Only in a simulation.
     faults: Option<Faults>,
 }
@@ -105,6 +125,17 @@ impl Store {
     /// The wake-up for whoever follows runs, schedules or logs.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// Why the database takes nothing that is written, if that is so.
+    pub fn refusing(&self) -> Option<Refusing> {
+        self.write.writes().refusing()
+    }
+
+    /// Tells of each time that the connections were replaced: what failed may succeed by the new
+    /// ones. Never, on SQLite.
+    pub fn renewed(&self) -> Arc<Notify> {
+        self.write.renewed()
     }
 
     /// Begins a transaction that will write.
@@ -128,8 +159,7 @@ impl Store {
     pub async fn begin_handoff(&self) -> Result<DatabaseTransaction, StoreError> {
         let transaction = self.begin().await?;
         if self.dialect.is_postgres() {
-            let lock = format!("SELECT pg_advisory_xact_lock_shared({HANDOFF})");
-            transaction.execute_unprepared(&lock).await?;
+            handoff_lock::share(&transaction).await?;
         }
         Ok(transaction)
     }
@@ -142,8 +172,7 @@ impl Store {
         transaction: DatabaseTransaction,
     ) -> Result<(), StoreError> {
         if self.dialect.is_postgres() {
-            let lock = format!("SELECT pg_advisory_xact_lock({HANDOFF})");
-            transaction.execute_unprepared(&lock).await?;
+            handoff_lock::take(&transaction).await?;
         }
         self.commit(transaction).await
     }
@@ -192,8 +221,9 @@ impl Store {
         mut self,
         observer: impl Fn(&str, Duration) + Send + Sync + 'static,
     ) -> Self {
-        let observer = std::sync::Arc::new(observer);
+        let observer = Arc::new(observer);
         self.read = self.read.observed(observer.clone());
+        self.searching = self.searching.mapped(|link| link.observed(observer.clone()));
         self.write = self.write.observed(observer);
         self
     }
@@ -201,6 +231,7 @@ impl Store {
     /// Closes the connections after their statements in flight.
     pub async fn close(self) -> Result<(), StoreError> {
         self.write.close().await?;
+        self.searching.close().await?;
         Ok(self.read.close().await?)
     }
 }

@@ -1,10 +1,13 @@
 //! Namespaces.
 
-use entity::namespace::{Column, Entity, Model};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, sea_query::Expr};
+use entity::namespace::{ActiveModel, Column, Entity, Model};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    sea_query::Expr,
+};
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{Page, StoreError, Window};
 
 /// The namespace of that name.
 pub async fn by_name<C: ConnectionTrait>(
@@ -20,6 +23,37 @@ pub async fn by_ids<C: ConnectionTrait>(
     ids: &[Uuid],
 ) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
+}
+
+/// A page of the namespaces in the order in which they were made: of all, or of those of the given
+/// keys.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    only: Option<&[Uuid]>,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find();
+    if let Some(only) = only {
+        query = query.filter(Column::Id.is_in(only.iter().copied()));
+    }
+    if let Some(after) = window.after {
+        query = query.filter(Column::Id.gt(after));
+    }
+    let query = query.order_by_asc(Column::Id).limit(window.reach());
+    Ok(window.page(query.all(connection).await?))
+}
+
+/// Adds a namespace; a name that exists is [`super::Constraint::NamespaceName`].
+pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
+    Entity::insert(row).exec_without_returning(tx).await?;
+    Ok(())
+}
+
+/// Gives a namespace another name.
+pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    let update = Entity::update_many().col_expr(Column::Name, Expr::value(name));
+    update.filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
 }
 
 /// Says how long the namespace keeps its history; gives what it was before.

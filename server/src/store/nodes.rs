@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use entity::{Strings, Timestamp, node};
-use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
+use entity::{
+    Strings, Timestamp,
+    node::{self, BeatsIn},
+};
+use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{DatabaseTransaction, Store, StoreError};
@@ -29,6 +32,8 @@ pub struct Joining {
     pub capacity: i32,
     /// How far its clock is ahead of the database's.
     pub clock_offset_ms: i64,
+    /// Where its heartbeats go.
+    pub beats_in: BeatsIn,
 }
 
 /// Whether a node may go on.
@@ -41,12 +46,14 @@ pub enum Heartbeat {
 }
 
 /// What a node says of itself with each beat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beat {
     /// How many runs it holds.
     pub held: i32,
     /// How far its clock was ahead of the database's when that was looked at last.
     pub clock_offset_ms: i64,
+    /// Why it cannot reach Redis, if it is to and cannot.
+    pub redis_problem: Option<String>,
 }
 
 /// A life that nobody has ended, with how long it has been silent.
@@ -56,24 +63,62 @@ pub struct Living {
     pub node: node::Model,
     /// Since its last heartbeat.
     pub silence: Duration,
+    /// The number of the last beat that was heard of it elsewhere.
+    pub beat: Option<u64>,
+    /// When a heartbeat was last written into its row.
+    pub written_at: Timestamp,
+    /// What the database's clock showed when the row was read.
+    pub read_at: Timestamp,
 }
+
+impl Living {
+    /// Whether its silence proves that its life is over. That of a row into which heartbeats do not
+    /// go proves nothing: such a node must have left a doubt without an answer for as long.
+    pub fn is_over(&self, expiry: Duration) -> bool {
+        let unanswered = |doubted: Timestamp| self.read_at.0.saturating_sub(doubted.0) > ms(expiry);
+        self.silence > expiry
+            && match self.node.beats_in {
+                BeatsIn::Database => true,
+                BeatsIn::Redis => self.node.doubted_at.is_some_and(unanswered),
+            }
+    }
+
+    /// How old its row is.
+    pub fn row_age(&self) -> Duration {
+        let age = self.read_at.0.saturating_sub(self.written_at.0);
+        Duration::from_millis(u64::try_from(age).unwrap_or(0))
+    }
+}
+
+/// A doubt whether a node lives whose heartbeats do not go into its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Its life.
+    pub node: Uuid,
+    /// For how long it was heard to be silent: so much of the time in which it may answer is over.
+    pub heard: Duration,
+}
+
+/// A node whose heartbeats go elsewhere is doubted after that part of the expiry.
+pub const DOUBTED_AFTER: u32 = 3;
 
 impl Store {
     /// Begins a new life of the node's name. Its earlier lives are over: whoever bears the name
     /// now says so.
     pub async fn join(&self, node: &Joining) -> Result<(), StoreError> {
         let tx = self.begin().await?;
-        let now = self.dialect().now();
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let sql = format!(
-            "UPDATE node SET state = 'dead', ended_at = {now} \
+            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} \
              WHERE name = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
         let sql = format!(
             "INSERT INTO node (id, name, incarnation, state, version, zone_data, schema, process, \
-               roles, tags, capacity, held, clock_offset_ms, started_at, heartbeat_at) \
+               roles, tags, capacity, held, clock_offset_ms, beats_in, started_at, heartbeat_at, \
+               changed) \
              SELECT $1, $2, coalesce((SELECT max(incarnation) FROM node WHERE name = $2), 0) + 1, \
-               'alive', $3, $4, $5, $6, $7, $8, $9, 0, $10, {now}, {now}"
+               'alive', $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, {now}, {now}, {stamp}"
         );
         let values = [
             node.id.into(),
@@ -86,12 +131,14 @@ impl Store {
             Strings(node.tags.clone()).into(),
             node.capacity.into(),
             node.clock_offset_ms.into(),
+            node.beats_in.to_value().into(),
         ];
         tx.execute_raw(self.dialect().statement(sql, values)).await?;
         self.commit(tx).await
     }
 
-    /// Says that the node is alive, unless it was declared dead.
+    /// Says in its row that the node is alive, unless it was declared dead. That answers every
+    /// doubt. Who follows the nodes is not woken by that, and reads it a moment later.
     pub async fn beat_if_alive(&self, node: Uuid, beat: Beat) -> Result<Heartbeat, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -99,26 +146,17 @@ impl Store {
         }
         let tx = self.begin().await?;
         let sql = format!(
-            "UPDATE node SET heartbeat_at = {}, held = $2, clock_offset_ms = $3 \
+            "UPDATE node SET heartbeat_at = {}, held = $2, clock_offset_ms = $3, \
+               redis_problem = $4, doubted_at = NULL, changed = {} \
              WHERE id = $1 AND state = 'alive' RETURNING heartbeat_at",
-            self.dialect().now()
+            self.dialect().now(),
+            self.dialect().stamp("node")
         );
-        let values = [node.into(), beat.held.into(), beat.clock_offset_ms.into()];
+        let values =
+            [node.into(), beat.held.into(), beat.clock_offset_ms.into(), beat.redis_problem.into()];
         let row = Row::find_by_statement(self.dialect().statement(sql, values)).one(&tx).await?;
         self.commit_unseen(tx).await?;
         Ok(row.map_or(Heartbeat::Lost, |row| Heartbeat::Alive(row.heartbeat_at)))
-    }
-
-    /// Whether another process lives under that name: one that was heard of within `expiry`.
-    pub async fn has_namesake(
-        &self,
-        own: Uuid,
-        name: &str,
-        expiry: Duration,
-    ) -> Result<bool, StoreError> {
-        let living = self.living_nodes().await?;
-        let mut others = living.iter().filter(|other| other.node.id != own);
-        Ok(others.any(|other| other.node.name == name && other.silence <= expiry))
     }
 
     /// The lives that nobody has ended, by name; also those that have been silent for long.
@@ -127,17 +165,21 @@ impl Store {
         struct Row {
             #[sea_orm(nested)]
             node: node::Model,
-            silent_ms: i64,
+            read_at: Timestamp,
         }
         let sql = format!(
-            "SELECT node.*, {} - node.heartbeat_at AS silent_ms FROM node \
+            "SELECT node.*, {} AS read_at FROM node \
              WHERE node.state = 'alive' ORDER BY node.name",
             self.dialect().now()
         );
         let rows = Row::find_by_statement(self.dialect().statement(sql, []));
         let living = |row: Row| {
-            let silence = Duration::from_millis(u64::try_from(row.silent_ms).unwrap_or(0));
-            Living { node: row.node, silence }
+            let Row { node, read_at } = row;
+            let written_at = node.heartbeat_at;
+            let mut living =
+                Living { node, silence: Duration::ZERO, beat: None, written_at, read_at };
+            living.silence = living.row_age();
+            living
         };
         Ok(rows.all(self.read()).await?.into_iter().map(living).collect())
     }
@@ -150,9 +192,11 @@ impl Store {
     /// Says that the node only brings to an end what it holds, and gives up its leases.
     pub async fn drain(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
-        let now = self.dialect().now();
-        let sql =
-            format!("UPDATE node SET draining_at = {now} WHERE id = $1 AND draining_at IS NULL");
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let sql = format!(
+            "UPDATE node SET draining_at = {now}, changed = {stamp} \
+             WHERE id = $1 AND draining_at IS NULL"
+        );
         tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
         let sql = format!("UPDATE lease SET until_at = {now} - 1 WHERE holder = $1");
         tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
@@ -162,16 +206,50 @@ impl Store {
     /// Ends the node's life in good order.
     pub async fn leave(&self, node: Uuid) -> Result<(), StoreError> {
         let tx = self.begin().await?;
-        let now = self.dialect().now();
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let sql = format!(
-            "UPDATE node SET state = 'left', ended_at = {now} WHERE id = $1 AND state = 'alive'"
+            "UPDATE node SET state = 'left', ended_at = {now}, changed = {stamp} \
+             WHERE id = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
         self.commit(tx).await
     }
 
-    /// Declares dead the other nodes whose heartbeat is older than `expiry`, and says which. Not
-    /// `own`: after a suspension or a step of the clock it may look before its heart beats again.
+    /// Writes the doubts, unless a heartbeat came into the row within `silence`; says how many are
+    /// news. The nodes' order is the same for all who doubt, so that nobody waits in a circle.
+    pub async fn doubt_if_silent(
+        &self,
+        doubts: &[Doubt],
+        silence: Duration,
+    ) -> Result<u64, StoreError> {
+        if doubts.is_empty() {
+            return Ok(0);
+        }
+        let now = self.dialect().now();
+        let sql = format!(
+            "UPDATE node SET doubted_at = {now} - $3 WHERE id = $1 AND state = 'alive' \
+               AND beats_in <> 'database' AND doubted_at IS NULL AND heartbeat_at <= {now} - $2"
+        );
+        let tx = self.begin().await?;
+        let mut doubted = 0;
+        for Doubt { node, heard } in doubts {
+            let values = [(*node).into(), ms(silence).into(), ms(*heard).into()];
+            let done = tx.execute_raw(self.dialect().statement(sql.clone(), values)).await?;
+            doubted += done.rows_affected();
+        }
+        if doubted > 0 {
+            // A commit that is seen would be news to all who follow, here and on other nodes.
+            self.commit_unseen(tx).await?;
+        } else {
+            tx.rollback().await?;
+        }
+        Ok(doubted)
+    }
+
+    /// Declares dead the other nodes whose rows have no heartbeat within `expiry`, and says which.
+    /// One whose heartbeats go elsewhere must have left a doubt without an answer for as long, too:
+    /// what is elsewhere can be lost, and proves nothing. Not `own`: after a suspension or a step of
+    /// the clock it may look before its heart beats again.
     pub async fn expire_other_nodes(
         &self,
         tx: &DatabaseTransaction,
@@ -182,14 +260,19 @@ impl Store {
         struct Row {
             id: Uuid,
         }
-        let now = self.dialect().now();
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let sql = format!(
-            "UPDATE node SET state = 'dead', ended_at = {now} \
-             WHERE state = 'alive' AND heartbeat_at < {now} - $1 AND id <> $2 RETURNING id"
+            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} \
+             WHERE state = 'alive' AND heartbeat_at < {now} - $1 AND id <> $2 \
+               AND (beats_in = 'database' OR doubted_at < {now} - $1) RETURNING id"
         );
-        let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
-        let statement = self.dialect().statement(sql, [expiry.into(), own.into()]);
+        let values = [ms(expiry).into(), own.into()];
+        let statement = self.dialect().statement(sql, values);
         let rows = Row::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
+}
+
+fn ms(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }

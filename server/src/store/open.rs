@@ -1,6 +1,6 @@
 //! Opening the database: connect, check or migrate the schema, then build the pools.
 
-use std::{fmt, path::Path, time::Duration};
+use std::{fmt, fs::DirBuilder, os::unix::fs::DirBuilderExt, path::Path, time::Duration};
 
 use migration::{Migrator, MigratorTrait, SchemaManager};
 use sea_orm::{
@@ -11,6 +11,7 @@ use sea_orm::{
 use super::{
     Changes, Dialect, Store, StoreError,
     primary::{self, Address, Link, Problem, masked},
+    searching::{LANES, STEPS, Searching, Until},
 };
 
 /// What to do about pending migrations.
@@ -36,6 +37,8 @@ pub struct Options {
     pub acquire_timeout: Duration,
     /// PostgreSQL ends a transaction in which it hears nothing for so long.
     pub idle_transaction: Duration,
+    /// How long somebody may have it search.
+    pub search_limit: Duration,
 }
 
 impl fmt::Debug for Options {
@@ -53,6 +56,8 @@ impl Options {
             connections: 10,
             acquire_timeout: Duration::from_secs(10),
             idle_transaction: Duration::from_secs(15),
+            // Before a slow answer is a reason to look whether the server is still the primary.
+            search_limit: Duration::from_secs(4),
         }
     }
 }
@@ -93,23 +98,23 @@ impl Store {
         single.close().await?;
         checked?;
 
-        let (read, write) = place
+        let (read, write, searching) = place
             .open(options)
             .await
             .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
         let dialect = Dialect::new(read.get_database_backend());
-        Ok(Self { read, write, dialect, changes: Changes::default(), faults: None })
+        Ok(Self { read, write, dialect, changes: Changes::default(), searching, faults: None })
     }
 }
 
 /// What a URL leads to.
-enum Place {
+pub(super) enum Place {
     File,
     Servers(Address),
 }
 
 impl Place {
-    fn of(url: &str) -> Result<Self, StoreError> {
+    pub(super) fn of(url: &str) -> Result<Self, StoreError> {
         if backend(url)? == DbBackend::Sqlite {
             make_folder(url)?;
             return Ok(Self::File);
@@ -121,25 +126,42 @@ impl Place {
         Ok(Self::Servers(Address::parse(url).map_err(bad)?))
     }
 
-    async fn open_one(&self, options: &Options) -> Result<DatabaseConnection, StoreError> {
+    pub(super) async fn open_one(
+        &self,
+        options: &Options,
+    ) -> Result<DatabaseConnection, StoreError> {
         let opened = match self {
-            Self::File => connect(options, 1).await,
+            Self::File => Database::connect(file(options, 1)).await,
             Self::Servers(address) => primary::open_one(address, options).await,
         };
         opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
     }
 
-    /// The links to read and to write through.
-    async fn open(self, options: &Options) -> Result<(Link, Link), DbErr> {
+    /// The links to read, to write and to search through.
+    async fn open(self, options: &Options) -> Result<(Link, Link, Searching), DbErr> {
+        let limit = options.search_limit;
         match self {
             Self::File => {
-                let write = Link::fixed(connect(options, 1).await?);
-                let read = Link::fixed(connect(options, options.connections.max(1)).await?);
-                Ok((read, write))
+                let write = Link::fixed(Database::connect(file(options, 1)).await?);
+                let readers = options.connections.max(1);
+                let read = Link::fixed(Database::connect(file(options, readers)).await?);
+                let mut lanes = Vec::with_capacity(LANES);
+                for _ in 0..LANES {
+                    lanes.push(lane(options).await?);
+                }
+                Ok((read, write, Searching::in_lanes(limit, lanes)))
             }
-            Self::Servers(address) => primary::open(address, options).await,
+            Self::Servers(address) => {
+                let (read, write) = primary::open(address, options).await?;
+                Ok((read, write, Searching::by_server(limit)))
+            }
         }
     }
+}
+
+/// Whether a URL leads to a file.
+pub(super) fn is_file(url: &str) -> Result<bool, StoreError> {
+    Ok(backend(url)? == DbBackend::Sqlite)
 }
 
 fn backend(url: &str) -> Result<DbBackend, StoreError> {
@@ -157,8 +179,27 @@ fn backend(url: &str) -> Result<DbBackend, StoreError> {
     }
 }
 
-/// Opens a SQLite file.
-async fn connect(options: &Options, connections: u32) -> Result<DatabaseConnection, DbErr> {
+/// A connection to a SQLite file, for searches, and what says how long its statements may go on.
+async fn lane(options: &Options) -> Result<(DatabaseConnection, Until), DbErr> {
+    let until = Until::new();
+    let kept = until.clone();
+    let mut connect = file(options, 1);
+    connect.map_sqlx_sqlite_pool_opts(move |pool| {
+        let until = until.clone();
+        pool.after_connect(move |connection, _| {
+            let until = until.clone();
+            Box::pin(async move {
+                let mut handle = connection.lock_handle().await?;
+                handle.set_progress_handler(STEPS, move || until.goes_on());
+                Ok(())
+            })
+        })
+    });
+    Ok((Database::connect(connect).await?, kept))
+}
+
+/// How a SQLite file is opened.
+fn file(options: &Options, connections: u32) -> ConnectOptions {
     let mut connect = ConnectOptions::new(&options.url);
     connect
         .max_connections(connections)
@@ -182,7 +223,7 @@ async fn connect(options: &Options, connections: u32) -> Result<DatabaseConnecti
         let is_clean = is_outside_transactions(&*connection);
         Box::pin(async move { Ok(is_clean) })
     });
-    Database::connect(connect).await
+    connect
 }
 
 /// Whether a connection of the pool is outside of transactions for its driver, too. When SQLite is
@@ -213,12 +254,19 @@ async fn migrate(connection: &DatabaseConnection, options: &Options) -> Result<(
     }
 }
 
-async fn schema(connection: &DatabaseConnection, url: &str) -> Result<Schema, StoreError> {
+pub(super) async fn schema(
+    connection: &DatabaseConnection,
+    url: &str,
+) -> Result<Schema, StoreError> {
     // Looking must change nothing, and the table of migrations is itself made by the first one.
     let is_there = SchemaManager::new(connection).has_table("seaql_migrations").await?;
     let applied =
         if is_there { Migrator::get_migration_models(connection).await? } else { Vec::new() };
-    let applied: Vec<String> = applied.into_iter().map(|row| row.version).collect();
+    compare(applied.into_iter().map(|row| row.version).collect(), url)
+}
+
+/// Where a database stands that has these migrations.
+pub(super) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreError> {
     let known = Migrator::migrations();
     let known = known.iter().map(|migration| migration.name().to_owned());
     let (done, pending) = known.partition::<Vec<_>, _>(|name| applied.contains(name));
@@ -228,7 +276,8 @@ async fn schema(connection: &DatabaseConnection, url: &str) -> Result<Schema, St
     }
 }
 
-/// The folder of a SQLite file is made if it is missing.
+/// The folder of a SQLite file is made if it is missing, for its owner alone: what is in it has
+/// what runs were given and gave back.
 fn make_folder(url: &str) -> Result<(), StoreError> {
     let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
     let path = path.split('?').next().unwrap_or(path);
@@ -236,7 +285,8 @@ fn make_folder(url: &str) -> Result<(), StoreError> {
     else {
         return Ok(());
     };
-    std::fs::create_dir_all(folder).map_err(|error| StoreError::Unreachable {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| StoreError::Unreachable {
         url: masked(url),
         source: DbErr::Custom(format!("make the folder {}: {error}", folder.display())),
     })

@@ -17,6 +17,10 @@ struct Id {
     id: Uuid,
 }
 
+/// A pause that was to end by `$1`. The partial index has the first of these words.
+const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
+    AND deleted_at IS NULL";
+
 impl Store {
     /// Pauses a schedule whose saved timing is not understood any more.
     pub async fn pause_broken(
@@ -89,30 +93,49 @@ impl Store {
         Ok(())
     }
 
-    /// The schedules whose pause was to end by `now`.
-    pub async fn pauses_over(&self, now: Timestamp) -> Result<Vec<Uuid>, StoreError> {
-        let statement = self.dialect().statement(
-            "SELECT id FROM schedule WHERE paused_until IS NOT NULL AND paused_until <= $1 \
-               AND NOT enabled AND deleted_at IS NULL ORDER BY paused_until LIMIT 500",
-            [now.0.into()],
-        );
-        let rows = Id::find_by_statement(statement).all(self.read()).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+    /// Schedules whose pause was to end by `now`, `limit` at the most, those that have waited
+    /// longest first.
+    pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
+        self.find_pauses_over(self.read(), now, limit, "").await
     }
 
-    /// Locks a schedule whose pause was to end by `now`; false if it is not so, or not any more.
+    /// The same, locked. Those that somebody else has locked are passed over.
+    pub async fn lock_pauses_over(
+        &self,
+        tx: &DatabaseTransaction,
+        now: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        self.find_pauses_over(tx, now, limit, &self.dialect().skip_locked("schedule")).await
+    }
+
+    /// Locks a schedule if its pause was to end by `now`; false if it is not so, or not any more,
+    /// or if somebody else has locked it.
     pub async fn lock_pause_if_over(
         &self,
         tx: &DatabaseTransaction,
         schedule: Uuid,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let lock = if self.dialect().is_postgres() { "FOR UPDATE" } else { "" };
-        let sql = format!(
-            "SELECT id FROM schedule WHERE id = $1 AND paused_until <= $2 AND NOT enabled \
-               AND deleted_at IS NULL {lock}"
-        );
-        let statement = self.dialect().statement(sql, [schedule.into(), now.0.into()]);
+        let lock = self.dialect().skip_locked("schedule");
+        let sql = format!("SELECT id FROM schedule WHERE id = $2 AND {IS_OVER} {lock}");
+        let statement = self.dialect().statement(sql, [now.0.into(), schedule.into()]);
         Ok(Id::find_by_statement(statement).one(tx).await?.is_some())
+    }
+
+    async fn find_pauses_over<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        now: Timestamp,
+        limit: u64,
+        lock: &str,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let sql = format!(
+            "SELECT id FROM schedule WHERE {IS_OVER} ORDER BY paused_until LIMIT $2 {lock}"
+        );
+        let values = [now.0.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        let rows = Id::find_by_statement(statement).all(connection).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

@@ -1,6 +1,8 @@
 //! What went wrong and can be found in the tables: intents that nobody handed over, runs on nodes
 //! that died, attempts that outlived every limit.
 
+use std::time::Duration;
+
 use entity::Timestamp;
 use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
@@ -19,6 +21,8 @@ pub struct Stray {
     pub id: Uuid,
     /// The fire that started it.
     pub fire_id: Option<Uuid>,
+    /// The schedule that it is of, if of one.
+    pub schedule_id: Option<Uuid>,
     /// What it runs.
     pub workflow_id: Uuid,
     /// In which version.
@@ -27,6 +31,8 @@ pub struct Stray {
     pub scheduled_at: Timestamp,
     /// When it was handed over.
     pub created_at: Timestamp,
+    /// Start of its first attempt.
+    pub started_at: Option<Timestamp>,
     /// The attempt.
     pub attempt: i32,
     /// Attempts allowed.
@@ -49,8 +55,23 @@ pub struct Stray {
     pub paused: bool,
 }
 
-const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.workflow_id, run.workflow_version, \
-    run.scheduled_at, run.created_at, run.attempt, run.max_attempts, run.recovery_attempts, \
+/// What there is to be recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Astray {
+    /// Nodes whose heartbeat has expired, or runs whose node is gone.
+    pub orphans: bool,
+    /// Attempts over their hard deadline.
+    pub overruns: bool,
+    /// Intents without a run.
+    pub intents: bool,
+}
+
+/// Since when its owner has an intent: `claimed_at` stays what it was when recovery takes it over, for
+/// its age counts from there.
+const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
+
+const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
+    run.workflow_version, run.scheduled_at, run.created_at, run.started_at, run.attempt, run.max_attempts, run.recovery_attempts, \
     run.node_id, run.epoch, run.context, run.cancel_requested_at, \
     (SELECT t.task FROM task_run t WHERE t.run_id = run.id AND t.attempt = run.attempt \
         AND t.state = 'running' LIMIT 1) AS task, \
@@ -58,7 +79,51 @@ const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.workflow_id, run.workflow_
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
 
 impl Store {
-    /// Intents without a run whose owner is gone, or that were claimed before `before`; locked.
+    /// Whether there is anything to be recovered, by a look that locks nothing: mostly there is
+    /// not, and a lock is a write, which others would have to wait for.
+    pub async fn astray(
+        &self,
+        own: Uuid,
+        expiry: Duration,
+        before: Timestamp,
+    ) -> Result<Astray, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            orphans: i64,
+            overruns: i64,
+            intents: i64,
+        }
+        const AT_WORK: &str = "SELECT 1 FROM run \
+            WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running'";
+        let now = self.dialect().now();
+        let is_there = |what: &str| format!("CAST(CASE WHEN {what} THEN 1 ELSE 0 END AS bigint)");
+        let orphans = is_there(&format!(
+            "EXISTS (SELECT 1 FROM node WHERE state = 'alive' AND heartbeat_at < {now} - $1 \
+               AND id <> $2) \
+             OR EXISTS ({AT_WORK} AND NOT EXISTS (SELECT 1 FROM node \
+               WHERE node.id = run.node_id AND node.state = 'alive'))"
+        ));
+        let overruns = is_there(&format!("EXISTS ({AT_WORK} AND run.hard_deadline_at < {now})"));
+        let intents = is_there(&format!(
+            "EXISTS (SELECT 1 FROM fire WHERE fire.verdict = 'pending' AND fire.run_id IS NULL \
+               AND fire.claimed_by IS NOT NULL \
+               AND ({OWNED_SINCE} < $3 OR NOT EXISTS (SELECT 1 FROM node \
+                 WHERE node.id = fire.claimed_by AND node.state = 'alive')))"
+        ));
+        let sql =
+            format!("SELECT {orphans} AS orphans, {overruns} AS overruns, {intents} AS intents");
+        let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
+        let values = [expiry.into(), own.into(), before.0.into()];
+        let row = Row::find_by_statement(self.dialect().statement(sql, values));
+        let row = row.one(self.read()).await?;
+        Ok(row.map_or_else(Astray::default, |row| Astray {
+            orphans: row.orphans > 0,
+            overruns: row.overruns > 0,
+            intents: row.intents > 0,
+        }))
+    }
+
+    /// Intents without a run whose owner is gone, or that it has had since before `before`; locked.
     pub async fn lock_lost_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -70,7 +135,7 @@ impl Store {
              LEFT JOIN node ON node.id = fire.claimed_by AND node.state = 'alive' \
              WHERE fire.verdict = 'pending' AND fire.run_id IS NULL \
                AND fire.claimed_by IS NOT NULL \
-               AND (node.id IS NULL OR fire.claimed_at < $1) \
+               AND (node.id IS NULL OR {OWNED_SINCE} < $1) \
              ORDER BY fire.claimed_at LIMIT $2 {}",
             self.dialect().skip_locked("fire")
         );
@@ -106,7 +171,7 @@ impl Store {
         let statement = Bulk::default().uuid("id", intents.iter().map(|i| i.id)).days(days).statement(
             self.dialect(),
             "UPDATE fire SET recovery_attempts = fire.recovery_attempts + 1, recovery_at = {1}, \
-               claimed_by = {0}, claimed_at = {1} FROM v WHERE fire.id = v.id {days}",
+               claimed_by = {0} FROM v WHERE fire.id = v.id {days}",
             vec![node.into(), now.0.into()],
         );
         tx.execute_raw(statement).await?;

@@ -1,76 +1,13 @@
-//! Runs on their way: waiting, taken by a node, cancelled. What a node does about the attempts that
-//! it holds is in `holds`.
+//! Runs on their way: made, taken by a node, cancelled. Which of them wait is in `queue`, what a node
+//! does about the attempts that it holds in `holds`.
 
 use std::time::Duration;
 
-use entity::{Strings, Timestamp, run};
-use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
+use entity::{Timestamp, run};
+use sea_orm::{ConnectionTrait, EntityTrait};
 use uuid::Uuid;
 
-use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, days::Days, groups::room};
-
-/// What a node must know of a run that waits for it.
-#[derive(Clone, Debug, FromQueryResult)]
-pub struct Waiting {
-    /// The run.
-    pub id: Uuid,
-    /// The schedule, if one was involved.
-    pub schedule_id: Option<Uuid>,
-    /// Its name.
-    pub schedule: Option<String>,
-    /// The tenant's name.
-    pub namespace: String,
-    /// What it runs.
-    pub workflow_id: Uuid,
-    /// In which version.
-    pub workflow_version: i32,
-    /// See [`run::Trigger`].
-    pub trigger: run::Trigger,
-    /// The instant that it stands for.
-    pub scheduled_at: Timestamp,
-    /// When it was to run.
-    pub due_at: Timestamp,
-    /// See `entity::schedule`, like the next; none without a schedule.
-    pub start_deadline_ms: Option<i64>,
-    #[expect(missing_docs, reason = "entity::schedule says it")]
-    pub jitter_ms: Option<i64>,
-    /// When its first attempt started.
-    pub started_at: Option<Timestamp>,
-    /// Attempts so far.
-    pub attempt: i32,
-    /// Attempts allowed.
-    pub max_attempts: i32,
-    /// The term of the last hold.
-    pub epoch: i64,
-    /// What travels with it.
-    pub context: serde_json::Value,
-    /// For the receiver.
-    pub idempotency_key: String,
-    /// The group whose limit it counts in.
-    pub group_id: Option<Uuid>,
-    /// The tags that the node must have that takes it.
-    pub runs_on: Option<Strings>,
-    /// Since when it could start.
-    pub available_at: Timestamp,
-}
-
-/// What waits after a dispatcher has looked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// When the next run may start that no group holds back; overdue ones count.
-    pub next: Option<Timestamp>,
-    /// Whether a run of some group could start by its time: it waits for one of its group.
-    pub grouped: bool,
-}
-
-/// A node that looks for runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Taker<'a> {
-    /// Its current life.
-    pub node: Uuid,
-    /// What runs may ask of it.
-    pub tags: &'a [String],
-}
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, days::Days};
 
 /// A run that a node takes: the next attempt begins.
 #[derive(Clone, Debug)]
@@ -88,86 +25,6 @@ pub struct Take {
 }
 
 impl Store {
-    /// The runs that wait and may start, the highest priority and then the longest waiting first,
-    /// locked. Of a group there are no more than it has room for, so those that it holds back are
-    /// in nobody's way; [`Store::lock_room`] says whether that is still so.
-    pub async fn lock_waiting_runs(
-        &self,
-        tx: &DatabaseTransaction,
-        taker: Taker<'_>,
-        now: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<Waiting>, StoreError> {
-        let (room, dialect) = (room(self.dialect(), now), self.dialect());
-        let (of_groups, of_all) =
-            (dialect.live_runs("r.id", now), dialect.live_runs("run.id", now));
-        let sql = format!(
-            "WITH {room}, next AS (SELECT w.id FROM (SELECT r.id, r.group_id, \
-                 row_number() OVER (PARTITION BY r.group_id \
-                   ORDER BY r.priority DESC, r.available_at, r.id) AS place \
-               FROM run r WHERE r.group_id IS NOT NULL \
-                 AND r.state IN ('queued', 'running', 'retrying') \
-                 AND r.state IN ('queued', 'retrying') AND r.available_at <= $1{of_groups} \
-                 AND (r.runs_on IS NULL OR {})) w \
-               LEFT JOIN room ON room.id = w.group_id \
-               WHERE room.id IS NULL OR w.place <= room.free) \
-             SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
-               run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, run.due_at, \
-               run.started_at, run.attempt, run.max_attempts, run.epoch, run.context, \
-               run.idempotency_key, run.group_id, run.runs_on, run.available_at, \
-               s.start_deadline_ms, s.jitter_ms \
-             FROM run JOIN namespace n ON n.id = run.namespace_id \
-             LEFT JOIN schedule s ON s.id = run.schedule_id \
-             WHERE run.state IN ('queued', 'retrying') AND run.available_at <= $1{of_all} \
-               AND (run.runs_on IS NULL OR {}) \
-               AND (run.group_id IS NULL OR run.id IN (SELECT id FROM next)) \
-               AND EXISTS (SELECT 1 FROM node WHERE node.id = $3 AND node.state = 'alive') \
-             ORDER BY run.priority DESC, run.available_at, run.id LIMIT $2 {}",
-            dialect.list_within("r.runs_on", "$4"),
-            dialect.list_within("run.runs_on", "$4"),
-            dialect.skip_locked("run")
-        );
-        let tags = serde_json::json!(taker.tags).to_string();
-        let values = [now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
-        let statement = self.dialect().statement(sql, values);
-        Ok(Waiting::find_by_statement(statement).all(tx).await?)
-    }
-
-    /// What still waits at `now` for a node with these tags.
-    pub async fn backlog(&self, tags: &[String], now: Timestamp) -> Result<Backlog, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            free: Option<i64>,
-            grouped: Option<i64>,
-            held: bool,
-        }
-        let room = room(self.dialect(), now);
-        let alive = self.dialect().live_runs("run.id", now);
-        let fits = self.dialect().list_within("run.runs_on", "$2");
-        let fits = format!("(run.runs_on IS NULL OR {fits})");
-        let of_groups = format!(
-            "run.group_id IS NOT NULL AND run.state IN ('queued', 'running', 'retrying') \
-             AND run.state IN ('queued', 'retrying') AND {fits}{alive}"
-        );
-        let sql = format!(
-            "WITH {room} SELECT \
-               (SELECT min(run.available_at) FROM run \
-                 WHERE run.state IN ('queued', 'retrying') AND run.group_id IS NULL \
-                   AND {fits}{alive}) AS free, \
-               (SELECT min(run.available_at) FROM run WHERE {of_groups} \
-                 AND (run.available_at > $1 \
-                   OR run.group_id NOT IN (SELECT id FROM room WHERE free <= 0))) AS grouped, \
-               EXISTS (SELECT 1 FROM run WHERE {of_groups} AND run.available_at <= $1) AS held"
-        );
-        let tags = serde_json::json!(tags).to_string();
-        let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
-        let Some(row) = Row::find_by_statement(statement).one(self.read()).await? else {
-            return Ok(Backlog::default());
-        };
-        let next = [row.free, row.grouped].into_iter().flatten().min();
-        Ok(Backlog { next: next.map(Timestamp), grouped: row.held })
-    }
-
     /// Begins an attempt of each of the runs that this transaction has locked.
     pub async fn take_locked_runs(
         &self,

@@ -11,13 +11,15 @@ use entity::{
     schedule_version,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    QuerySelect, QueryTrait,
     sea_query::{Expr, ExprTrait, Func},
 };
 use uuid::Uuid;
 
 use super::{
-    Dialect, Page, StoreError, Window,
+    Dialect, Page, Store, StoreError, Window,
+    bulk::Bulk,
     many::{self, Manner},
 };
 
@@ -56,6 +58,19 @@ pub async fn by_name<C: ConnectionTrait>(
         .filter(Column::Name.eq(name))
         .filter(Column::DeletedAt.is_null());
     Ok(query.one(connection).await?)
+}
+
+/// The living schedules of those names.
+pub async fn by_names<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    names: &[String],
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::Name.is_in(names))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.all(connection).await?)
 }
 
 /// The living schedules that the module declared.
@@ -175,4 +190,30 @@ pub async fn versions<C: ConnectionTrait>(
         .order_by_desc(Column::Version)
         .limit(window.reach());
     Ok(window.page(query.all(connection).await?))
+}
+
+/// The living schedules of those namespaces and names: key, namespace, name.
+pub async fn by_paths(
+    store: &Store,
+    paths: &[(&str, &str)],
+) -> Result<Vec<(Uuid, String, String)>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+        namespace: String,
+        name: String,
+    }
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = Bulk::default()
+        .text("namespace", paths.iter().map(|(namespace, _)| (*namespace).to_owned()))
+        .text("name", paths.iter().map(|(_, name)| (*name).to_owned()));
+    let sql = "SELECT s.id, n.name AS namespace, s.name FROM v \
+         JOIN namespace n ON n.name = v.namespace \
+         JOIN schedule s ON s.namespace_id = n.id AND lower(s.name) = lower(v.name) \
+           AND s.name = v.name AND s.deleted_at IS NULL";
+    let statement = rows.statement(store.dialect(), sql, vec![]);
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
 }

@@ -24,7 +24,8 @@ impl Store {
              (SELECT count(*) FROM schedule \
                WHERE enabled AND next_fire_at IS NOT NULL) AS active, \
              (SELECT count(*) FROM run \
-               WHERE state IN ('queued', 'retrying') AND available_at <= $1) AS queued";
+               WHERE state IN ('queued', 'running', 'retrying') \
+                 AND state IN ('queued', 'retrying') AND available_at <= $1) AS queued";
         let statement = self.dialect().statement(sql, [now.0.into()]);
         Ok(Sizes::find_by_statement(statement).one(self.read()).await?.unwrap_or_default())
     }

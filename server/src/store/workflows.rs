@@ -40,6 +40,20 @@ pub async fn by_ids<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
+/// The living workflows of a namespace by name, at most `most`.
+pub async fn all<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    most: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .order_by_asc(Column::Name)
+        .limit(most);
+    Ok(query.all(connection).await?)
+}
+
 /// The living workflows that the module declared.
 pub async fn of_module<C: ConnectionTrait>(
     connection: &C,

@@ -1,9 +1,10 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{command::Command, http::Http};
 
 /// How a task acts. In JSON an object with one key: `{"http": {...}}`.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
     /// Sends an HTTP request.
@@ -15,7 +16,7 @@ pub enum Target {
 }
 
 /// The target that does nothing: `{"noop": {}}`.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Noop {
     /// For people.

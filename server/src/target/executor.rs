@@ -6,7 +6,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Invocation, Line, Outcome, Policy, Target, TargetError, command::Runner, http::Sender, log::Log,
+    Invocation, Line, Mailer, Outcome, Policy, Scope, Target, TargetError, command::Runner,
+    http::Sender, log::Log,
 };
 use crate::clock::Clock;
 
@@ -16,6 +17,8 @@ pub struct Executor {
     sender: Sender,
     /// Only where the policy allows commands.
     runner: Option<Runner>,
+    /// Only where the configuration names a mail server.
+    mailer: Option<Mailer>,
     clock: Clock,
     stand_in: Option<StandIn>,
 }
@@ -41,9 +44,20 @@ impl Executor {
         Ok(Self {
             sender: Sender::new(&policy, clock.clone())?,
             runner: runner.transpose()?,
+            mailer: None,
             clock,
             stand_in: None,
         })
+    }
+
+    /// The same executor on a server that sends mails.
+    pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
+        Self { mailer, ..self }
+    }
+
+    /// What sends mails, if anything does.
+    pub fn mailer(&self) -> Option<&Mailer> {
+        self.mailer.as_ref()
     }
 
     /// The same executor that carries out nothing: `act` stands in for every target. For
@@ -63,7 +77,12 @@ impl Executor {
     /// Whether `target` may be carried out here, as far as its definition tells. The error names
     /// the field. Asked when a target is saved; `execute` asks again.
     pub fn check(&self, target: &Target) -> Result<(), TargetError> {
-        match &target.with_templates_checked()? {
+        self.check_in(target, Scope::ALONE)
+    }
+
+    /// The same of a target whose templates find what `scope` says.
+    pub fn check_in(&self, target: &Target, scope: Scope<'_>) -> Result<(), TargetError> {
+        match &target.with_templates_checked(scope)? {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),
             Target::Noop(_) => Ok(()),
@@ -88,12 +107,13 @@ impl Executor {
         let log = Log::new(&self.clock, lines);
         match target {
             Target::Http(definition) => {
-                let sending = self.sender.execute(definition, invocation, &log);
+                // Apart: each attempt would be as large as the largest of these.
+                let sending = Box::pin(self.sender.execute(definition, invocation, &log));
                 let sent = stop.run_until_cancelled(sending).await;
                 sent.unwrap_or_else(|| Outcome::Cancelled { output: json!({}) })
             }
             Target::Command(definition) => match self.runner() {
-                Ok(runner) => runner.execute(definition, invocation, &log, &stop).await,
+                Ok(runner) => Box::pin(runner.execute(definition, invocation, &log, &stop)).await,
                 Err(error) => Outcome::Failed { message: error.to_string(), output: json!({}) },
             },
             Target::Noop(_) => Outcome::Succeeded { output: json!({}) },

@@ -19,6 +19,7 @@
 //! - `signature`: Standard Webhooks
 //! - `command`: programs
 //! - `executor`: carries targets out
+//! - `mail`: mails to people, by the server that the configuration names
 //! - `invocation`: what an attempt is told, and how it ends
 //! - `template`: texts of a definition that are filled in before each attempt
 //! - `result`: what a task gives back to its run
@@ -36,6 +37,7 @@ mod executor;
 mod http;
 mod invocation;
 mod log;
+mod mail;
 mod policy;
 mod result;
 mod secret;
@@ -47,10 +49,11 @@ pub use command::Command;
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
-pub use http::{Answers, Http, Method, StatusSet};
+pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
+pub use mail::{Blame, Letter, MailError, Mailer, check_address};
 pub use policy::Policy;
-pub(crate) use result::MOST_RESULT_BYTES;
 pub use result::result_of;
+pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
-pub use template::{Names, TemplateUse};
+pub use template::{Names, Scope, TemplateUse};

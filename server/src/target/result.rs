@@ -7,6 +7,10 @@ use serde_json::{Map, Value};
 /// A result's size as JSON, and that of the context with all results merged into it.
 pub(crate) const MOST_RESULT_BYTES: usize = 256 * 1024;
 
+/// How deep JSON may nest that is kept. What is kept comes to lie a few levels deeper, in a row, in an
+/// audit entry or in an answer of the API, and whoever reads JSON gives up at 128 levels.
+pub(crate) const MOST_NESTING: usize = 100;
+
 const KEY: &str = "result";
 
 /// What the attempt with that output gave back, if it gave back anything.
@@ -19,9 +23,13 @@ pub(super) fn keep(output: &mut Value, result: Value) -> Result<(), String> {
     if !result.is_object() {
         return Err("what it gave back is not a JSON object".to_owned());
     }
-    let size = result.to_string().len();
-    if size > MOST_RESULT_BYTES {
-        return Err(too_large(size));
+    let text = result.to_string();
+    if text.len() > MOST_RESULT_BYTES {
+        return Err(too_large(text.len()));
+    }
+    let levels = nesting(text.as_bytes());
+    if levels > MOST_NESTING {
+        return Err(format!("what it gave back {}", too_deep(levels)));
     }
     if has_nul(&result) {
         return Err("what it gave back has a NUL character, which cannot be stored".to_owned());
@@ -36,6 +44,31 @@ pub(super) fn too_large(size: usize) -> String {
     format!(
         "what it gave back has {size} bytes as JSON; the limit is {MOST_RESULT_BYTES} (256 KiB)"
     )
+}
+
+/// What is wrong with JSON that nests too deep.
+pub(crate) fn too_deep(levels: usize) -> String {
+    format!("nests {levels} levels deep; the limit is {MOST_NESTING}")
+}
+
+/// How deep a JSON text nests: so many lists and objects are around its innermost value.
+pub(crate) fn nesting(json: &[u8]) -> usize {
+    let (mut levels, mut most) = (0_usize, 0);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                levels += 1;
+                most = most.max(levels);
+            }
+            b']' | b'}' if !in_text => levels = levels.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
 }
 
 fn has_nul(value: &Value) -> bool {
@@ -66,9 +99,27 @@ mod tests {
             (json!({ "text": "x".repeat(262_144) }), "the limit is 262144 (256 KiB)"),
             (json!({ "a": ["\0"] }), "NUL"),
             (json!({ "\0": 1 }), "NUL"),
+            (json!({ "deep": nested(100) }), "nests 101 levels deep; the limit is 100"),
         ] {
             let told = keep(&mut output, result).unwrap_err();
             assert!(told.contains(said), "{told}");
+        }
+        assert!(keep(&mut output, json!({ "deep": nested(99) })).is_ok());
+    }
+
+    fn nested(levels: usize) -> Value {
+        (0..levels).fold(json!(1), |inner, _| json!([inner]))
+    }
+
+    #[test]
+    fn levels_are_counted_outside_of_texts() {
+        for (json, levels) in [
+            ("1", 0),
+            ("[]", 1),
+            (r#"{"a": [1, [2]], "b": {}}"#, 3),
+            (r#"["[[[", "\"[[", {"]": 1}]"#, 2),
+        ] {
+            assert_eq!(nesting(json.as_bytes()), levels, "{json}");
         }
     }
 }

@@ -93,7 +93,8 @@ impl Backfill {
         }
         if taken.fires > 0 {
             let (verdict, reason) = (Verdict::Started, Reason::Backfilled);
-            core.metrics.fires(verdict.to_value(), reason.to_value(), taken.fires as u64);
+            let (schedule, count) = (Some(backfill.schedule_id), taken.fires as u64);
+            core.metrics.fires(schedule, verdict.to_value(), reason.to_value(), count);
         }
         if backfill.state == State::Cancelled && !taken.alive.is_empty() {
             core.signals.wake_canceller();
@@ -131,7 +132,7 @@ impl Service for Backfill {
                 core.backfills.keep(HashSet::new());
                 break;
             };
-            let again = self.go_round(&tenure, core.clock.now(), &mut round).await?;
+            let again = self.go_round(&tenure, core.agreed_now().await, &mut round).await?;
             if !again || round.failed.is_some() {
                 break;
             }

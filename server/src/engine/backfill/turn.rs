@@ -27,6 +27,7 @@ use crate::{
         DatabaseTransaction,
         backfill_runs::BackfillRuns,
         backfills::{EndedFire, FireAtWork, OpenBackfill},
+        retention::FireKey,
         schedules, workflows,
     },
 };
@@ -54,6 +55,15 @@ pub(super) struct Taken {
     pub(super) again: bool,
     /// Whether the schedule fell due by its end: the planner passes over one that is locked.
     pub(super) was_in_the_way: bool,
+}
+
+impl Taken {
+    /// Whether anything is to be committed.
+    fn has_written(&self) -> bool {
+        let Self { settled, started, fires, passed_over, paused, finished, stopped, again, .. } =
+            *self;
+        settled + started + fires + passed_over + stopped > 0 || paused || finished || again
+    }
 }
 
 /// Takes a backfill's turn; nothing, if it has ended meanwhile, or if the term has.
@@ -126,7 +136,12 @@ pub(super) async fn take(
     }
     // Before they can settle: whoever does that looks there.
     core.backfills.add(taken.alive.iter().copied());
-    core.store.commit(tx).await?;
+    if taken.has_written() {
+        core.store.commit(tx).await?;
+    } else {
+        // A commit would be news to all who follow, and would wait for the disk.
+        tx.rollback().await?;
+    }
     let due = schedule.filter(|schedule| schedule.enabled).and_then(|row| row.next_fire_at);
     taken.was_in_the_way = due.is_some_and(|due| due.utc() <= core.clock.now());
     Ok(Some((backfill, taken)))
@@ -157,9 +172,18 @@ async fn start(
             Ok(of) => {
                 let written =
                     core.store.insert_backfilled_fires(tx, &of, &next.runs, now.into()).await?;
+                let others = next.runs.iter().filter(|run| run.fire_id != Some(run.id));
+                let others = others.filter_map(|run| {
+                    Some(FireKey { id: run.fire_id?, scheduled_at: run.scheduled_at })
+                });
+                let there = core.store.hold_fires(tx, &others.collect::<Vec<_>>()).await?;
                 let before = next.runs.len();
-                next.runs.retain(|run| run.fire_id != Some(run.id) || written.contains(&run.id));
-                // Somebody wrote the instant's row at this very moment: look at it again.
+                next.runs.retain(|run| match run.fire_id {
+                    Some(fire) if fire == run.id => written.contains(&fire),
+                    Some(fire) => there.contains(&fire),
+                    None => true,
+                });
+                // Somebody wrote the instant's row, or removed it, at this very moment: look again.
                 next.again |= next.runs.len() < before;
                 core.store.start_backfill_runs(tx, &of, &next.runs, now.into()).await?;
                 taken.fires = written.len();

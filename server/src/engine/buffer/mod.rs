@@ -27,7 +27,7 @@ use uuid::Uuid;
 pub(super) use self::clearing::{Clearing, Demand};
 use self::turn::{Facts, Turn, turn};
 use super::{EngineError, core::Core};
-use crate::store::{handoffs::Intent, live::Since};
+use crate::store::{buffers::Unowned, handoffs::Intent, live::Since};
 
 /// Fires that wait under `buffer_all` without a limit of its own.
 pub(super) const USUAL_LIMIT: i32 = 100;
@@ -40,6 +40,8 @@ const EACH: u64 = 50;
 pub(super) struct Released {
     /// Whether it did anything: then there may be more to do.
     pub(super) progress: bool,
+    /// Whether a fire waited in a buffer when it began.
+    pub(super) waited: bool,
     /// To be handed over now.
     pub(super) intents: Vec<Intent>,
 }
@@ -52,13 +54,24 @@ pub(super) async fn release(
     now: DateTime<Utc>,
     limit: u64,
 ) -> Result<Released, EngineError> {
-    let ready = core.store.schedules_to_release(now.into(), limit).await?;
-    if ready.is_empty() {
+    let unowned = core.store.unowned(now.into()).await?;
+    if unowned == Unowned::default() {
         return Ok(Released::default());
+    }
+    let nothing = Released { waited: unowned.waits, ..Released::default() };
+    let mut ready = core.store.schedules_to_release(now.into(), limit).await?;
+    if ready.is_empty() {
+        return Ok(nothing);
     }
     let node = core.node_id().await;
     let tx = core.store.begin().await?;
     let queues = core.store.lock_queues(&tx, &ready).await?;
+    // What somebody else is at is looked at again by and by.
+    ready.retain(|schedule| queues.contains_key(schedule));
+    if ready.is_empty() {
+        tx.rollback().await?;
+        return Ok(nothing);
+    }
     let intents = core.store.unowned_intents(&tx, &ready, now.into(), (EACH, limit)).await?;
     let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
     let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
@@ -68,14 +81,17 @@ pub(super) async fn release(
         by_schedule.entry(intent.schedule_id).or_default().push(intent);
     }
     let mut all = Turn::default();
+    // Of each that is decided, whose it is.
+    let mut owners = Vec::new();
     for (schedule, intents) in by_schedule {
         let facts = Facts {
-            queue: queues.get(&schedule),
+            queue: queues.get(&schedule).and_then(Option::as_ref),
             live: live.get(&schedule).copied(),
             buffered: buffers.get(&schedule).copied().unwrap_or_default(),
             now,
         };
         all.extend(turn(intents, facts));
+        owners.resize(all.decided.len(), schedule);
     }
     core.store.decide_fires_if_pending(&tx, &all.decided, now.into()).await?;
     let cleared = all.clearing.carry_out(core, &tx, now).await?;
@@ -83,12 +99,13 @@ pub(super) async fn release(
     core.store.own_intents(&tx, &all.start, node, now.into()).await?;
     core.store.commit(tx).await?;
     cleared.announce(core);
-    for fire in &all.decided {
-        core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), 1);
+    for (fire, schedule) in all.decided.iter().zip(owners) {
+        let (verdict, reason) = (fire.verdict.to_value(), fire.reason.to_value());
+        core.metrics.fires(Some(schedule), verdict, reason, 1);
     }
     let progress = !(all.start.is_empty() && all.decided.is_empty() && all.wait.is_empty())
         || cleared.has_any();
-    Ok(Released { progress, intents: all.start })
+    Ok(Released { progress, waited: unowned.waits, intents: all.start })
 }
 
 /// A schedule's overlap policy.

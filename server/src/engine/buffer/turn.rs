@@ -121,6 +121,7 @@ mod tests {
         Queue {
             id: Uuid::from_u128(9),
             version: 4,
+            fires_version: 4,
             enabled: true,
             deleted_at: None,
             start_deadline_ms: None,
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_refused_as_soon_as_the_schedule_is_another() {
-        let edited = Queue { version: 5, ..queue(Overlap::BufferAll) };
+        let edited = Queue { version: 5, fires_version: 5, ..queue(Overlap::BufferAll) };
         let waiting = vec![intent(1, Some(4)), intent(2, Some(5))];
         let turn = turn(waiting, facts(&edited, 1, (0, 5)));
         let reasons: Vec<_> = turn.decided.iter().map(|fire| fire.reason).collect();

@@ -117,10 +117,15 @@ pub(super) mod tests {
             clock_offset_ms: 0,
             started_at: Timestamp(0),
             heartbeat_at: Timestamp(0),
+            beats_in: node::BeatsIn::Database,
+            doubted_at: None,
+            redis_problem: None,
             draining_at: None,
             ended_at: None,
+            changed: 0,
         };
-        Living { node, silence: Duration::ZERO }
+        let (written_at, read_at) = (Timestamp(0), Timestamp(0));
+        Living { node, silence: Duration::ZERO, beat: None, written_at, read_at }
     }
 
     fn fleet(members: impl IntoIterator<Item = Living>) -> Fleet {

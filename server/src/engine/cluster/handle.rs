@@ -19,7 +19,10 @@ use crate::{
     clock::Clock,
     config::Role,
     engine::Settings,
-    store::{Store, StoreError, nodes::Living},
+    store::{
+        Store, StoreError,
+        nodes::{Doubt, Living},
+    },
 };
 
 /// What a node knows of the others and of itself. Cheap to clone; clones share one knowledge.
@@ -45,6 +48,8 @@ struct Seen {
     emptier: Vec<Strings>,
     /// What this node may claim by that.
     share: Option<Arc<Share>>,
+    /// Those that are to say in the database that they live.
+    doubtful: Vec<Doubt>,
 }
 
 /// Whether a node may schedule, and if not, why.
@@ -73,22 +78,29 @@ impl Cluster {
         if self.inner.is_usurped.load(Ordering::Relaxed) {
             return Standing::Usurped;
         }
+        self.wrong_by(clock).map_or(Standing::Ready, Standing::ClockOff)
+    }
+
+    /// How far the clock is ahead of the database's, as far as the node knows, if it is wrong.
+    pub(super) fn wrong_by(&self, clock: &Clock) -> Option<TimeDelta> {
         let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        match reading.map(|reading| reading.estimate(clock.now(), clock.instant())) {
-            Some(offset) if !is_right(offset) => Standing::ClockOff(offset),
-            Some(_) | None => Standing::Ready,
-        }
+        let offset = reading?.estimate(clock.now(), clock.instant());
+        (!is_right(offset)).then_some(offset)
     }
 
     /// The nodes that are alive now.
     pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
         let expiry = self.inner.settings.heartbeat_expiry;
-        Ok(Fleet::of(store.living_nodes().await?, expiry))
+        Ok(Fleet::of(self.living(store).await?, expiry))
     }
 
     /// After how long a silence a node owns no shard any more.
     pub fn suspect_after(&self) -> Duration {
         self.inner.settings.heartbeat_expiry / 2
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.inner.settings
     }
 
     /// The node's name.
@@ -115,6 +127,7 @@ impl Cluster {
     /// Remembers who is alive; says whether what this node may claim is another share by that.
     pub(in crate::engine) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
+        let doubtful = self.doubtful(own, &living);
         let fleet = Fleet::of(living, settings.heartbeat_expiry);
         let emptier = fleet.emptier_than(own, self.suspect_after());
         let ring = fleet.ring(self.suspect_after());
@@ -122,13 +135,18 @@ impl Cluster {
         let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
         let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
         let is_other = seen.share != now;
-        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now };
+        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now, doubtful };
         is_other
     }
 
     /// The nodes that were alive at the last heartbeat.
     pub fn seen(&self) -> Arc<Fleet> {
         self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).fleet.clone()
+    }
+
+    /// The nodes that were to be doubted at the last heartbeat.
+    pub(in crate::engine) fn to_doubt(&self) -> Vec<Doubt> {
+        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).doubtful.clone()
     }
 
     /// What this node may claim; nothing, if it is alone and may claim all.

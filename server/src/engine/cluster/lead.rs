@@ -46,8 +46,13 @@ impl Tenure {
     }
 }
 
-/// Takes the service's lease, or renews it; nothing, if another node has it or this one must
-/// not schedule.
+/// A term lasts this long at least, however short the pace of its service is: on a slow disk the
+/// commit that renews it takes most of a shorter one, and what is left would be enough for nothing,
+/// round after round.
+const SHORTEST: Duration = Duration::from_secs(5);
+
+/// Takes the service's lease for at least `term`, or renews it; nothing, if another node has it or
+/// this one must not schedule.
 pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,
@@ -56,6 +61,7 @@ pub(in crate::engine) async fn lead(
     if !core.may_schedule().await? {
         return Ok(None);
     }
+    let term = term.max(SHORTEST);
     let holder = core.node_id().await;
     let asked = core.clock.instant();
     Ok(match core.store.hold_lease_if_free(name, holder, term).await? {

@@ -14,12 +14,16 @@
 //! - `ring`: which nodes own which shards, and when a node may claim what; pure
 //! - `fleet`: the nodes as they were at the last heartbeat; pure
 //! - `offset`: how far a clock is from the database's; pure
+//! - `compare`: the clock here beside the database's
 //! - `handle`: what a node knows of the others and of itself
+//! - `beating`: how a node says that it lives, and hears who else does
 //! - `lead`: terms of services that one node does for all
 //! - `namesake`: whether the process that bears a name already is still there
 //! - `process`: how a machine tells its processes apart
 //! - `issues`: what is wrong with the cluster, for people
 
+mod beating;
+mod compare;
 mod fleet;
 mod handle;
 mod issues;
@@ -29,12 +33,13 @@ mod offset;
 mod process;
 mod ring;
 
+pub(super) use compare::Comparison;
 pub use fleet::{Fleet, places};
 pub use handle::{Cluster, Standing};
-pub use issues::{Issue, issues};
-pub(super) use issues::{NOBODY_SCHEDULES, NOBODY_WORKS, describe};
+pub(super) use issues::describe;
+pub use issues::{Issue, issues, redis};
 pub(super) use lead::{Tenure, lead};
-pub(super) use namesake::make_way;
+pub(super) use namesake::{has_namesake, make_way};
 pub(super) use offset::Reading;
 pub(super) use process::own_process;
 pub(super) use ring::Share;

@@ -4,11 +4,19 @@
 
 use std::time::Duration;
 
-use super::process::{goes_on, own_process};
+use entity::node::BeatsIn;
+
+use super::{
+    Cluster,
+    process::{goes_on, own_process},
+};
 use crate::{
     clock::Clock,
-    engine::{EngineError, Settings},
-    store::{Store, nodes::Living},
+    engine::{EngineError, Settings, relay},
+    store::{
+        Store,
+        nodes::{Doubt, Living},
+    },
 };
 
 /// What a newcomer does about the life that bears its name.
@@ -18,7 +26,7 @@ enum Way {
     Free,
     /// Refuses to start: it lives.
     Taken,
-    /// Waits whether it beats again: nothing else can tell.
+    /// Asks it, and waits whether it beats again: nothing else can tell.
     Unclear,
 }
 
@@ -29,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 fn way(namesake: &Living, own: &str, goes_on: Option<bool>, expiry: Duration) -> Way {
     let process = &namesake.node.process;
-    if namesake.silence > expiry || (!process.is_empty() && process == own) {
+    if namesake.is_over(expiry) || (!process.is_empty() && process == own) {
         return Way::Free;
     }
     match goes_on {
@@ -44,32 +52,70 @@ pub(in crate::engine) async fn make_way(
     store: &Store,
     clock: &Clock,
     settings: &Settings,
+    cluster: &Cluster,
 ) -> Result<(), EngineError> {
-    let Some(first) = namesake(store, &settings.node_name).await? else { return Ok(()) };
+    let Some(mut first) = namesake(store, cluster).await? else { return Ok(()) };
     let alive = goes_on(&first.node.process);
     match way(&first, &own_process(), alive, settings.heartbeat_expiry) {
         Way::Free => return Ok(()),
         Way::Taken => return Err(taken(&first)),
         Way::Unclear => {}
     }
-    let wait = settings.heartbeat_interval + MARGIN;
+    let mut wait = settings.heartbeat_interval + MARGIN;
+    // It must be heard even where this process does not hear it in Redis: it answers in its row,
+    // after it has waited for a Redis that may be away.
+    let doubt = Doubt { node: first.node.id, heard: Duration::ZERO };
+    match first.node.beats_in {
+        BeatsIn::Database => {}
+        BeatsIn::Redis => {
+            wait += MARGIN;
+            store.doubt_if_silent(&[doubt], Duration::ZERO).await?;
+        }
+    }
+    // One that lives answers at once then, and need not be waited for until its next beat.
+    let called = clock.timeout(MARGIN, relay::wake_pulses(store)).await;
+    if let Ok(Err(error)) = called {
+        tracing::warn!("failed to call the other nodes: {error}");
+    }
     let name = &settings.node_name;
     tracing::info!(name, ?wait, "a node of this name was alive: waiting whether it still is");
     let began = clock.instant();
     while clock.instant().saturating_duration_since(began) < wait {
         clock.sleep(LOOK).await;
-        let Some(now) = namesake(store, name).await? else { return Ok(()) };
-        let has_beaten = now.node.heartbeat_at != first.node.heartbeat_at;
-        if now.node.id != first.node.id || has_beaten {
+        let Some(now) = namesake(store, cluster).await? else { return Ok(()) };
+        if now.node.id != first.node.id || has_beaten(&first, &now) {
             return Err(taken(&now));
         }
+        first.beat = first.beat.or(now.beat);
     }
     Ok(())
 }
 
-async fn namesake(store: &Store, name: &str) -> Result<Option<Living>, EngineError> {
-    let living = store.living_nodes().await?;
-    Ok(living.into_iter().find(|other| other.node.name == name))
+async fn namesake(store: &Store, cluster: &Cluster) -> Result<Option<Living>, EngineError> {
+    let living = cluster.listen(store).await?;
+    Ok(living.into_iter().find(|other| other.node.name == cluster.name()))
+}
+
+/// When a heartbeat that is in no row came is not known to the millisecond, but its number is. The
+/// first number that is heard says nothing: it may be what a life that is over has left behind.
+fn has_beaten(first: &Living, now: &Living) -> bool {
+    let counted = first.beat.zip(now.beat).is_some_and(|(first, now)| first != now);
+    counted || now.written_at != first.written_at
+}
+
+/// Whether another process lives under this node's name: one that was heard of within the expiry,
+/// or that this node cannot hear and that has not left a doubt without an answer.
+pub(in crate::engine) async fn has_namesake(
+    store: &Store,
+    settings: &Settings,
+    cluster: &Cluster,
+    own: uuid::Uuid,
+) -> Result<bool, EngineError> {
+    let living = cluster.listen(store).await?;
+    let mut others = living.iter().filter(|other| other.node.id != own);
+    Ok(others.any(|other| {
+        other.node.name == cluster.name() && !other.is_over(settings.heartbeat_expiry)
+    }))
 }
 
 fn taken(namesake: &Living) -> EngineError {
@@ -82,6 +128,8 @@ fn taken(namesake: &Living) -> EngineError {
 
 #[cfg(test)]
 mod tests {
+    use entity::Timestamp;
+
     use super::{super::fleet::tests::member, way as way_of, *};
 
     const EXPIRY: Duration = Duration::from_secs(30);
@@ -96,6 +144,32 @@ mod tests {
         assert_eq!(way(&namesake, None), Way::Unclear);
         namesake.silence = Duration::from_secs(31);
         assert_eq!(way(&namesake, Some(true)), Way::Free, "frozen for longer than it may be");
+    }
+
+    #[test]
+    fn the_silence_of_a_row_that_hardly_anybody_writes_proves_nothing() {
+        let mut namesake = member("a");
+        (namesake.node.beats_in, namesake.silence) = (BeatsIn::Redis, EXPIRY * 9);
+        namesake.read_at = Timestamp(1_000_000);
+        let way = |namesake: &Living, goes_on| way_of(namesake, "", goes_on, EXPIRY);
+        assert_eq!(way(&namesake, None), Way::Unclear);
+        assert_eq!(way(&namesake, Some(true)), Way::Taken);
+        assert_eq!(way(&namesake, Some(false)), Way::Free);
+        namesake.node.doubted_at = Some(Timestamp(970_000));
+        assert_eq!(way(&namesake, None), Way::Unclear, "it may still answer");
+        namesake.node.doubted_at = Some(Timestamp(969_999));
+        assert_eq!(way(&namesake, None), Way::Free);
+    }
+
+    #[test]
+    fn a_heartbeat_is_told_by_its_number_or_by_the_row() {
+        let (first, mut now) = (member("a"), member("a"));
+        assert!(!has_beaten(&first, &now));
+        let heard = |beat| Living { beat: Some(beat), ..first.clone() };
+        assert!(has_beaten(&heard(1), &heard(2)) && !has_beaten(&heard(1), &heard(1)));
+        assert!(!has_beaten(&first, &heard(1)) && !has_beaten(&heard(1), &first));
+        now.written_at.0 += 1;
+        assert!(has_beaten(&first, &now) && has_beaten(&heard(1), &now));
     }
 
     #[test]

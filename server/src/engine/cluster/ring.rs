@@ -6,7 +6,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use entity::Timestamp;
 
-use crate::store::claims::{Ahead, LOOKED_AT, Turns};
+use crate::store::{
+    ahead::{Ahead, LOOKED_AT},
+    claims::Turns,
+};
 
 /// Schedules are spread over so many shards.
 pub const SHARDS: usize = 256;

@@ -40,7 +40,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, schedule).await?;
+        let row = self.permitted(&tx, right.permit(), schedule).await?;
         if let Some(fires) = fires {
             self.waiting(&tx, schedule, fires).await?;
         }
@@ -79,7 +79,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, schedule).await?;
+        let row = self.permitted(&tx, right.permit(), schedule).await?;
         let before = self.waiting(&tx, schedule, fires).await?;
         let named: HashSet<&Uuid> = fires.iter().collect();
         let others = before.iter().filter(|fire| !named.contains(fire));

@@ -35,7 +35,7 @@ impl Commands {
             let id = match namespaces.get(&new.namespace) {
                 Some(id) => *id,
                 None => {
-                    let found = self.namespace(&tx, &new.namespace).await;
+                    let found = self.namespace(&tx, right.permit(), &new.namespace).await;
                     let id = found.map_err(|error| missing(index, &new.namespace, error))?;
                     namespaces.insert(new.namespace.clone(), id);
                     id

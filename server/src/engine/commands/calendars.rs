@@ -1,8 +1,9 @@
 //! Making, changing and deleting calendars.
 //!
 //! A change makes no new version of the schedules that name it: their timing is the same, and each
-//! instant is judged by the calendar as it is when the instant is claimed. So previews and the
-//! planner obey at once, and nothing that was decided is decided again.
+//! instant is judged by the calendar as it is when the instant is claimed. What is due and not
+//! claimed yet when a calendar changes is accounted for by the calendar as it was. So previews and
+//! the planner obey at once, and nothing that was decided is decided again.
 
 use entity::{
     Timestamp,
@@ -14,11 +15,9 @@ use serde_json::{Value, json};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-use super::{
-    BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check, suppression,
-};
+use super::{BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check};
 use crate::{
-    engine::core::new_id,
+    engine::{core::new_id, overdue},
     store::{Constraint, DatabaseTransaction, StoreError, calendars},
 };
 
@@ -59,13 +58,10 @@ pub struct CalendarEdit {
 pub struct SavedCalendar {
     /// The calendar.
     pub id: Uuid,
-    /// Schedules of which it lets nothing through any more, by name: some of them, if there are
-    /// many.
-    pub silenced: Vec<String>,
 }
 
-/// So many of the schedules that name a calendar are looked at when it changes.
-const LOOKED_AT: u64 = 200;
+/// So many of the schedules that name a calendar an error names.
+const SHOWN: usize = 5;
 
 impl Commands {
     /// Makes a calendar.
@@ -79,9 +75,9 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let namespace = self.namespace(&tx, &new.namespace).await?;
+        let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
         let id = self.create_calendar_in(&tx, right.who(), namespace, &new.spec, None).await?;
-        let saved = SavedCalendar { id, silenced: vec![] };
+        let saved = SavedCalendar { id };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         Ok(saved)
@@ -104,14 +100,19 @@ impl Commands {
         let found = calendars::by_ids(&tx, &[edit.id]).await?.pop();
         let row = found.filter(|row| row.deleted_at.is_none());
         let row = row.ok_or_else(|| CommandError::not_found("calendar", edit.id))?;
-        owned_by_people(&row)?;
-        if row.version != edit.expected_version {
-            return Err(stale(edit.expected_version, row.version));
-        }
+        right.permit().over(row.namespace_id, "calendar", row.id)?;
+        check::owned_by_people("calendar", &row.name, row.module.as_deref())?;
+        check::version("calendar", edit.expected_version, row.version)?;
         let mut spec = spec_of(&row)?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
-        let (saved, _) = self.update_calendar_in(&tx, right.who(), &row, &spec, reason).await?;
+        if self.update_calendar_in(&tx, right.who(), &row, &spec, reason).await? {
+            let silenced = self.silenced_by(&tx, &row, std::slice::from_ref(&row)).await?;
+            if !silenced.is_empty() {
+                return Err(silences(&silenced));
+            }
+        }
+        let saved = SavedCalendar { id: row.id };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
@@ -136,10 +137,9 @@ impl Commands {
         }
         let row = calendars::lock(&tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("calendar", id))?;
-        owned_by_people(&row)?;
-        if row.version != expected_version {
-            return Err(stale(expected_version, row.version));
-        }
+        right.permit().over(row.namespace_id, "calendar", id)?;
+        check::owned_by_people("calendar", &row.name, row.module.as_deref())?;
+        check::version("calendar", expected_version, row.version)?;
         self.delete_calendar_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
@@ -178,7 +178,8 @@ impl Commands {
         Ok(id)
     }
 
-    /// Writes `spec` over the calendar, and says whether that changed anything.
+    /// Writes `spec` over the calendar, and says whether that changed anything. Whether it silences
+    /// a schedule is asked afterwards.
     pub(super) async fn update_calendar_in(
         &self,
         tx: &DatabaseTransaction,
@@ -186,24 +187,24 @@ impl Commands {
         row: &Model,
         spec: &CalendarSpec,
         reason: Option<&str>,
-    ) -> Result<(SavedCalendar, bool), CommandError> {
+    ) -> Result<bool, CommandError> {
         spec.check()?;
-        let mut saved = SavedCalendar { id: row.id, silenced: vec![] };
         let before = json!(spec_of(row)?);
         let after = json!(spec);
         if before == after {
-            return Ok((saved, false));
+            return Ok(false);
         }
         // The schedules before the calendar, as whoever saves a schedule locks them.
         calendars::stamp_users(tx, self.store.dialect(), row).await?;
+        overdue::account(&self.store, &self.cache, tx, row, self.clock.now()).await?;
         let columns =
             ActiveModel { version: Set(row.version + 1), ..spec.columns(self.clock.now().into()) };
         let written = calendars::update_if_version(tx, row.id, row.version, columns).await;
         if !written.map_err(|error| name_taken(error, &spec.name))? {
             let there = calendars::by_ids(tx, &[row.id]).await?.pop();
-            return Err(stale(row.version, there.map_or(row.version, |row| row.version)));
+            let there = there.map_or(row.version, |row| row.version);
+            return Err(check::stale("calendar", row.version, there));
         }
-        saved.silenced = self.silenced_by(tx, row).await?;
         let entry = Entry {
             action: "calendar.update",
             namespace: Some(row.namespace_id),
@@ -214,7 +215,7 @@ impl Commands {
             after: Some(after),
         };
         self.audit(tx, who, entry).await?;
-        Ok((saved, true))
+        Ok(true)
     }
 
     pub(super) async fn delete_calendar_in(
@@ -224,15 +225,10 @@ impl Commands {
         row: &Model,
         reason: Option<&str>,
     ) -> Result<(), CommandError> {
-        const SHOWN: usize = 5;
-        let users = calendars::users(tx, self.store.dialect(), row, SHOWN as u64 + 1).await?;
+        let users = calendars::users(tx, self.store.dialect(), row, None, SHOWN as u64 + 1).await?;
         if !users.is_empty() {
-            let mut names: Vec<&str> =
-                users.iter().take(SHOWN).map(|schedule| schedule.name.as_str()).collect();
-            if users.len() > SHOWN {
-                names.push("...");
-            }
-            let problem = format!("the calendar is named by {}", names.join(", "));
+            let names: Vec<String> = users.into_iter().map(|schedule| schedule.name).collect();
+            let problem = format!("the calendar is named by {}", some_of(&names));
             return Err(CommandError::conflict(problem, "take it from these schedules first"));
         }
         calendars::delete(tx, row.id, self.clock.now().into()).await?;
@@ -246,24 +242,6 @@ impl Commands {
             after: None,
         };
         Ok(self.audit(tx, who, entry).await?)
-    }
-
-    /// The schedules of which the calendar, as this transaction sees it, lets nothing through.
-    async fn silenced_by(
-        &self,
-        tx: &DatabaseTransaction,
-        row: &Model,
-    ) -> Result<Vec<String>, CommandError> {
-        let now = self.clock.now();
-        let mut silenced = Vec::new();
-        for schedule in calendars::users(tx, self.store.dialect(), row, LOOKED_AT).await? {
-            // One whose timing cannot be read has another problem.
-            let Ok(timetable) = self.timetable_of(tx, &schedule).await else { continue };
-            if suppression::silences(&timetable, now) {
-                silenced.push(schedule.name);
-            }
-        }
-        Ok(silenced)
     }
 }
 
@@ -301,23 +279,21 @@ fn shown(row: &Model) -> Result<Value, CommandError> {
     Ok(json!(spec_of(row)?))
 }
 
-fn stale(expected: i32, there: i32) -> CommandError {
-    CommandError::Conflict {
-        problem: format!("version {there} is there, the change was made from version {expected}"),
-        help: "read the calendar again and repeat the change".to_owned(),
-        versions: Some((expected, there)),
-    }
+/// As a schedule is refused that its calendars never let fire.
+fn silences(names: &[String]) -> CommandError {
+    CommandError::conflict(
+        format!("the calendar would let no fire through any more of {}", some_of(names)),
+        "leave a time at which they fire, or take the calendar from these schedules first",
+    )
 }
 
-/// Code owns what it declares.
-fn owned_by_people(row: &Model) -> Result<(), CommandError> {
-    match &row.module {
-        None => Ok(()),
-        Some(module) => Err(CommandError::conflict(
-            format!("calendar {:?} is declared by the module {module:?}", row.name),
-            "change the module's file and deploy it",
-        )),
+/// The first of some names.
+pub(super) fn some_of(names: &[String]) -> String {
+    let mut shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        shown.push_str(", ...");
     }
+    shown
 }
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {

@@ -18,7 +18,7 @@ pub(super) fn between(before: &Spec, after: &Spec) -> Vec<String> {
     for ((name, old), (_, new)) in old.iter().zip(&new) {
         if old != new {
             phrases.push(match *name {
-                "note" | "context" => format!("{name} changed"),
+                "note" | "ping" | "context" => format!("{name} changed"),
                 _ => phrase(name, &shown(old), &shown(new)),
             });
         }
@@ -27,7 +27,7 @@ pub(super) fn between(before: &Spec, after: &Spec) -> Vec<String> {
 }
 
 /// The fields in the order in which people read them, apart from the expressions.
-fn fields(spec: &Spec) -> [(&'static str, Value); 23] {
+fn fields(spec: &Spec) -> [(&'static str, Value); 24] {
     let (timing, misfire) = (&spec.timing, &spec.misfire);
     [
         ("name", spec.name.clone().into()),
@@ -52,6 +52,7 @@ fn fields(spec: &Spec) -> [(&'static str, Value); 23] {
         ("retention days", spec.retention_days.into()),
         ("tags", spec.tags.join(", ").into()),
         ("note", spec.note.clone().into()),
+        ("ping", serde_json::json!(spec.ping)),
         ("context", spec.context.clone()),
     ]
 }
@@ -109,6 +110,7 @@ mod tests {
             start_deadline_seconds: None,
             context: serde_json::json!({}),
             retention_days: None,
+            ping: None,
         }
     }
 
@@ -124,6 +126,8 @@ mod tests {
         after.group = Some("reports".to_owned());
         after.priority = -10;
         after.start_deadline_seconds = Some(60);
+        let ping = serde_json::json!({ "success": "https://watchdog.example/hush" });
+        after.ping = Some(serde_json::from_value(ping).unwrap());
         after.context = serde_json::json!({"a": 1});
         assert_eq!(
             between(&spec(), &after),
@@ -137,6 +141,7 @@ mod tests {
                 "group: none -> `reports`",
                 "priority: `0` -> `-10`",
                 "start deadline seconds: none -> `60`",
+                "ping changed",
                 "context changed",
             ]
         );

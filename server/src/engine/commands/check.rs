@@ -3,7 +3,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::BadInput;
+use super::{BadInput, CommandError};
+use crate::target;
 
 /// A name of a schedule, workflow, module, task or tag: it stands in URLs, file names and shells.
 pub(super) fn name(field: &str, value: &str) -> Result<(), BadInput> {
@@ -67,6 +68,43 @@ pub(super) fn number(
     Err(BadInput::new(field, value, problem, help))
 }
 
+/// Whether people may change `what`, such as `calendar`: code owns what it declares.
+pub(super) fn owned_by_people(
+    what: &str,
+    name: &str,
+    module: Option<&str>,
+) -> Result<(), CommandError> {
+    match module {
+        None => Ok(()),
+        Some(module) => Err(CommandError::conflict(
+            format!("the {what} {name:?} is declared by the module {module:?}"),
+            "change the module's file and deploy it",
+        )),
+    }
+}
+
+/// The version of `what` that a change was made from, if the caller says which; it must be the one
+/// that is there.
+pub(super) fn version(
+    what: &str,
+    expected: impl Into<Option<i32>>,
+    there: i32,
+) -> Result<(), CommandError> {
+    match expected.into() {
+        Some(expected) if expected != there => Err(stale(what, expected, there)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The refusal of a change of `what` that was made from another version than is there.
+pub(super) fn stale(what: &str, expected: i32, there: i32) -> CommandError {
+    CommandError::Conflict {
+        problem: format!("version {there} is there, the change was made from version {expected}"),
+        help: format!("read the {what} again and repeat the change"),
+        versions: Some((expected, there)),
+    }
+}
+
 /// The context of a schedule or run: a JSON object of at most 256 KiB.
 pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadInput> {
     const MOST: usize = 256 * 1024;
@@ -78,13 +116,24 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
         let help = "remove it: the databases cannot keep it in a JSON text";
         return Err(BadInput::new(field, value, "has a NUL character (\\u0000)", help));
     }
-    let size = value.to_string().len();
+    let text = value.to_string();
+    let size = text.len();
     if size > MOST {
         let problem = format!("has {size} bytes as JSON; the limit is {MOST} (256 KiB)");
         let help = "keep large data elsewhere and put its address here";
         return Err(BadInput::new(field, value, problem, help));
     }
-    Ok(())
+    nests(field, &text)
+}
+
+/// JSON that is to be read again nests no deeper than is read.
+pub(super) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
+    let levels = target::nesting(json.as_bytes());
+    if levels <= target::MOST_NESTING {
+        return Ok(());
+    }
+    let help = "put the inner levels into a text";
+    Err(BadInput::new(field, "", target::too_deep(levels), help))
 }
 
 /// Whether a text somewhere inside has a NUL character: PostgreSQL cannot keep it.
@@ -136,6 +185,10 @@ mod tests {
         assert!(context("context", &nul).unwrap_err().problem.contains("NUL"));
         let large = serde_json::json!({ "text": "x".repeat(256 * 1024) });
         assert!(context("context", &large).unwrap_err().problem.contains("262144"));
+        let nested = |levels| (0..levels).fold(serde_json::json!(1), |v, _| serde_json::json!([v]));
+        assert!(context("context", &serde_json::json!({ "a": nested(99) })).is_ok());
+        let error = context("context", &serde_json::json!({ "a": nested(100) })).unwrap_err();
+        assert_eq!(error.problem, "nests 101 levels deep; the limit is 100");
     }
 
     #[test]

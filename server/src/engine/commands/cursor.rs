@@ -1,6 +1,6 @@
 //! Where a schedule stands in its timetable after the control plane has touched it.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::{Timestamp, schedule::ActiveModel};
 use sea_orm::Set;
 use timetable::{Timetable, Warning};
@@ -35,6 +35,19 @@ impl Cursor {
         row.next_scheduled_at = Set(self.scheduled_at);
         row.next_fire_at = Set(self.fire_at);
     }
+}
+
+/// Up to where the instants from `cursor` on are due at `now`: before the last that has come, if it
+/// still waits for its jitter. One at the most does: jitter ends before the next instant.
+pub(super) fn due_until(
+    timetable: &Timetable,
+    cursor: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> DateTime<Utc> {
+    let before = |at: DateTime<Utc>| at - TimeDelta::milliseconds(1);
+    let last = timetable.last(now, before(cursor));
+    let waits = last.filter(|fire| timetable.due_at(fire.at) > now);
+    waits.map_or(now, |fire| before(fire.at))
 }
 
 /// A timing that is valid, and what is likely not meant by it.

@@ -37,13 +37,26 @@ pub enum CommandError {
     #[error("sign in, or send a bearer token")]
     Unauthenticated,
     /// Somebody is, and may not.
-    #[error("this needs the role {}; '{}' is what you have", needs.to_value(), has.to_value())]
+    #[error("{}", forbidden(*needs, *has, *everywhere))]
     Forbidden {
         /// The least role that may.
         needs: Role,
-        /// The caller's.
-        has: Role,
+        /// The caller's, if they have one there.
+        has: Option<Role>,
+        /// Whether the role must hold in every namespace.
+        everywhere: bool,
     },
+    /// Somebody is, and may not, whatever their role.
+    #[error("{problem}; {help}")]
+    Denied {
+        /// What nobody like them may.
+        problem: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// They tried too often.
+    #[error("too many attempts; wait {0} seconds")]
+    TooOften(u64),
     /// A definition in the database is not one.
     #[error("read the definition of {what}: {source}")]
     Unreadable {
@@ -76,6 +89,12 @@ impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
             return BadInput::new("input", "", "has a NUL character (\\u0000)", "remove it").into();
+        }
+        if let StoreError::SearchTooLong { limit } = error {
+            let problem = format!("took longer than {} s and was given up", limit.as_secs_f64());
+            let help = "narrow it, as by a state that few are in (state:failed, state:running), or \
+                ask for the runs of one schedule";
+            return BadInput::new("search", "", problem, help).into();
         }
         Self::Store(error)
     }
@@ -173,6 +192,18 @@ fn api_name(field: &str) -> &str {
 /// The value as an error repeats it: not at all where there is none, or none that may be shown.
 fn quoted(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" {value:?}") }
+}
+
+/// The role that is missing, and the one that is there.
+fn forbidden(needs: Role, has: Option<Role>, everywhere: bool) -> String {
+    let (needs, place) = (needs.to_value(), if everywhere { " in every namespace" } else { "" });
+    match has {
+        Some(has) => {
+            format!("this needs the role {needs}{place}; '{}' is what you have", has.to_value())
+        }
+        None if everywhere => format!("this needs the role {needs}{place}; you have none there"),
+        None => format!("this needs the role {needs}; you have none"),
+    }
 }
 
 /// At most 64 characters, with a mark where more was.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check};
+use super::{BadInput, Call, CommandError, Commands, Editor, Permit, Viewer, audit::Entry, check};
 use crate::{
     engine::core::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, groups},
@@ -28,6 +28,8 @@ pub struct Grouped {
 /// A change of a group. What is None stays as it is.
 #[derive(Clone, Debug, Default)]
 pub struct GroupEdit {
+    /// The version that the change was made from.
+    pub expected_version: i32,
     /// Another name.
     pub name: Option<String>,
     /// Another limit.
@@ -47,7 +49,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let namespace = self.namespace(&tx, namespace).await?;
+        let namespace = self.namespace(&tx, right.permit(), namespace).await?;
         let id = self.add_group(&tx, right.who(), namespace, (name, max_runs), None).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
@@ -67,7 +69,8 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.locked_group(&tx, id).await?;
+        let row = self.locked_group(&tx, right.permit(), id).await?;
+        check::version("concurrency group", edit.expected_version, row.version)?;
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
         self.revise_group(&tx, right.who(), &row, (name, max_runs)).await?;
@@ -84,13 +87,15 @@ impl Commands {
         &self,
         right: &Editor,
         id: Uuid,
+        expected_version: Option<i32>,
         call: &Call,
     ) -> Result<Grouped, CommandError> {
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.locked_group(&tx, id).await?;
+        let row = self.locked_group(&tx, right.permit(), id).await?;
+        check::version("concurrency group", expected_version, row.version)?;
         self.remove_group(&tx, right.who(), &row).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
@@ -144,6 +149,7 @@ impl Commands {
             namespace_id: Set(namespace),
             name: Set(name.to_owned()),
             max_runs: Set(max),
+            version: Set(1),
             module: Set(module.map(str::to_owned)),
             created_at: Set(at),
             updated_at: Set(at),
@@ -205,17 +211,14 @@ impl Commands {
     async fn locked_group(
         &self,
         tx: &DatabaseTransaction,
+        permit: Permit<'_>,
         id: Uuid,
     ) -> Result<Model, CommandError> {
         let row = groups::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", id))?;
-        match &row.module {
-            None => Ok(row),
-            Some(module) => Err(CommandError::conflict(
-                format!("the group {:?} is declared by the module {module:?}", row.name),
-                "change the module's file and deploy it",
-            )),
-        }
+        permit.over(row.namespace_id, "concurrency group", id)?;
+        check::owned_by_people("group", &row.name, row.module.as_deref())?;
+        Ok(row)
     }
 
     async fn audit_group(

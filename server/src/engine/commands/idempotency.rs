@@ -7,6 +7,7 @@
 use entity::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use super::{BadInput, CommandError, Commands, Viewer};
 use crate::store::{DatabaseTransaction, idempotency};
@@ -39,6 +40,13 @@ impl Call {
         self.key.is_some()
     }
 
+    /// The part of this call that is about one thing of many: with a key of its own, so that it is
+    /// done once however often the whole is repeated.
+    pub(super) fn of_item(&self, id: Uuid) -> Self {
+        let of_item = |key: &String| format!("{:x}", Sha256::digest(format!("{key} {id}")));
+        Self { key: self.key.as_ref().map(of_item), request: self.request.clone() }
+    }
+
     /// A call that carries no key.
     pub fn once() -> Self {
         Self::default()
@@ -54,7 +62,7 @@ impl Commands {
         who: &Viewer,
         call: &Call,
     ) -> Result<Option<A>, CommandError> {
-        self.has_right_clock()?;
+        self.has_right_clock(tx).await?;
         let Some(key) = &call.key else { return Ok(None) };
         let actor = who.id.to_string();
         let at = Timestamp::from(self.clock.now());

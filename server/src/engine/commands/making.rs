@@ -127,7 +127,7 @@ impl Commands {
     ) -> Result<(Composed, Saved), CommandError> {
         let Site { tx, who, module } = site;
         let NewSchedule { spec, work, paused, .. } = new;
-        spec.check()?;
+        self.check_spec(&spec)?;
         let now = self.clock.now();
         let id = new_id(now);
         let anchor = now.trunc_subsecs(0);
@@ -144,6 +144,7 @@ impl Commands {
         row.namespace_id = Set(namespace);
         row.workflow_id = Set(resolved.id);
         row.version = Set(1);
+        row.fires_version = Set(1);
         row.anchor_at = Set(anchor.into());
         row.shard = Set(cursor::shard(id));
         row.enabled = Set(!paused);

@@ -9,74 +9,111 @@
 //! [`CommandError`] that names the field. Rules of the database (a name is unique) are not asked
 //! for beforehand: the write is made, and the broken rule becomes the error.
 //!
-//! - `rights`: who is asking, and what that lets them do
+//! - `rights`: who is asking, and what that lets them do; `grants`: where
 //! - `error`: why a command was refused
 //! - `check`: the small rules that many inputs share
 //! - `spec`: a schedule's definition, wherever it came from
 //! - `schedules`: create, update, delete; `bulk`: create many at once
+//! - `many`: one order for all that a search finds; `deeds`: what it does to each; `many_edit`: a
+//!   change to all of them; `sought`: a search as a caller writes it
 //! - `together`: calls at the same moment in one transaction
 //! - `making`, `writing`: the rows that these and modules write
 //! - `rollback`: a definition as it was
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
-//!   names of them
+//!   names of them; `silence`: schedules that would never fire any more
 //! - `buffer`: fires that wait, reordered and purged
 //! - `groups`: limits that schedules share
 //! - `workflows`: the tasks that schedules and modules bring along
 //! - `secrets`: masked when shown, kept when the mask comes back
+//! - `vault`: secrets set and deleted; `rotation`: what is sealed, sealed anew
+//! - `watchdog`: the addresses that a schedule calls, checked
 //! - `standalone`: workflows made, changed and deleted by themselves
+//! - `alerts`: who is told of what, and by which way
 //! - `retention`: how long a namespace keeps its history
 //! - `runs`: trigger, retry, cancel
 //! - `backfills`: instants of the past: preview, order, pause, resume, cancel
 //! - `modules`: what a file declares, deployed
+//! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `cursor`: where a schedule stands after an edit
 //! - `naming`: fields as each surface spells them
 //! - `change`: what an edit changed, in words
-//! - `audit`: who did what
+//! - `audit`: who did what, written down; `auditing`: read and exported
 //! - `idempotency`: a repeated call is answered
 
+pub(crate) mod alerts;
 mod audit;
+mod auditing;
 mod backfills;
 mod buffer;
 mod bulk;
 mod calendars;
+mod canary;
 mod change;
 pub(crate) mod check;
 mod cursor;
+mod deeds;
 mod error;
+mod grants;
 pub(crate) mod groups;
 mod idempotency;
 mod making;
-mod modules;
+mod many;
+mod many_edit;
+pub(crate) mod modules;
 mod naming;
 mod pause;
+mod people;
 mod retention;
 mod rights;
 mod rollback;
+mod rotation;
 mod runs;
 mod schedules;
 pub(crate) mod secrets;
+mod silence;
 mod skip;
+pub(crate) mod sought;
 pub(crate) mod spec;
 mod standalone;
 pub(crate) mod suppression;
 mod together;
+mod vault;
+pub(crate) mod watchdog;
 mod workflows;
 mod writing;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+pub use alerts::{
+    ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
+    SavedRule, TestSent,
+};
+pub use auditing::{
+    AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
+};
 pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
 pub use buffer::Rearranged;
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::{BadInput, CommandError};
+pub use grants::{Grant, Grants};
 pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
-pub use modules::{Action, Change, Deployment};
-pub use pause::{ResumeChoice, ResumePreview};
+pub use many::{MOST as MOST_AT_ONCE, ManyDone, Refusal, Which};
+pub use many_edit::ManyEdit;
+pub use modules::{
+    Action, Change, Deployment, Drift, Drifted, Effect, Exported, FieldChange, Format,
+    ScheduleEffect, Side, Source, WantedExport, schema as module_schema,
+};
+pub use pause::{Foreseen, MOST_FORESEEN, ResumeChoice, ResumePreview};
+pub use people::{
+    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPerson,
+    OwnPassword,
+};
 pub use retention::Kept;
-pub use rights::{Admin, Editor, Operator, Reader, Viewer, ViewerKind};
+pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
+pub use rotation::Rotated;
 pub(in crate::engine) use runs::laid_over;
 pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
@@ -84,14 +121,22 @@ pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
 use together::Gathering;
+use tokio::sync::Semaphore;
+pub use vault::NewSecret;
 pub use workflows::Work;
 
 use super::{
     Retention, Signals,
     calendars::Calendars,
-    cluster::{Cluster, Standing, describe},
+    cluster::{Cluster, Comparison, Standing, describe},
+    people::{Elsewhere, Limiter},
+    vault::Vault,
 };
-use crate::{clock::Clock, store::Store, target::Executor};
+use crate::{
+    clock::Clock,
+    store::{DatabaseTransaction, Store},
+    target::Executor,
+};
 
 /// Carries out commands. Cheap to clone.
 #[derive(Clone)]
@@ -107,6 +152,16 @@ pub struct Commands {
     cluster: Cluster,
     /// Orders that come at the same time.
     gathering: Arc<Gathering>,
+    /// The turns of all orders for many, and the time that each has.
+    many: Arc<Semaphore>,
+    patience: Duration,
+    /// Guesses at passwords.
+    guesses: Arc<Limiter>,
+    /// What seals secrets.
+    vault: Vault,
+    /// Whose groups count here, and for how long after a sign-in.
+    issuer: Option<Arc<str>>,
+    groups_last: Duration,
 }
 
 impl Commands {
@@ -121,7 +176,26 @@ impl Commands {
         let retention = Retention::default();
         let (calendars, gathering) = (Arc::default(), Arc::default());
         let cluster = Cluster::default();
-        Self { store, clock, cache, executor, signals, calendars, retention, cluster, gathering }
+        let at_once = if store.dialect().is_postgres() { many::AT_ONCE } else { 1 };
+        let (many, patience) = (Arc::new(Semaphore::new(at_once)), many::PATIENCE);
+        let guesses = Arc::new(Limiter::new(clock.clone()));
+        Self {
+            store,
+            clock,
+            cache,
+            executor,
+            signals,
+            calendars,
+            retention,
+            cluster,
+            gathering,
+            many,
+            patience,
+            guesses,
+            vault: Vault::default(),
+            issuer: None,
+            groups_last: Duration::ZERO,
+        }
     }
 
     /// The same commands on a server that keeps history otherwise.
@@ -134,9 +208,25 @@ impl Commands {
         Self { cluster, ..self }
     }
 
+    /// The same commands on a server where people sign in by that provider.
+    pub fn with_provider(self, provider: Elsewhere<'_>) -> Self {
+        Self { issuer: provider.issuer.map(Arc::from), groups_last: provider.lasts, ..self }
+    }
+
+    /// How far what groups gave counts here.
+    pub(crate) fn elsewhere(&self) -> Elsewhere<'_> {
+        Elsewhere { issuer: self.issuer.as_deref(), lasts: self.groups_last }
+    }
+
+    /// What counts guesses at passwords; for all doors that a password opens.
+    pub fn guesses(&self) -> Arc<Limiter> {
+        self.guesses.clone()
+    }
+
     /// Refuses what would move cursors by a clock that is wrong.
-    fn has_right_clock(&self) -> Result<(), CommandError> {
-        match self.cluster.standing(&self.clock) {
+    async fn has_right_clock(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
+        let Self { cluster, clock, store, signals, .. } = self;
+        match (Comparison { cluster, clock, store, signals }).standing_by(tx).await? {
             Standing::ClockOff(offset) => {
                 let problem = format!("the clock of this node is {}", describe(offset));
                 let help = "ask another node, or try again when its clock is right";

@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 24] = [
+const NAMES: [Name; 29] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -31,6 +31,11 @@ const NAMES: [Name; 24] = [
     ("buffer_limit", "bufferLimit", "buffer_limit"),
     ("max_fires", "maxFires", "max_fires"),
     ("retention_days", "retentionDays", "retention"),
+    ("", "channelIds", "channels"),
+    ("", "losingAfter", "losing_after"),
+    ("", "lateAfterSeconds", "late_after"),
+    ("", "stalledAfterSeconds", "stalled_after"),
+    ("", "digestSeconds", "digest"),
 ];
 
 /// What stands behind these are names that the user chose.
@@ -93,6 +98,9 @@ mod tests {
             ("misfire.graceSeconds", "misfire.grace"),
             ("startDeadlineSeconds", "start_deadline"),
             ("retentionDays", "retention"),
+            ("channelIds[2]", "channels[2]"),
+            ("stalledAfterSeconds", "stalled_after"),
+            ("signingSecret", "signing_secret"),
             ("task.timeoutSeconds", "task.timeout"),
             ("task.retry.initialSeconds", "task.retry.initial"),
             ("task.target.command.environment.maxFires", "task.target.command.env.maxFires"),

@@ -1,8 +1,12 @@
 //! Pausing and resuming: the operator's switch. It makes no new version of the definition, and
 //! leaves the runs in flight alone.
 
-use chrono::{DateTime, Utc};
-use entity::schedule::{ActiveModel, CatchUp, Model};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{
+    Timestamp,
+    fire::Verdict,
+    schedule::{ActiveModel, CatchUp, Model},
+};
 use sea_orm::Set;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +16,7 @@ use super::{
     schedules::Saved,
 };
 use crate::{
-    engine::accounting,
+    engine::accounting::{self, Account, PauseEnd, Progress},
     store::{DatabaseTransaction, claims::NewFire, schedules},
 };
 
@@ -32,11 +36,27 @@ pub struct ResumePreview {
 pub struct ResumeChoice {
     /// What becomes of the fires that fell into the pause.
     pub missed: CatchUp,
-    /// The rows that it would write, in order.
-    pub fires: Vec<NewFire>,
-    /// The next instant behind them.
+    /// What it would write.
+    pub foreseen: Foreseen,
+    /// The next instant behind that.
     pub next: Option<DateTime<Utc>>,
 }
+
+/// The rows that a resume would write.
+#[derive(Clone, Debug, Default)]
+pub struct Foreseen {
+    /// The first of them, in order.
+    pub fires: Vec<NewFire>,
+    /// How many they are.
+    pub rows: usize,
+    /// How many of them would run.
+    pub runs: usize,
+    /// How many instants would not.
+    pub others: i64,
+}
+
+/// So many rows are kept of one choice, to be shown page by page; all of them are counted.
+pub const MOST_FORESEEN: usize = 10_000;
 
 impl Commands {
     /// Stops a schedule from firing, until an instant or until somebody resumes it. Its cursor
@@ -69,10 +89,13 @@ impl Commands {
             let help = "give an instant in the future, or leave it out to pause for good";
             return Err(BadInput::new("until", until.to_rfc3339(), "is past", help).into());
         }
-        let row = self.locked(&tx, id).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
         // Pausing what is paused changes reason and end, and keeps since when.
+        let is_over = row.paused_until.is_some_and(|until| until.utc() <= now);
         let columns = match row.paused_at {
-            Some(since) if !row.enabled => ActiveModel { paused_at: Set(Some(since)), ..columns },
+            Some(since) if !row.enabled && !is_over => {
+                ActiveModel { paused_at: Set(Some(since)), ..columns }
+            }
             _ => columns,
         };
         let after = json!({ "paused": true, "until": until });
@@ -86,7 +109,8 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Lets a schedule fire again. What fell into the pause is accounted for, by `missed`.
+    /// Lets a schedule fire again. What fell into the pause is accounted for, by `missed`: in
+    /// several transactions where it is much, and until the last of them the schedule is paused.
     pub async fn resume(
         &self,
         right: &Operator,
@@ -94,64 +118,85 @@ impl Commands {
         missed: CatchUp,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        let tx = self.store.begin().await?;
-        if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            return Ok(earlier);
+        loop {
+            let tx = self.store.begin().await?;
+            if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+                return Ok(earlier);
+            }
+            let row = self.permitted(&tx, right.permit(), id).await?;
+            let Some(saved) = self.resume_in(&tx, right.who(), &row, missed).await? else {
+                self.store.commit(tx).await?;
+                continue;
+            };
+            self.remember(&tx, right.who(), call, &saved).await?;
+            self.store.commit(tx).await?;
+            self.signals.wake_planner();
+            return Ok(saved);
         }
-        let row = self.locked(&tx, id).await?;
-        let saved = self.resume_in(&tx, right.who(), &row, missed).await?;
-        self.remember(&tx, right.who(), call, &saved).await?;
-        self.store.commit(tx).await?;
-        self.signals.wake_planner();
-        Ok(saved)
     }
 
+    /// None while there is more to account for.
     async fn resume_in(
         &self,
         tx: &DatabaseTransaction,
         who: &Viewer,
         row: &Model,
         missed: CatchUp,
-    ) -> Result<Saved, CommandError> {
+    ) -> Result<Option<Saved>, CommandError> {
         let now = self.clock.now();
         let timetable = self.timetable_of(tx, row).await?;
         let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
         if row.enabled {
-            return Ok(saved);
+            return Ok(Some(saved));
         }
-        accounting::resume(&self.store, &self.cache, tx, row.id, engine_word(missed), now).await?;
+        let word = engine_word(missed);
+        let Progress { is_done, .. } =
+            accounting::resume(&self.store, &self.cache, tx, row.id, word, now).await?;
+        if !is_done {
+            return Ok(None);
+        }
         let after = json!({ "paused": false, "missed": missed });
         self.audit_switch(tx, who, row, ("schedule.resume", None, after)).await?;
-        Ok(saved)
+        Ok(Some(saved))
     }
 
-    /// What resuming a schedule now would do, for each way to resume: asked of the function that
-    /// resumes.
+    /// What resuming a schedule at an instant would do, now without one, for each way to resume:
+    /// asked of the function that resumes.
     pub async fn resume_preview(
         &self,
-        _right: &Reader,
+        right: &Reader,
         id: Uuid,
+        at: Option<DateTime<Utc>>,
     ) -> Result<ResumePreview, CommandError> {
-        let (at, connection) = (self.clock.now(), self.store.read());
+        let (now, connection) = (self.clock.now(), self.store.read());
         let missing = || CommandError::not_found("schedule", id);
         let row = schedules::by_id(connection, id).await?;
         let row = row.filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
+        right.permit().over(row.namespace_id, "schedule", id)?;
+        let asked = at;
+        let at = at.unwrap_or(now);
         if row.enabled {
             return Ok(ResumePreview { at, paused: false, choices: vec![] });
+        }
+        if let Some(at) = asked {
+            let since = row.paused_at.map(Timestamp::utc);
+            within_reach(at, since, now)?;
         }
         let schedule = self.store.schedule_with_cursor(connection, id).await?;
         let schedule = schedule.ok_or_else(missing)?;
         let timetable = self.timetable_of(connection, &row).await?;
-        let taken = accounting::taken(&self.store, connection, &schedule, at).await?;
+        let mut end = PauseEnd::new(schedule, timetable, at);
+        let mut foreseen = Foreseen::default();
+        while end.is_old() {
+            foreseen.add(end.next_part(&self.store, connection, engine_word(CatchUp::Skip)).await?);
+        }
         let mut choices = Vec::with_capacity(3);
         for missed in [CatchUp::Skip, CatchUp::Latest, CatchUp::All] {
-            let account =
-                accounting::resumed(&schedule, &timetable, &taken, engine_word(missed), at);
-            let spent = schedule
-                .max_fires
-                .is_some_and(|max| max <= schedule.fire_count + account.advance.fires);
-            let next = account.advance.next_scheduled_at.filter(|_| !spent);
-            choices.push(ResumeChoice { missed, fires: account.fires, next: next.map(Into::into) });
+            let (mut end, mut foreseen) = (end.clone(), foreseen.clone());
+            while !end.is_done() {
+                foreseen.add(end.next_part(&self.store, connection, engine_word(missed)).await?);
+            }
+            choices.push(ResumeChoice { missed, foreseen, next: end.cursor() });
         }
         Ok(ResumePreview { at, paused: true, choices })
     }
@@ -173,6 +218,38 @@ impl Commands {
             after: Some(after),
         };
         Ok(self.audit(tx, who, entry).await?)
+    }
+}
+
+/// So far ahead a resume can be looked at.
+const AHEAD: TimeDelta = TimeDelta::days(366);
+
+/// Of a pause that began later nobody can be resumed at that instant; and what lies years ahead
+/// changes before.
+fn within_reach(
+    at: DateTime<Utc>,
+    since: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> Result<(), BadInput> {
+    let bad = |problem: &str, help: &str| Err(BadInput::new("at", at.to_rfc3339(), problem, help));
+    if since.is_some_and(|since| at < since) {
+        return bad("is before the schedule was paused", "give a later instant, or leave it out");
+    }
+    if at > now + AHEAD {
+        return bad("is more than a year ahead", "give an earlier instant");
+    }
+    Ok(())
+}
+
+impl Foreseen {
+    fn add(&mut self, Account { fires, .. }: Account) {
+        let (runs, others): (Vec<_>, Vec<_>) =
+            fires.iter().partition(|fire| fire.verdict == Verdict::Pending);
+        self.rows += fires.len();
+        self.runs += runs.len();
+        self.others += others.iter().map(|fire| fire.count).sum::<i64>();
+        let left = MOST_FORESEEN.saturating_sub(self.fires.len());
+        self.fires.extend(fires.into_iter().take(left));
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Admin, BadInput, Call, CommandError, Commands, audit::Entry, check};
+use super::{Admin, BadInput, Call, CommandError, Commands, Owner, audit::Entry, check};
 use crate::{
     engine::retention::{self, Preview},
     store::{DatabaseTransaction, namespaces},
@@ -61,7 +61,7 @@ impl Commands {
         days: Option<i32>,
         reason: Option<&str>,
     ) -> Result<Kept, CommandError> {
-        let id = self.namespace(tx, namespace).await?;
+        let id = self.namespace(tx, right.permit(), namespace).await?;
         let before = namespaces::set_retention(tx, id, days).await?;
         let entry = Entry {
             action: "namespace.retention",
@@ -78,7 +78,7 @@ impl Commands {
     }
 
     /// What the next round of retention would remove.
-    pub async fn retention_preview(&self, _right: &Admin) -> Result<Preview, CommandError> {
+    pub async fn retention_preview(&self, _right: &Owner) -> Result<Preview, CommandError> {
         Ok(retention::preview(&self.retention, &self.store, self.clock.now()).await?)
     }
 }

@@ -1,12 +1,15 @@
 //! What somebody may do, as values that a command asks for.
 //!
-//! A right can only be made here, from a viewer whose role carries it: a command that takes an
-//! [`Operator`] cannot be called by anybody less, and forgetting the check does not compile.
+//! A right can only be made here, from a viewer whose grants carry it: a command that takes an
+//! [`Operator`] cannot be called by anybody less, and forgetting the check does not compile. The
+//! right says that its holder may do so somewhere; whether they may in the namespace of what they
+//! named, its [`Permit`] says, and without that no command reads a row for them. What is in a
+//! namespace of which somebody is no member is to them as if it did not exist.
 
 use entity::user::Role;
 use uuid::Uuid;
 
-use super::CommandError;
+use super::{CommandError, Grants};
 
 /// Who is asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +20,43 @@ pub struct Viewer {
     pub name: String,
     /// A person or a program.
     pub kind: ViewerKind,
-    /// What it may do.
-    pub role: Role,
+    /// What it may do, and where.
+    pub grants: Grants,
     /// From where it asks: an address, or `cli`.
     pub source: String,
+    /// Why it asks, if it says so for whatever it orders.
+    pub reason: Option<String>,
+    /// The key, hashed, of the session that it asks by.
+    pub session: Option<String>,
+}
+
+impl Viewer {
+    /// Somebody who gives no reason beforehand.
+    pub fn new(
+        id: Uuid,
+        name: impl Into<String>,
+        kind: ViewerKind,
+        grants: Grants,
+        source: impl Into<String>,
+    ) -> Self {
+        let (name, source) = (name.into(), source.into());
+        Self { id, name, kind, grants, source, reason: None, session: None }
+    }
+
+    /// The right over the instance itself.
+    pub fn owner(&self) -> Result<Owner, CommandError> {
+        let has = self.grants.role_everywhere();
+        if has == Some(Role::Admin) {
+            Ok(Owner(self.clone()))
+        } else {
+            Err(CommandError::Forbidden { needs: Role::Admin, has, everywhere: true })
+        }
+    }
+
+    /// Whether contexts, outputs and logs of a namespace are shown to them.
+    pub fn sees_payloads(&self, namespace: Uuid) -> bool {
+        self.grants.within(namespace).is_some_and(super::Grant::shows_payloads)
+    }
 }
 
 /// A person or a program.
@@ -30,6 +66,49 @@ pub enum ViewerKind {
     User,
     /// Came with a bearer token.
     Token,
+}
+
+/// The right over people, namespaces and tokens: that of an administrator everywhere.
+#[derive(Clone, Debug)]
+pub struct Owner(Viewer);
+
+impl Owner {
+    /// Who holds it.
+    pub fn who(&self) -> &Viewer {
+        &self.0
+    }
+}
+
+/// What a right is worth in a namespace.
+#[derive(Clone, Copy, Debug)]
+pub struct Permit<'a> {
+    who: &'a Viewer,
+    needs: Role,
+}
+
+impl<'a> Permit<'a> {
+    /// Who holds the right.
+    pub(super) fn who(self) -> &'a Viewer {
+        self.who
+    }
+
+    /// Refuses what lies in a namespace in which the right does not hold: to strangers there is no
+    /// `what` of that key or name, members with too low a role are told so.
+    pub fn over(
+        self,
+        namespace: Uuid,
+        what: &'static str,
+        which: impl ToString,
+    ) -> Result<(), CommandError> {
+        let Some(grant) = self.who.grants.within(namespace) else {
+            return Err(CommandError::not_found(what, which));
+        };
+        if grant.role >= self.needs {
+            return Ok(());
+        }
+        let (needs, has) = (self.needs, Some(grant.role));
+        Err(CommandError::Forbidden { needs, has, everywhere: false })
+    }
 }
 
 macro_rules! right {
@@ -43,15 +122,21 @@ macro_rules! right {
             pub fn who(&self) -> &Viewer {
                 &self.0
             }
+
+            /// What it is worth in a namespace.
+            pub fn permit(&self) -> Permit<'_> {
+                Permit { who: &self.0, needs: $role }
+            }
         }
 
         impl Viewer {
             $(#[$doc])*
             pub fn $method(&self) -> Result<$name, CommandError> {
-                if self.role >= $role {
+                let has = self.grants.strongest();
+                if has >= Some($role) {
                     Ok($name(self.clone()))
                 } else {
-                    Err(CommandError::Forbidden { needs: $role, has: self.role })
+                    Err(CommandError::Forbidden { needs: $role, has, everywhere: false })
                 }
             }
         }
@@ -77,7 +162,7 @@ right!(
     Role::Editor
 );
 right!(
-    /// The right over people, tokens and secrets.
+    /// The right over the members of a namespace, its secrets, and what it keeps.
     Admin,
     admin,
     Role::Admin
@@ -85,20 +170,40 @@ right!(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Grant, *};
 
-    fn viewer(role: Role) -> Viewer {
-        let (id, name) = (Uuid::nil(), "ada".to_owned());
-        Viewer { id, name, kind: ViewerKind::User, role, source: "127.0.0.1".to_owned() }
+    const HOME: Uuid = Uuid::from_u128(1);
+
+    fn viewer(grants: Grants) -> Viewer {
+        Viewer::new(Uuid::nil(), "ada", ViewerKind::User, grants, "127.0.0.1")
     }
 
     #[test]
     fn a_role_carries_its_own_right_and_those_below_it() {
-        let operator = viewer(Role::Operator);
+        let operator = viewer(Grants::everywhere(Role::Operator));
         assert!(operator.viewer().is_ok());
         assert!(operator.operator().is_ok());
         let refused = operator.editor().unwrap_err();
         assert_eq!(refused.to_string(), "this needs the role editor; 'operator' is what you have");
-        assert!(viewer(Role::Admin).admin().is_ok());
+        let admin = viewer(Grants::everywhere(Role::Admin));
+        assert!(admin.admin().is_ok() && admin.owner().is_ok());
+    }
+
+    #[test]
+    fn a_right_in_one_namespace_is_none_in_another() {
+        let grant = Grant { role: Role::Admin, sees_payloads: true };
+        let admin = viewer(Grants::new(None, [(HOME, grant)]));
+        let right = admin.admin().unwrap();
+        assert!(right.permit().over(HOME, "schedule", "x").is_ok());
+        let refused = right.permit().over(Uuid::from_u128(2), "schedule", "x").unwrap_err();
+        assert_eq!(refused.to_string(), "there is no schedule \"x\"");
+        let refused = admin.owner().unwrap_err().to_string();
+        assert_eq!(refused, "this needs the role admin in every namespace; you have none there");
+    }
+
+    #[test]
+    fn who_was_granted_nothing_may_nothing() {
+        let refused = viewer(Grants::default()).viewer().unwrap_err().to_string();
+        assert_eq!(refused, "this needs the role viewer; you have none");
     }
 }

@@ -5,10 +5,8 @@ use entity::{schedule, workflow};
 use uuid::Uuid;
 
 use super::{
-    BadInput, Call, CommandError, Commands, Editor, Saved, Viewer, Work,
-    schedules::{owned_by_people, stale},
-    spec::Spec,
-    workflows::Resolved,
+    BadInput, Call, CommandError, Commands, Editor, Saved, Viewer, Work, check,
+    schedules::owned_by_people, spec::Spec, workflows::Resolved,
 };
 use crate::{
     engine::Definition,
@@ -39,17 +37,16 @@ impl Commands {
         let Rollback { id, to_version, expected_version, .. } = *order;
         let reason = order.reason.as_deref();
         if let Some(reason) = reason {
-            super::check::text("reason", reason, 500)?;
+            check::text("reason", reason, 500)?;
         }
+        self.shorten(right.permit(), id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, id).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        if row.version != expected_version {
-            return Err(stale(expected_version, row.version));
-        }
+        check::version("schedule", expected_version, row.version)?;
         let kept = if to_version == row.version {
             None
         } else {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check};
+use super::{Call, CommandError, Commands, Operator, Permit, Viewer, audit::Entry, check};
 use crate::{
     engine::{Definition, core::new_id, handoff::unmark_recovery, kept_tasks},
-    store::{DatabaseTransaction, schedules, workflows},
+    store::{DatabaseTransaction, retention::FireKey, schedules, workflows},
 };
 
 /// A run that was ordered or stopped.
@@ -54,6 +54,7 @@ impl Commands {
             .await?
             .filter(|schedule| schedule.deleted_at.is_none())
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
+        right.permit().over(schedule.namespace_id, "schedule", id)?;
         let context = laid_over(&schedule.context, order.context.as_ref());
         check::context("context", &context)?;
         let now = self.clock.now();
@@ -93,7 +94,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let old = self.existing_run(&tx, id).await?;
+        let old = self.existing_run(&tx, right.permit(), id).await?;
         if old.state.is_live() {
             let problem = format!("run {id} is still {}", old.state.to_value());
             return Err(CommandError::conflict(problem, "wait until it has settled, or cancel it"));
@@ -102,6 +103,7 @@ impl Commands {
         let (workflow_version, definition) = self.current(&tx, old.workflow_id).await?;
         let schedule = self.schedule_of(&tx, &old).await?;
         let name = subject(&old, schedule.as_ref());
+        let fire_id = self.fire_of(&tx, &old).await?;
         let mut context = old.context;
         if old.is_recovery {
             unmark_recovery(&mut context);
@@ -110,7 +112,7 @@ impl Commands {
             id: new_id(now),
             namespace_id: old.namespace_id,
             schedule_id: old.schedule_id,
-            fire_id: old.fire_id,
+            fire_id,
             workflow_id: old.workflow_id,
             workflow_version,
             trigger: run::Trigger::Retry,
@@ -139,7 +141,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let old = self.existing_run(&tx, id).await?;
+        let old = self.existing_run(&tx, right.permit(), id).await?;
         let problem = match old.state {
             run::State::Queued | run::State::Running | run::State::Retrying => {
                 Some(("is still", "wait until it has settled, or cancel it"))
@@ -162,6 +164,7 @@ impl Commands {
         let now = self.clock.now();
         let schedule = self.schedule_of(&tx, &old).await?;
         let name = subject(&old, schedule.as_ref());
+        let fire_id = self.fire_of(&tx, &old).await?;
         let mut context = old.context;
         if old.is_recovery {
             unmark_recovery(&mut context);
@@ -170,7 +173,7 @@ impl Commands {
             id: new_id(now),
             namespace_id: old.namespace_id,
             schedule_id: old.schedule_id,
-            fire_id: old.fire_id,
+            fire_id,
             workflow_id: old.workflow_id,
             workflow_version: version,
             trigger: run::Trigger::Retry,
@@ -204,7 +207,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
-        let run = self.existing_run(&tx, id).await?;
+        let run = self.existing_run(&tx, right.permit(), id).await?;
         let now = self.clock.now().into();
         if !self.store.cancel_if_live(&tx, id, &who.name, reason, now).await? {
             let problem = format!("run {id} has {} already", run.state.to_value());
@@ -291,12 +294,28 @@ impl Commands {
         serde_json::from_value(json).map_err(|source| CommandError::Unreadable { what, source })
     }
 
+    /// The run, if the right holds over it.
     async fn existing_run(
         &self,
         tx: &DatabaseTransaction,
+        permit: Permit<'_>,
         id: Uuid,
     ) -> Result<run::Model, CommandError> {
-        self.store.run(tx, id).await?.ok_or_else(|| CommandError::not_found("run", id))
+        let found = self.store.run(tx, id).await?;
+        let run = found.ok_or_else(|| CommandError::not_found("run", id))?;
+        permit.over(run.namespace_id, "run", id)?;
+        Ok(run)
+    }
+
+    /// The fire that a run repeats, if it is still in the ledger; it stays there from now on.
+    async fn fire_of(
+        &self,
+        tx: &DatabaseTransaction,
+        run: &run::Model,
+    ) -> Result<Option<Uuid>, CommandError> {
+        let Some(id) = run.fire_id else { return Ok(None) };
+        let fire = FireKey { id, scheduled_at: run.scheduled_at };
+        Ok(self.store.hold_fires(tx, &[fire]).await?.into_iter().next())
     }
 
     /// The schedule of a run, if it has one, deleted or not.

@@ -3,14 +3,18 @@
 //! Each is one transaction: the row, its history, the audit log and the idempotency key. What a
 //! module deploys goes the same way, so it is checked alike.
 
+use chrono::TimeDelta;
 use entity::schedule::Model;
 use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, Editor, spec::Spec, workflows::Work};
-use crate::store::{DatabaseTransaction, namespaces, schedules};
+use super::{Call, CommandError, Commands, Editor, Permit, check, spec::Spec, workflows::Work};
+use crate::{
+    engine::closing,
+    store::{DatabaseTransaction, namespaces, schedules},
+};
 
 /// A schedule to be made.
 #[derive(Clone, Debug)]
@@ -65,7 +69,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let namespace = self.namespace(&tx, &new.namespace).await?;
+        let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
         let saved = self.create_in(&tx, right.who(), namespace, new, None).await?;
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
@@ -81,17 +85,16 @@ impl Commands {
         call: &Call,
     ) -> Result<Saved, CommandError> {
         if let Some(reason) = &edit.reason {
-            super::check::text("reason", reason, 500)?;
+            check::text("reason", reason, 500)?;
         }
+        self.shorten(right.permit(), edit.id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, edit.id).await?;
+        let row = self.permitted(&tx, right.permit(), edit.id).await?;
         owned_by_people(&row)?;
-        if row.version != edit.expected_version {
-            return Err(stale(edit.expected_version, row.version));
-        }
+        check::version("schedule", edit.expected_version, row.version)?;
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
@@ -108,18 +111,20 @@ impl Commands {
         &self,
         right: &Editor,
         id: Uuid,
-        reason: Option<&str>,
+        (expected_version, reason): (Option<i32>, Option<&str>),
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         if let Some(reason) = reason {
-            super::check::text("reason", reason, 500)?;
+            check::text("reason", reason, 500)?;
         }
+        self.shorten(right.permit(), id).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, id).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
+        check::version("schedule", expected_version, row.version)?;
         self.delete_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit_after_handoffs(tx).await?;
@@ -127,6 +132,43 @@ impl Commands {
         self.signals.wake_backfill();
         self.signals.wake_canceller();
         Ok(id)
+    }
+
+    /// Accounts for what nobody has claimed of a schedule and nothing can run any more, if that is
+    /// more than one transaction should write: before an order that ends the schedule's timing
+    /// would have to do it in its own.
+    pub(super) async fn shorten(&self, permit: Permit<'_>, id: Uuid) -> Result<(), CommandError> {
+        let now = self.clock.now();
+        let is_far_behind = |row: &Model| {
+            let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
+            row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)
+        };
+        let row = schedules::by_id(self.store.read(), id).await?;
+        if !row.as_ref().is_some_and(is_far_behind) {
+            return Ok(());
+        }
+        loop {
+            let tx = self.store.begin().await?;
+            self.has_right_clock(&tx).await?;
+            let row = self.permitted(&tx, permit, id).await?;
+            let schedule = (id, !row.enabled);
+            if !closing::shorten(&self.store, &self.cache, &tx, schedule, now).await? {
+                return Ok(tx.rollback().await?);
+            }
+            self.store.commit(tx).await?;
+        }
+    }
+
+    /// The living schedule, locked, if the right holds over it.
+    pub(super) async fn permitted(
+        &self,
+        tx: &DatabaseTransaction,
+        permit: Permit<'_>,
+        id: Uuid,
+    ) -> Result<Model, CommandError> {
+        let row = self.locked(tx, id).await?;
+        permit.over(row.namespace_id, "schedule", id)?;
+        Ok(row)
     }
 
     /// The living schedule, locked.
@@ -139,22 +181,17 @@ impl Commands {
         found.ok_or_else(|| CommandError::not_found("schedule", id))
     }
 
-    /// The namespace of that name.
+    /// The namespace of that name, if the right holds there.
     pub(crate) async fn namespace<C: ConnectionTrait>(
         &self,
         connection: &C,
+        permit: Permit<'_>,
         name: &str,
     ) -> Result<Uuid, CommandError> {
         let found = namespaces::by_name(connection, name).await?;
-        Ok(found.ok_or_else(|| CommandError::not_found("namespace", name))?.id)
-    }
-}
-
-pub(super) fn stale(expected: i32, there: i32) -> CommandError {
-    CommandError::Conflict {
-        problem: format!("version {there} is there, the change was made from version {expected}"),
-        help: "read the schedule again and repeat the change".to_owned(),
-        versions: Some((expected, there)),
+        let id = found.ok_or_else(|| CommandError::not_found("namespace", name))?.id;
+        permit.over(id, "namespace", name)?;
+        Ok(id)
     }
 }
 

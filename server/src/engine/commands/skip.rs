@@ -10,7 +10,7 @@ use serde_json::json;
 use timetable::misfire::{self, Fate};
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, Operator, audit::Entry, check};
+use super::{BadInput, Call, CommandError, Commands, Operator, audit::Entry, check};
 use crate::{
     engine::accounting,
     store::claims::{Advance, NewFire},
@@ -36,14 +36,13 @@ impl Commands {
         reason: &str,
         call: &Call,
     ) -> Result<Skipped, CommandError> {
-        check::number("count", count, 1..=100, "fires")?;
-        check::reason("reason", reason)?;
+        check_order(count, reason)?;
         let (who, now) = (right.who(), self.clock.now());
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
-        let row = self.locked(&tx, id).await?;
+        let row = self.permitted(&tx, right.permit(), id).await?;
         if !row.enabled {
             let help = "a paused schedule fires nothing: resume it first";
             return Err(CommandError::conflict(format!("{:?} is paused", row.name), help));
@@ -104,4 +103,10 @@ impl Commands {
         self.signals.wake_planner();
         Ok(skipped)
     }
+}
+
+/// What can be asked of any schedule.
+pub(super) fn check_order(count: i64, reason: &str) -> Result<(), BadInput> {
+    check::number("count", count, 1..=100, "fires")?;
+    check::reason("reason", reason)
 }

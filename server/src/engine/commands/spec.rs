@@ -15,7 +15,7 @@ use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 
 use super::{BadInput, check, retention};
-use crate::engine::buffer::USUAL_LIMIT;
+use crate::engine::{buffer::USUAL_LIMIT, pings::Ping};
 
 /// What a schedule is, apart from what it runs and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct Spec {
     pub context: serde_json::Value,
     /// For how many days what has settled is kept; as the namespace's without.
     pub retention_days: Option<i64>,
+    /// Whom it calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping: Option<Ping>,
 }
 
 /// When a schedule is due.
@@ -103,16 +106,55 @@ pub(crate) fn buffer_limit(overlap: Overlap, given: Option<i64>) -> Option<i64> 
     given.or((overlap == Overlap::BufferAll).then_some(USUAL_LIMIT.into()))
 }
 
+/// So many tags a schedule may have.
+pub(super) const MOST_TAGS: usize = 32;
+
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
 impl Spec {
+    /// Whether fires under both come at the same instants, are decided alike and run with the same
+    /// context: then an edit from one to the other leaves the fires of the schedule as they are.
+    ///
+    /// What people only read (name, note, tags) and what says only when a run gets its turn
+    /// (priority, group), how long it is kept (retention) or who is told of it (ping) leaves them so:
+    /// no fire that is on its way may be lost for that. All else does not: what was claimed under one
+    /// rule is not to run under another. What they run is not part of a [`Spec`].
+    pub(super) fn has_the_fires_of(&self, other: &Self) -> bool {
+        // Each field by its name: a new one must be thought about.
+        let Self {
+            name: _,
+            note: _,
+            tags: _,
+            timing,
+            calendars,
+            max_fires,
+            misfire,
+            overlap,
+            buffer_limit,
+            group: _,
+            priority: _,
+            start_deadline_seconds,
+            context,
+            retention_days: _,
+            ping: _,
+        } = self;
+        *timing == other.timing
+            && *calendars == other.calendars
+            && *max_fires == other.max_fires
+            && *misfire == other.misfire
+            && *overlap == other.overlap
+            && *buffer_limit == other.buffer_limit
+            && *start_deadline_seconds == other.start_deadline_seconds
+            && *context == other.context
+    }
+
     /// Checks all but the timing, which the calculator checks when it compiles it.
     pub(super) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
-        if self.tags.len() > 32 {
-            let problem = format!("has {} tags; the limit is 32", self.tags.len());
+        if self.tags.len() > MOST_TAGS {
+            let problem = format!("has {} tags; the limit is {MOST_TAGS}", self.tags.len());
             return Err(BadInput::new("tags", self.tags.join(", "), problem, "use fewer"));
         }
         for (index, tag) in self.tags.iter().enumerate() {
@@ -178,6 +220,7 @@ impl Spec {
             start_deadline_seconds: row.start_deadline_ms.map(|ms| ms / 1_000),
             context: row.context.clone(),
             retention_days: row.retention_days.map(Into::into),
+            ping: row.ping.clone().and_then(|ping| serde_json::from_value(ping).ok()),
         }
     }
 
@@ -209,6 +252,7 @@ impl Spec {
             start_deadline_ms: Set(self.start_deadline_seconds.map(|seconds| seconds * 1_000)),
             context: Set(self.context.clone()),
             retention_days: Set(self.retention_days.and_then(|days| i32::try_from(days).ok())),
+            ping: Set(self.ping.as_ref().map(|ping| serde_json::json!(ping))),
             ..ActiveModel::default()
         }
     }

@@ -3,7 +3,7 @@
 use entity::workflow;
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, Editor, check, workflows::At};
+use super::{Call, CommandError, Commands, Editor, Permit, check, workflows::At};
 use crate::{
     engine::Definition,
     store::{DatabaseTransaction, workflows},
@@ -44,7 +44,7 @@ impl Commands {
             return Ok(earlier);
         }
         self.check_definition(At::Workflow(""), &mut definition, None)?;
-        let namespace = self.namespace(&tx, &namespace).await?;
+        let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
         let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
         let id = added.await?.id;
         self.remember(&tx, right.who(), call, &id).await?;
@@ -65,17 +65,8 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.own_workflow(&tx, id).await?;
-        if row.version != expected_version {
-            return Err(CommandError::Conflict {
-                problem: format!(
-                    "version {} is there, the change was made from version {expected_version}",
-                    row.version
-                ),
-                help: "read the workflow again and repeat the change".to_owned(),
-                versions: Some((expected_version, row.version)),
-            });
-        }
+        let row = self.own_workflow(&tx, right.permit(), id).await?;
+        check::version("workflow", expected_version, row.version)?;
         let old = self.definition_of(&tx, &row).await?;
         let mut new = old.clone();
         apply(&mut new);
@@ -92,7 +83,7 @@ impl Commands {
         &self,
         right: &Editor,
         id: Uuid,
-        reason: Option<&str>,
+        (expected_version, reason): (Option<i32>, Option<&str>),
         call: &Call,
     ) -> Result<Uuid, CommandError> {
         if let Some(reason) = reason {
@@ -102,7 +93,8 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.own_workflow(&tx, id).await?;
+        let row = self.own_workflow(&tx, right.permit(), id).await?;
+        check::version("workflow", expected_version, row.version)?;
         let users = workflows::users(&tx, id, None).await?;
         if users > 0 {
             let run = if users == 1 {
@@ -125,16 +117,13 @@ impl Commands {
     async fn own_workflow(
         &self,
         tx: &DatabaseTransaction,
+        permit: Permit<'_>,
         id: Uuid,
     ) -> Result<workflow::Model, CommandError> {
         let row = workflows::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
-        match &row.module {
-            None => Ok(row),
-            Some(module) => Err(CommandError::conflict(
-                format!("workflow {:?} is declared by the module {module:?}", row.name),
-                "change the module's file and deploy it",
-            )),
-        }
+        permit.over(row.namespace_id, "workflow", id)?;
+        check::owned_by_people("workflow", &row.name, row.module.as_deref())?;
+        Ok(row)
     }
 }

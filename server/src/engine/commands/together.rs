@@ -18,7 +18,7 @@ use std::{
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
-    CommandError, Commands, Editor, NewSchedule, Saved, Viewer, Work,
+    CommandError, Commands, Editor, NewSchedule, Saved, Work,
     making::{Known, Refused, Site},
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Gathering {
 }
 
 struct Order {
-    who: Viewer,
+    right: Editor,
     new: NewSchedule,
     answer: oneshot::Sender<Answer>,
 }
@@ -65,7 +65,7 @@ impl Commands {
     /// must be made alone.
     pub(super) async fn create_together(&self, right: &Editor, new: NewSchedule) -> Answer {
         let (answer, answered) = oneshot::channel();
-        self.gathering.put(Order { who: right.who().clone(), new, answer });
+        self.gathering.put(Order { right: right.clone(), new, answer });
         let turn = async {
             let turn = self.gathering.turns.clone().acquire_owned().await;
             let orders = self.gathering.take();
@@ -90,8 +90,8 @@ impl Commands {
     async fn carry_out(&self, orders: Vec<Order>) {
         let mut news = Vec::with_capacity(orders.len());
         let mut callers = Vec::with_capacity(orders.len());
-        for Order { who, new, answer } in orders {
-            news.push((who, new));
+        for Order { right, new, answer } in orders {
+            news.push((right, new));
             callers.push(answer);
         }
         // Why it failed, each caller learns alone.
@@ -109,23 +109,29 @@ impl Commands {
     /// Makes all that can be made, each for the one who asked.
     async fn make_together(
         &self,
-        orders: Vec<(Viewer, NewSchedule)>,
+        orders: Vec<(Editor, NewSchedule)>,
     ) -> Result<Vec<Answer>, CommandError> {
         let tx = self.store.begin().await?;
+        self.has_right_clock(&tx).await?;
         let mut namespaces = HashMap::new();
         let mut placed = Vec::with_capacity(orders.len());
-        for (_, new) in &orders {
-            if !namespaces.contains_key(&new.namespace) {
-                let found = self.namespace(&tx, &new.namespace).await?;
-                namespaces.insert(new.namespace.clone(), found);
-            }
-            placed.push(namespaces[&new.namespace]);
+        for (right, new) in &orders {
+            let namespace = match namespaces.get(&new.namespace) {
+                // Found for another one: whether this one may is asked again.
+                Some(found) => {
+                    right.permit().over(*found, "namespace", &new.namespace)?;
+                    *found
+                }
+                None => self.namespace(&tx, right.permit(), &new.namespace).await?,
+            };
+            namespaces.insert(new.namespace.clone(), namespace);
+            placed.push(namespace);
         }
         let names = placed.iter().copied().zip(orders.iter().map(|(_, new)| new));
         let taken = self.taken_names(&tx, names).await?;
         let mut known = Known::default();
         let (mut answers, mut waiting) = (Vec::with_capacity(orders.len()), Vec::new());
-        for (index, ((who, new), namespace)) in orders.into_iter().zip(placed).enumerate() {
+        for (index, ((right, new), namespace)) in orders.into_iter().zip(placed).enumerate() {
             let name = (namespace, new.spec.name.clone());
             if matches!(new.work, Work::Past { .. })
                 || matches!(new.work, Work::Task(_)) && taken.contains(&name)
@@ -134,7 +140,7 @@ impl Commands {
                 answers.push(None);
                 continue;
             }
-            let site = Site { tx: &tx, who: &who, module: None };
+            let site = Site { tx: &tx, who: right.who(), module: None };
             let composed = self.compose(site, namespace, (index, new), false, &mut known).await;
             answers.push(Some(composed.map(|(composed, saved)| {
                 waiting.push(composed);

@@ -4,14 +4,15 @@
 //! keeps what it started with.
 
 use entity::{Timestamp, audit_event, schedule, workflow, workflow_version};
-use sea_orm::Set;
+use sea_orm::{ConnectionTrait, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets};
+use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets, writing};
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
-    store::{Constraint, DatabaseTransaction, StoreError, audit, workflows},
+    store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
+    target::Scope,
 };
 
 /// What a schedule is to run.
@@ -82,6 +83,10 @@ impl Commands {
         };
         let except = current.map(|row| row.id);
         if existing.module.is_some() || workflows::users(tx, existing.id, except).await? > 0 {
+            let named = schedules::by_name(tx, namespace, schedule).await?;
+            if named.is_some_and(|row| Some(row.id) != except) {
+                return Err(writing::name_taken(schedule).into());
+            }
             let help = "name that workflow instead of giving a task, or choose another name";
             let problem = "has the name of a workflow that others run";
             return Err(BadInput::new("name", schedule, problem, help).into());
@@ -126,8 +131,9 @@ impl Commands {
     ) -> Result<(), CommandError> {
         // Its shape first: how many tasks are looked at is limited there.
         definition.validate().map_err(|problem| bad_definition(at, problem))?;
+        let before = definition.tasks_before().map_err(|problem| bad_definition(at, problem))?;
         let alone = definition.tasks.len() == 1;
-        for (index, task) in definition.tasks.iter_mut().enumerate() {
+        for (index, (task, before)) in definition.tasks.iter_mut().zip(&before).enumerate() {
             let field = at.task(index);
             let same = |other: &&Task| other.name == task.name;
             // A lone task may have been given another name.
@@ -137,7 +143,9 @@ impl Commands {
             let retained = secrets::retain(&mut task.target, kept.map(|task| &task.target));
             retained
                 .map_err(|bad| BadInput { field: bad.field.replacen("task", &field, 1), ..bad })?;
-            if task.target.has_open_origin() && secrets::holds_any(&task.target) {
+            let holds_secrets =
+                secrets::holds_any(&task.target) || !task.target.secret_names().is_empty();
+            if task.target.has_open_origin() && holds_secrets {
                 let problem = "lets a template choose the server while the request carries secrets";
                 let help =
                     "write scheme and host out, or take the secret headers and signature away";
@@ -145,20 +153,23 @@ impl Commands {
                     BadInput::new(format!("{field}.target.http.url"), "", problem, help).into()
                 );
             }
-            let checked = self.executor.check(&task.target);
+            let scope = Scope { before, ..Scope::ALONE };
+            let checked = self.executor.check_in(&task.target, scope);
             checked.map_err(|error| BadInput::target(&field, error))?;
         }
-        if check::has_nul(&json_of(definition)?) {
+        let json = json_of(definition)?;
+        if check::has_nul(&json) {
             let problem = "has a text with a NUL character (\\u0000)";
             return Err(BadInput::new(at.field(), "", problem, "remove it").into());
         }
+        check::nests(at.field(), &json.to_string())?;
         Ok(())
     }
 
     /// The definition that new runs of the workflow start with.
-    pub(super) async fn definition_of(
+    pub(super) async fn definition_of<C: ConnectionTrait>(
         &self,
-        tx: &DatabaseTransaction,
+        tx: &C,
         row: &workflow::Model,
     ) -> Result<Definition, CommandError> {
         let found = workflows::version(tx, row.id, row.version).await?;

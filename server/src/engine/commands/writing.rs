@@ -8,14 +8,13 @@ use uuid::Uuid;
 use super::{
     BadInput, CommandError, Commands, Saved, Viewer, Work,
     audit::Entry,
-    change, cursor,
-    schedules::stale,
+    change, check, cursor,
     spec::Spec,
     suppression,
     workflows::{Resolved, reference},
 };
 use crate::{
-    engine::accounting::{self, Ending},
+    engine::closing::{self, Ending},
     store::{Constraint, DatabaseTransaction, StoreError, schedules},
 };
 
@@ -44,7 +43,7 @@ impl Commands {
         work: Option<Work>,
         (reason, prefix): (Option<&str>, &str),
     ) -> Result<(Saved, String), CommandError> {
-        spec.check()?;
+        self.check_spec(spec)?;
         let (before, now) = (self.spec_of(tx, row).await?, self.clock.now());
         let place = (row.id, row.anchor_at.utc());
         let (timetable, keys) = self.timetable(tx, row.namespace_id, spec, place).await?;
@@ -65,6 +64,7 @@ impl Commands {
             }
             None => current.clone(),
         };
+        let does_other_work = resolved.id != current.id || resolved.change.is_some();
         let mut phrases = change::between(&before, spec);
         phrases.extend(match resolved.change.clone() {
             None if resolved.id != current.id => {
@@ -87,23 +87,36 @@ impl Commands {
         columns.calendars = Set(keys);
         let is_spent = spec.max_fires.is_some_and(|max| max <= row.fire_count);
         let was_spent = row.max_fires.is_some_and(|max| max <= row.fire_count);
-        if is_another {
-            // What the old timing named up to now is accounted for before the new one begins.
-            let schedule = (row.id, !row.enabled);
-            accounting::close(&self.store, &self.cache, tx, schedule, Ending::Edited, now).await?;
+        let has_other_fires = does_other_work || !spec.has_the_fires_of(&before);
+        if has_other_fires {
+            columns.fires_version = Set(version);
+        }
+        // With the same timing only a cursor that lies behind is moved: what somebody has skipped
+        // ahead of its time stays behind it, and what waits for its jitter stays to come.
+        let is_due = row.next_fire_at.is_some_and(|at| at.utc() <= now);
+        let begins_anew = is_another || (has_other_fires && is_due);
+        let until = match row.next_scheduled_at.filter(|_| begins_anew && !is_another) {
+            Some(cursor) => cursor::due_until(&timetable, cursor.utc(), now),
+            None => now,
+        };
+        if begins_anew {
+            // What the old version named is accounted for before the new one begins.
+            let (schedule, upto) = ((row.id, !row.enabled), (until, now));
+            closing::close(&self.store, &self.cache, tx, schedule, Ending::Edited, upto).await?;
         }
         if is_spent {
             cursor::Cursor::none().fill(&mut columns);
-        } else if is_another || was_spent {
+        } else if begins_anew || was_spent {
             let place = (row.id, row.last_fire_at);
-            let begin = accounting::begin(&self.store, tx, place, now).await?;
+            let begin = closing::begin(&self.store, tx, place, now).await?;
+            let begin = if until < now { until } else { begin };
             cursor::Cursor::after(&timetable, begin).fill(&mut columns);
         }
         let dialect = self.store.dialect();
         let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
         if !written.map_err(|error| name_broken(error, &spec.name))? {
             let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
-            return Err(stale(row.version, there));
+            return Err(check::stale("schedule", row.version, there));
         }
         let kept = self.version_row(who, row.id, version, spec, &resolved, &told);
         schedules::insert_version(tx, kept).await?;
@@ -129,7 +142,8 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let now = self.clock.now();
         let schedule = (row.id, !row.enabled);
-        accounting::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, now).await?;
+        let upto = (now, now);
+        closing::close(&self.store, &self.cache, tx, schedule, Ending::Deleted, upto).await?;
         schedules::delete(tx, self.store.dialect(), row.id, Timestamp::from(now)).await?;
         self.stop_backfills_of(tx, who, row.id).await?;
         let current = self.current_workflow(tx, row).await?;

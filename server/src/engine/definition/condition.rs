@@ -1,8 +1,9 @@
 //! Which failures are worth another attempt.
 
-use std::{fmt, ops::RangeInclusive, str::FromStr};
+use std::{borrow::Cow, fmt, ops::RangeInclusive, str::FromStr};
 
 use entity::task_run;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
@@ -104,6 +105,21 @@ impl fmt::Display for Condition {
 impl Serialize for Condition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Condition {
+    fn schema_name() -> Cow<'static, str> {
+        "Condition".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let pattern = "^ *(timeout|failure|error|(exit|status) +[0-9]{1,3} *(- *[0-9]{1,3})?) *$";
+        json_schema!({
+            "type": "string",
+            "description": "A kind of failure: timeout, failure, error, or a code or range such as \"exit 75\" or \"status 500-599\".",
+            "pattern": pattern,
+        })
     }
 }
 

@@ -23,6 +23,7 @@ pub(in crate::engine) struct Known {
     pub(in crate::engine) definition: Definition,
     pub(in crate::engine) graph: Graph,
     templates: Vec<TemplateUse>,
+    secrets: Vec<Vec<String>>,
 }
 
 impl Known {
@@ -31,7 +32,13 @@ impl Known {
         let graph = Graph::of(&definition.tasks).ok()?;
         definition.tasks.first()?;
         let of = |task: &Task| Target::template_use(&task.target);
-        Some(Self { templates: definition.tasks.iter().map(of).collect(), graph, definition })
+        let named = |task: &Task| Target::secret_names(&task.target);
+        Some(Self {
+            templates: definition.tasks.iter().map(of).collect(),
+            secrets: definition.tasks.iter().map(named).collect(),
+            graph,
+            definition,
+        })
     }
 
     /// The task at `index`; the first one for a place that there is not.
@@ -42,6 +49,11 @@ impl Known {
     /// What has to be filled in before the task at `index` can act.
     pub(in crate::engine) fn templates(&self, index: usize) -> TemplateUse {
         self.templates.get(index).copied().unwrap_or(TemplateUse::None)
+    }
+
+    /// The secrets that the task at `index` asks for.
+    pub(in crate::engine) fn secrets(&self, index: usize) -> &[String] {
+        self.secrets.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a run of it needs a plan.

@@ -11,6 +11,7 @@ mod known;
 use std::time::Duration;
 
 use entity::Strings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use timetable::retry;
 
@@ -70,7 +71,7 @@ pub struct Task {
 }
 
 /// How the tasks that a task needs must have ended for it to start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
     /// All of them have succeeded.
@@ -163,6 +164,17 @@ impl Definition {
     /// counts how often a node takes it, and has no limit of that.
     pub fn max_attempts(&self) -> i32 {
         self.only_task().map_or(1, |task| task.retry.max_attempts)
+    }
+
+    /// For each task the names of those that have ended before it, which it needs directly or
+    /// through others.
+    pub fn tasks_before(&self) -> Result<Vec<Vec<String>>, Problem> {
+        let graph = Graph::of(&self.tasks)?;
+        let named = |index| {
+            let tasks = self.tasks.iter().zip(graph.before(index));
+            tasks.filter(|(_, before)| *before).map(|(task, _)| task.name.clone()).collect()
+        };
+        Ok((0..self.tasks.len()).map(named).collect())
     }
 
     /// Checks all limits but those of the targets, which the executor knows.

@@ -27,6 +27,7 @@ mod steps;
 
 pub(super) use again::kept_tasks;
 pub(super) use conductor::spawn;
+pub(super) use plan::out_of_time;
 pub(crate) use results::merged_results;
 pub(super) use standing::retries;
 pub(crate) use standing::{Shown, shown};

@@ -113,8 +113,7 @@ fn next(situation: &Situation<'_>, standings: &[Standing], at_work: usize, over:
         return settled;
     }
     if over {
-        let limit = situation.definition.timeout_ms.unwrap_or_default();
-        let error = format!("the run did not end within its time limit of {limit} ms");
+        let error = out_of_time(situation.definition.timeout_ms.unwrap_or_default());
         return Next::Settle { state: run::State::TimedOut, error: Some(error) };
     }
     if situation.halt == Some(Halt::Released) {
@@ -130,6 +129,11 @@ fn next(situation: &Situation<'_>, standings: &[Standing], at_work: usize, over:
             error: Some("its tasks wait for each other".to_owned()),
         },
     }
+}
+
+/// What a run says whose time is over.
+pub(in crate::engine) fn out_of_time(limit_ms: i64) -> String {
+    format!("the run did not end within its time limit of {limit_ms} ms")
 }
 
 /// When the first of the tasks that wait for another attempt may begin it.

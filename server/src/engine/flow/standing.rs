@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use entity::{
     run,
     task_run::{self, State},
@@ -63,7 +63,7 @@ pub(super) enum Standing {
 pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> Standing {
     let Some(last) = attempts.last() else { return Standing::Untouched };
     let ended = last.finished_at.unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let again = |from| Standing::Again { attempt: last.attempt + 1, from };
+    let again = |from| Standing::Again { attempt: last.attempt + 1, from: whole_ms(from) };
     match last.state {
         State::Running => Standing::Working,
         State::Succeeded => Standing::Succeeded,
@@ -83,6 +83,13 @@ pub(super) fn standing(task: &Task, run: Uuid, attempts: &[Attempted]) -> Standi
             Standing::Failed { timed_out: last.state == State::TimedOut, error }
         }
     }
+}
+
+/// The same instant, or the first whole millisecond behind it. The tables keep no less, and a run
+/// that waits until just before its task may begin would be taken, and given back, for nothing.
+fn whole_ms(at: DateTime<Utc>) -> DateTime<Utc> {
+    let floor = at.trunc_subsecs(3);
+    if floor == at { at } else { floor + TimeDelta::milliseconds(1) }
 }
 
 /// Whether a failure is one that the task is tried again after.
@@ -199,6 +206,15 @@ mod tests {
             after(&[Lost, Failed, Lost, Failed]),
             Standing::Again { attempt: 5, from: at(120) }
         );
+    }
+
+    #[test]
+    fn no_attempt_waits_for_a_part_of_a_millisecond() {
+        let mut failed = attempts(&[State::Failed]);
+        failed[0].finished_at = Some(at(100) + TimeDelta::microseconds(1));
+        let standing = standing(&task(), Uuid::nil(), &failed);
+        let from = at(110) + TimeDelta::milliseconds(1);
+        assert_eq!(standing, Standing::Again { attempt: 2, from });
     }
 
     #[test]

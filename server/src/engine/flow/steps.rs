@@ -98,11 +98,13 @@ fn answer(asked: Vec<Asked>, written: &[Written]) {
 /// die first, recovery finds the runs.
 async fn tried(core: &Core, asked: &[Asked]) -> Result<Vec<Written>, StoreError> {
     let mut pause = Duration::from_millis(50);
+    let renewed = core.store.renewed();
     loop {
+        let renewed = renewed.notified();
         match written(core, asked).await {
             Err(error) if !error.is_refusal() => {
                 tracing::error!(steps = asked.len(), "failed to write steps of runs: {error}");
-                core.clock.sleep(pause).await;
+                core.pause(pause, renewed).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }
             answer => return answer,

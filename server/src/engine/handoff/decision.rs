@@ -13,7 +13,7 @@ use crate::store::{
 pub(in crate::engine) struct Limits {
     /// Tries for one fire.
     pub(in crate::engine) attempts: i32,
-    /// Age of its scheduled time.
+    /// Time since its claim: what is caught up on, or has waited in a buffer, may be older by far.
     pub(in crate::engine) age: TimeDelta,
 }
 
@@ -21,6 +21,7 @@ pub(in crate::engine) struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Standing {
     version: i32,
+    fires_version: i32,
     enabled: bool,
     deleted: bool,
     start_deadline_ms: Option<i64>,
@@ -31,6 +32,7 @@ impl From<&Current> for Standing {
     fn from(schedule: &Current) -> Self {
         Self {
             version: schedule.version,
+            fires_version: schedule.fires_version,
             enabled: schedule.enabled,
             deleted: schedule.deleted_at.is_some(),
             start_deadline_ms: schedule.start_deadline_ms,
@@ -43,6 +45,7 @@ impl From<&Queue> for Standing {
     fn from(queue: &Queue) -> Self {
         Self {
             version: queue.version,
+            fires_version: queue.fires_version,
             enabled: queue.enabled,
             deleted: queue.deleted_at.is_some(),
             start_deadline_ms: queue.start_deadline_ms,
@@ -70,7 +73,7 @@ fn outdated(intent: &Intent, schedule: Option<Standing>, verdict: Verdict) -> Op
     if !schedule.enabled {
         return refuse(Reason::Disabled, None);
     }
-    if schedule.version != intent.schedule_version {
+    if intent.schedule_version < schedule.fires_version {
         let detail = format!("version {} is in force", schedule.version);
         return refuse(Reason::StaleVersion, Some(detail));
     }
@@ -109,7 +112,7 @@ pub(super) fn decide(
             let detail = format!("{} attempts", intent.recovery_attempts);
             return refuse(Verdict::Abandoned, Reason::AttemptsExhausted, Some(detail));
         }
-        if now - intent.scheduled_at.utc() > limits.age {
+        if now - intent.claimed_at.utc() > limits.age {
             return refuse(Verdict::Abandoned, Reason::TooOld, None);
         }
     }
@@ -169,6 +172,7 @@ mod tests {
             id: Uuid::from_u128(2),
             name: "nightly".to_owned(),
             version: 4,
+            fires_version: 4,
             enabled: true,
             deleted_at: None,
             start_deadline_ms: None,
@@ -202,12 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_leaves_fires_as_they_are_lets_them_run() {
+        let noted = Current { version: 7, ..schedule() };
+        let decided = decide(&intent(), Some(&noted), after(1), None);
+        assert_eq!(decided.unwrap(), Reason::OnTime);
+    }
+
+    #[test]
     fn nothing_runs_on_stale_knowledge() {
         let cases = [
             (None, Reason::Deleted),
             (Some(Current { deleted_at: Some(Timestamp(1)), ..schedule() }), Reason::Deleted),
             (Some(Current { enabled: false, ..schedule() }), Reason::Disabled),
-            (Some(Current { version: 5, ..schedule() }), Reason::StaleVersion),
+            (Some(Current { version: 6, fires_version: 5, ..schedule() }), Reason::StaleVersion),
             (Some(Current { start_deadline_ms: Some(500), ..schedule() }), Reason::Deadline),
         ];
         for (schedule, reason) in cases {
@@ -228,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn recovery_gives_up_after_its_attempts_or_its_age_and_says_so() {
+    fn recovery_gives_up_after_its_attempts_or_long_after_the_claim_and_says_so() {
         let tired = Intent { recovery_attempts: 3, ..intent() };
         let decided = decide(&tired, Some(&schedule()), after(1), Some(LIMITS)).unwrap_err();
         assert_eq!(decided.reason, Reason::AttemptsExhausted);
@@ -237,6 +248,10 @@ mod tests {
         let decided = decide(&intent(), Some(&schedule()), late, Some(LIMITS)).unwrap_err();
         assert_eq!(decided.reason, Reason::TooOld);
         let decided = decide(&intent(), Some(&schedule()), after(400), Some(LIMITS));
+        assert_eq!(decided.unwrap(), Reason::Recovered);
+        // Its instant was long past when it was claimed.
+        let caught_up = Intent { claimed_at: late.into(), ..intent() };
+        let decided = decide(&caught_up, Some(&schedule()), late, Some(LIMITS));
         assert_eq!(decided.unwrap(), Reason::Recovered);
     }
 }

@@ -8,7 +8,7 @@ mod decision;
 mod run;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ops::AddAssign,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -16,6 +16,7 @@ use std::{
 
 use entity::fire::Verdict;
 use sea_orm::ActiveEnum;
+use uuid::Uuid;
 
 use self::{decision::decide, run::new_run};
 pub(super) use self::{
@@ -34,6 +35,7 @@ use crate::{
         holds::Hold,
     },
     target::Invocation,
+    telemetry::TracedFire,
 };
 
 /// Recovery at work.
@@ -113,7 +115,7 @@ async fn try_hand_over(
     intents: &[Intent],
     recovery: Option<&Recovering>,
 ) -> Result<HandedOver, EngineError> {
-    let start = core.clock.instant();
+    let (start, handed_from) = (core.clock.instant(), core.clock.now());
     let node = core.node_id().await;
     let tx = core.store.begin_handoff().await?;
     if let Some(Recovering { tenure, .. }) = recovery
@@ -127,7 +129,7 @@ async fn try_hand_over(
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
     // Not before the tables have answered: short runs of the batch before have ended by then.
     let mut slots = core.free_slots(intents.len());
-    let now = core.clock.now();
+    let now = core.agreed_now_in(&tx).await?;
 
     let mut runs = Vec::with_capacity(intents.len());
     let mut works = Vec::with_capacity(intents.len());
@@ -173,15 +175,33 @@ async fn try_hand_over(
         runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
     core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
+    let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
+    let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
+    let beginning = core.beginnings.enter(starting);
     core.store.commit(tx).await?;
     core.metrics.handed_over(intents.len(), start.elapsed());
-    for run in &runs {
-        let late = core.clock.now() - run.due_at.utc();
+    let handed_at = core.clock.now();
+    let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();
+    for (run, (_, schedule)) in runs.iter().zip(&works) {
+        let late = handed_at - run.due_at.utc();
         core.metrics.lateness(late.to_std().unwrap_or_default());
-        core.metrics.fires(Verdict::Started.to_value(), run.reason.to_value(), 1);
+        let (started, reason) = (Verdict::Started.to_value(), run.reason.to_value());
+        core.metrics.traces().fire(&TracedFire {
+            id: run.id,
+            namespace: &schedule.namespace,
+            schedule: (run.schedule_id, &schedule.name),
+            scheduled_at: run.scheduled_at.utc(),
+            due_at: run.due_at.utc(),
+            claimed_at: claimed.get(&run.id).map_or(handed_from, |intent| intent.claimed_at.utc()),
+            handed_from,
+            handed_at,
+            reason: &reason,
+        });
+        core.metrics.fires(Some(run.schedule_id), started, reason, 1);
     }
     for fire in &refused {
-        core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), 1);
+        let schedule = claimed.get(&fire.id).map(|intent| intent.schedule_id);
+        core.metrics.fires(schedule, fire.verdict.to_value(), fire.reason.to_value(), 1);
     }
 
     let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
@@ -192,7 +212,7 @@ async fn try_hand_over(
             continue;
         };
         handed.started += 1;
-        let hold = Hold { run_id: run.id, attempt: 1, node_id: node, epoch: 1 };
+        let hold = hold(run.id);
         let task = known.task(0);
         let invocation = Invocation {
             run_id: run.id,
@@ -203,15 +223,16 @@ async fn try_hand_over(
             schedule_id: Some(run.schedule_id),
             scheduled_at: Some(run.scheduled_at.utc()),
             idempotency_key: run.idempotency_key,
-            traceparent: Some(attempt::traceparent(&hold)),
+            traceparent: Some(attempt::traceparent(core, &hold)),
             context: run.context.unwrap_or_else(|| schedule.context.clone()),
             timeout: task.timeout(),
             kill_grace: task.kill_grace(),
         };
         let max_attempts = run.max_attempts;
-        let run = Times { stands_for: run.scheduled_at.utc(), started_at: now };
+        let run = Times { stands_for: run.scheduled_at.utc(), started_at: now, by_fire: true };
         attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
     }
+    drop(beginning);
     if handed.queued > 0 {
         core.backlog.store(true, Ordering::Relaxed);
         core.signals.wake_dispatcher();

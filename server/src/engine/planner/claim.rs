@@ -10,13 +10,16 @@ use entity::{
 };
 use sea_orm::ActiveEnum;
 use timetable::{
-    FireKind, Timetable,
+    Fire, FireKind, Timetable,
     misfire::{self, Entry, Fate},
     overlap::{self, Standing},
 };
 use uuid::Uuid;
 
-use super::timing::{definition, plan_policy};
+use super::{
+    first::{First, first_to},
+    timing::{definition, plan_policy},
+};
 use crate::{
     engine::{
         EngineError, allowance,
@@ -51,8 +54,9 @@ pub(super) struct Claimed {
     pub(super) more_is_due: bool,
 }
 
-/// Claims up to `limit` schedules that are due and this node's to claim. After an outage each can have hundreds of fires: a
-/// claim that holds a batch of them takes no further schedule, whose cursor stays where it was.
+/// Claims up to `limit` schedules that are due and this node's to claim, or a batch where others
+/// have locks for so many. After an outage each can have hundreds of fires: a claim that holds a
+/// batch of them takes no further schedule, whose cursor stays where it was.
 pub(super) async fn claim_due(
     core: &Core,
     now: DateTime<Utc>,
@@ -61,9 +65,20 @@ pub(super) async fn claim_due(
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
-    let tx = core.store.begin().await?;
     let turns = share.map(|share| share.turns(now.into()));
-    let due = core.store.lock_due_schedules(&tx, now.into(), turns, limit).await?;
+    let first = if core.cluster.has_locks(share) {
+        first_to(core, node, now, turns, limit).await?
+    } else {
+        First::Anything
+    };
+    let tx = match &first {
+        First::These(these, _) if these.is_empty() => return Ok(Claimed::default()),
+        First::These(..) | First::Anything => core.store.begin().await?,
+    };
+    let due = match &first {
+        First::These(these, _) => core.store.lock_if_still_due(&tx, now.into(), these).await?,
+        First::Anything => core.store.lock_due_schedules(&tx, now.into(), turns, limit).await?,
+    };
     if due.is_empty() {
         tx.rollback().await?;
         return Ok(Claimed::default());
@@ -77,7 +92,8 @@ pub(super) async fn claim_due(
     let buffers =
         core.store.buffers_of(&tx, &buffering, now.into(), intents_since(&due, now)).await?;
 
-    let mut claimed = Claimed::default();
+    let more_is_due = matches!(first, First::These(_, true));
+    let mut claimed = Claimed { more_is_due, ..Claimed::default() };
     let mut planned = Vec::with_capacity(due.len());
     let mut entries = 0;
     for schedule in due {
@@ -100,15 +116,9 @@ pub(super) async fn claim_due(
                 continue;
             }
         };
-        let plan = misfire::plan(
-            &timetable,
-            schedule.next_scheduled_at.utc(),
-            now,
-            &plan_policy(&schedule),
-        );
-        entries += plan.entries.len();
-        let last = plan.entries.last().map(|entry| entry.last.into());
-        planned.push(Planned { schedule, timetable, plan, last });
+        let one = Planned::new(schedule, timetable, now);
+        entries += one.plan.entries.len();
+        planned.push(one);
     }
     go_around_taken(&core.store, &tx, &mut planned).await?;
 
@@ -121,27 +131,9 @@ pub(super) async fn claim_due(
             buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
         };
         let (mut decided, demand) = decide(&schedule, plan.entries, there, now, node);
-        let (next_scheduled_at, next_fire_at, last_fire_at) =
-            match allowance::cut_off(&schedule, &mut decided) {
-                Some(fire) => (
-                    Some(fire.scheduled_at),
-                    Some(fire.due_at),
-                    decided.last().map(|fire| fire.last_scheduled_at),
-                ),
-                None => (
-                    plan.next.as_ref().map(|fire| fire.at.into()),
-                    plan.next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
-                    last,
-                ),
-            };
-        claimed.more_is_due |= next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
-        advances.push(Advance {
-            schedule_id: schedule.id,
-            next_scheduled_at,
-            next_fire_at,
-            last_fire_at,
-            fires: allowance::counted(&decided),
-        });
+        let advance = advance(&schedule, &mut decided, (&timetable, plan.next, last));
+        claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
+        advances.push(advance);
         fires.extend(decided);
         clearing.add(demand);
     }
@@ -161,12 +153,38 @@ pub(super) async fn claim_due(
     for fire in fires.into_iter().filter(|fire| written.contains(&fire.id)) {
         if fire.verdict != Verdict::Pending {
             let count = fire.count.unsigned_abs();
-            core.metrics.fires(fire.verdict.to_value(), fire.reason.to_value(), count);
+            let schedule = Some(fire.schedule_id);
+            let (verdict, reason) = (fire.verdict.to_value(), fire.reason.to_value());
+            core.metrics.fires(schedule, verdict, reason, count);
         } else if fire.claimed_by.is_some() {
             claimed.intents.push(intent(&fire, now));
         }
     }
     Ok(claimed)
+}
+
+/// Where the cursor goes behind what is decided of a schedule's plan, which is cut off where the
+/// schedule may have no more fires; else behind its `last` instant, to the `next`.
+pub(in crate::engine) fn advance(
+    schedule: &DueSchedule,
+    decided: &mut Vec<NewFire>,
+    (timetable, next, last): (&Timetable, Option<Fire>, Option<Timestamp>),
+) -> Advance {
+    let (next_scheduled_at, next_fire_at, last_fire_at) =
+        match allowance::cut_off(schedule, decided) {
+            Some(fire) => (
+                Some(fire.scheduled_at),
+                Some(fire.due_at),
+                decided.last().map(|fire| fire.last_scheduled_at),
+            ),
+            None => (
+                next.as_ref().map(|fire| fire.at.into()),
+                next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+                last,
+            ),
+        };
+    let (schedule_id, fires) = (schedule.id, allowance::counted(decided));
+    Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
 
 /// For so long what was written under a schedule's former policies may have escaped this node.
@@ -191,19 +209,33 @@ fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
 }
 
 /// A schedule whose instants have their fates.
-struct Planned {
-    schedule: DueSchedule,
-    timetable: Timetable,
-    plan: misfire::Plan,
+pub(in crate::engine) struct Planned {
+    pub(in crate::engine) schedule: DueSchedule,
+    pub(in crate::engine) timetable: Timetable,
+    pub(in crate::engine) plan: misfire::Plan,
     /// The last instant that is accounted for then.
-    last: Option<Timestamp>,
+    pub(in crate::engine) last: Option<Timestamp>,
+}
+
+impl Planned {
+    /// What becomes of the instants from the schedule's cursor on that are due.
+    pub(in crate::engine) fn new(
+        schedule: DueSchedule,
+        timetable: Timetable,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let cursor = schedule.next_scheduled_at.utc();
+        let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
+        let last = plan.entries.last().map(|entry| entry.last.into());
+        Self { schedule, timetable, plan, last }
+    }
 }
 
 /// Takes the instants that have a row already out of the plans, before it is decided which of the
 /// others start: a backfill does not wait for the cursor, and what it has run stands in no way.
 /// The schedules are locked, so nobody writes such a row meanwhile. An instant that is due alone
 /// is left to the unique key, which costs nothing.
-async fn go_around_taken(
+pub(in crate::engine) async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,
     planned: &mut [Planned],

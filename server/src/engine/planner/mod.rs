@@ -6,26 +6,34 @@
 //! to do. A late or lost wake-up makes a fire late, never lost; two planners on one database race
 //! for the row locks and, at worst, for the unique key of a fire.
 //!
+//! A round claims what is due, ends pauses and releases what may go from the buffers, and does so
+//! much of each at most: whatever there is too much of holds up nothing else for longer than that.
+//! What is left over is the next round's, at once.
+//!
 //! - `claim`: one batch, one transaction.
+//! - `first`: what others go for is left to them.
 //! - `timing`: from a row to its timetable and policies.
 
 mod claim;
+mod first;
 mod timing;
 
 use std::{
+    mem,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
 pub(super) use self::{
-    claim::kind,
+    claim::{Planned, advance, go_around_taken, kind},
     timing::{definition, plan_policy},
 };
 use super::{
     EngineError, buffer,
+    cluster::Share,
     core::Core,
     handoff::{self, HandedOver},
     service::Service,
@@ -36,11 +44,20 @@ use crate::store::{buffers::Outlook, handoffs::Intent};
 /// full batch is written.
 const FIRST_BATCH: u64 = 50;
 
+/// So many batches are claimed in a round. A storm of ten thousand is one: between two rounds nothing
+/// is claimed while the last batch is handed over.
+const MOST_CLAIMS: usize = 24;
+
 /// What is due and cannot be claimed, because another node holds it at this moment or something is
 /// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. A
 /// higher one would hold up what falls due after it.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// After a look at all buffers so many times as long nobody looks again, up to the ceiling: a look
+/// that took long because the database hung says nothing of the next.
+const REST: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Claims due schedules and hands their fires over.
 #[derive(Debug)]
@@ -53,8 +70,27 @@ pub(super) struct Planner {
     stuck: Option<Duration>,
     /// What waits in buffers.
     outlook: Outlook,
+    /// The buffers are not looked at again before.
+    rests_until: Instant,
+    /// Set when they were to be looked at and were not: how much of that time was left.
+    postponed: Option<Duration>,
+    /// What the last round left to this one.
+    left: Left,
     /// Whether the last round failed: what it has committed is not known.
     in_doubt: bool,
+}
+
+/// What a round has left undone, as it had done enough of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Left {
+    claims: bool,
+    releases: bool,
+}
+
+impl Left {
+    fn has_any(self) -> bool {
+        self.claims || self.releases
+    }
 }
 
 /// What a round did.
@@ -78,7 +114,17 @@ pub struct PlannerReport {
 
 impl Planner {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, next: None, stuck: None, outlook: Outlook::default(), in_doubt: false }
+        let rests_until = core.clock.instant();
+        Self {
+            core,
+            next: None,
+            stuck: None,
+            outlook: Outlook::default(),
+            rests_until,
+            postponed: None,
+            left: Left::default(),
+            in_doubt: false,
+        }
     }
 
     /// Hands over what this node has claimed although it was told otherwise: a commit whose answer
@@ -96,9 +142,9 @@ impl Planner {
                 report.add(handed_over);
                 self.in_doubt = more;
             }
-            // If that passes, the round that follows fails, too, and this comes again.
+            // The round that follows may go well all the same: what passes is tried again after it.
             Err(error) => {
-                self.in_doubt = false;
+                self.in_doubt = error.is_transient();
                 tracing::error!("failed to hand over after a failed round: {error}");
             }
         }
@@ -110,25 +156,56 @@ impl Planner {
         mut report: PlannerReport,
     ) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
+        let before = mem::take(&mut self.left);
         if !core.may_schedule().await? {
             // Once it may again, it is woken.
             (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
             return Ok(PlannerReport::default());
         }
-        let batch = core.settings.batch;
         // The same through the round, so that what it looks at next fits what it has claimed.
         let share = core.cluster.share();
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
-        let resumed = super::accounting::resume_due(&core, now).await?;
-        report.resumed = resumed;
-        // What is claimed is handed over while the next batch is being claimed.
-        let mut limit = batch.min(FIRST_BATCH);
+        let claims = self.claim(share.as_deref(), before.claims, &mut report).await?;
+        // What is due goes first: a thousand pauses that end together hold up no fire.
+        let resumed = super::accounting::resume_due(&core, now).await;
+        let releases = self.look_at_buffers(now, &mut report).await?;
+        report.resumed = resumed?;
+        self.left = Left { claims, releases };
+        if self.left.has_any() {
+            self.stuck = None;
+            return Ok(report);
+        }
+        self.next = match share {
+            None => core.store.next_due_at(now.into()).await?,
+            Some(share) => share.next(&core.store.due_ahead(now.into()).await?, now.into()),
+        };
+        let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
+        // What is past its deadline in a buffer may be locked by somebody.
+        let deadline = self.outlook.deadline.filter(|_| self.postponed.is_none());
+        let is_past = |at: Option<Timestamp>| at.is_some_and(|at| at <= Timestamp::from(now));
+        let is_stuck = report == idle && (is_past(self.next) || is_past(deadline));
+        let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
+        self.stuck = is_stuck.then_some(longer);
+        Ok(report)
+    }
+
+    /// Claims what is due, batch after batch, each handed over while the next one is being claimed;
+    /// says whether more is due. `goes_on` when the round before was in the midst of that.
+    async fn claim(
+        &self,
+        share: Option<&Share>,
+        goes_on: bool,
+        report: &mut PlannerReport,
+    ) -> Result<bool, EngineError> {
+        let core = &self.core;
+        let batch = core.settings.batch;
+        let mut limit = if goes_on { batch } else { batch.min(FIRST_BATCH) };
         let mut intents = Vec::new();
         loop {
             let (handed_over, claimed) = tokio::join!(
                 self.hand_over(&intents),
-                claim::claim_due(&core, core.clock.now(), share.as_deref(), limit)
+                claim::claim_due(core, core.clock.now(), share, limit)
             );
             // A failure on the one side must not keep from the other what is its due.
             let claimed = match claimed {
@@ -140,34 +217,47 @@ impl Planner {
             report.fires += claimed.fires;
             report.broken += claimed.broken;
             intents = claimed.intents;
-            let is_last = (claimed.schedules as u64) < limit && !claimed.more_is_due;
+            let more = (claimed.schedules as u64) >= limit || claimed.more_is_due;
+            let is_last = !more || report.batches >= MOST_CLAIMS;
             if is_last || handed_over.is_err() {
                 report.add(self.hand_over(&intents).await?);
             }
             report.add(handed_over?);
             if is_last {
-                break;
+                return Ok(more);
             }
             limit = batch;
         }
-        loop {
-            let released = buffer::release(&core, core.clock.now(), batch).await?;
-            report.add(self.hand_over(&released.intents).await?);
-            if !released.progress {
-                break;
-            }
+    }
+
+    /// Releases what may go from the buffers, a batch; says whether there may be more. That looks at
+    /// each schedule that has one: where there are thousands it takes a while, in which nothing is
+    /// claimed, so it is not done all the time.
+    async fn look_at_buffers(
+        &mut self,
+        now: DateTime<Utc>,
+        report: &mut PlannerReport,
+    ) -> Result<bool, EngineError> {
+        let core = self.core.clone();
+        let began = core.clock.instant();
+        let left = self.rests_until.saturating_duration_since(began);
+        self.postponed = (!left.is_zero()).then_some(left);
+        if self.postponed.is_some() {
+            return Ok(false);
         }
-        self.outlook = core.store.buffer_outlook(now.into()).await?;
+        let released = buffer::release(&core, core.agreed_now().await, core.settings.batch).await?;
+        report.add(self.hand_over(&released.intents).await?);
+        if released.progress {
+            return Ok(true);
+        }
+        let waits = released.waited;
+        self.outlook =
+            if waits { core.store.buffer_outlook(now.into()).await? } else { Outlook::default() };
         core.buffering.store(self.outlook.waits, Ordering::Relaxed);
-        self.next = match share {
-            None => core.store.next_due_at(now.into()).await?,
-            Some(share) => share.next(&core.store.due_ahead(now.into()).await?, now.into()),
-        };
-        let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
-        let is_stuck = report == idle && self.next.is_some_and(|next| next <= Timestamp::from(now));
-        let longer = self.stuck.map_or(FIRST_PAUSE, |pause| (pause * 2).min(LONGEST_PAUSE));
-        self.stuck = is_stuck.then_some(longer);
-        Ok(report)
+        let ended = core.clock.instant();
+        let rest = ended.saturating_duration_since(began).saturating_mul(REST);
+        self.rests_until = ended + rest.min(LONGEST_REST);
+        Ok(false)
     }
 
     async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
@@ -200,18 +290,28 @@ impl Service for Planner {
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        if self.left.has_any() {
+            return now;
+        }
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
         // What another node writes may wake nobody here.
         let settings = &self.core.settings;
         let ahead =
             if self.core.cluster.has_others() { settings.poll } else { settings.look_ahead };
-        let horizon = after(ahead.min(settings.look_ahead));
+        let horizon = match self.in_doubt {
+            true => after(LONGEST_PAUSE),
+            false => after(ahead.min(settings.look_ahead)),
+        };
         let earliest = after(self.stuck.unwrap_or_default()).min(horizon);
         let next = self.next.map_or(horizon, Timestamp::utc);
         // What another node settles does not wake this one.
         let poll = if self.outlook.waits { after(self.core.settings.poll) } else { horizon };
-        let deadline = self.outlook.deadline.map_or(horizon, Timestamp::utc);
-        next.min(poll).min(deadline).clamp(earliest, horizon)
+        let look = match self.postponed {
+            // Whoever was woken for the buffers looks when the rest is over.
+            Some(left) => after(left),
+            None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
+        };
+        next.min(poll).min(look).clamp(earliest, horizon)
     }
 
     fn is_notable(report: &PlannerReport) -> bool {

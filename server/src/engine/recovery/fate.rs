@@ -74,6 +74,8 @@ pub(super) fn hold(stray: &Stray) -> Hold {
 }
 
 pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) -> Settlement {
+    // By two nodes' clocks, perhaps.
+    let took = stray.started_at.and_then(|at| (now - at.utc()).to_std().ok());
     Settlement {
         hold: hold(stray),
         task: stray.task.clone().unwrap_or_default(),
@@ -84,6 +86,7 @@ pub(super) fn settlement(stray: &Stray, decision: Decision, now: DateTime<Utc>) 
         output: decision.output,
         extra_attempts: decision.extra_attempts,
         at: now.into(),
-        took: std::time::Duration::ZERO,
+        took: took.unwrap_or_default(),
+        traced: None,
     }
 }

@@ -1,30 +1,39 @@
 //! Recovery: finds what was promised and is not on its way, and brings it back on its way or says
-//! that it was given up. Three conditions, kept apart:
+//! that it was given up. Four conditions, kept apart:
 //!
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
 //!   goes on elsewhere. So is one that the tables give to this node, which knows nothing of it: a
 //!   commit that was taken for failed, as its answer was lost;
 //! - an **overrun** is past its hard deadline on a node that should have ended it long ago;
-//! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old.
+//! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
+//! - a run **waits too long** when its start deadline, or the time of the whole run, is over and no
+//!   node can take it.
 //!
-//! (The fourth, a due schedule that nobody has claimed, needs no recovery: the next planner that
+//! (The fifth, a due schedule that nobody has claimed, needs no recovery: the next planner that
 //! looks claims it.) A run that is alive is never fired again, however long it runs. Tries are
 //! counted in columns, so a restart gives nobody new ones.
 //!
 //! - `fate`: what becomes of a stray attempt; pure
+//! - `grace`: whom it spares when it comes back itself; pure
+//! - `waiting`: what waits for a node beyond its time
 
 mod fate;
+mod grace;
+mod waiting;
 
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
-    time::Instant,
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::fire::Verdict;
+use entity::{fire::Verdict, run};
+use sea_orm::ActiveEnum;
 
-use self::fate::{Fate, hold, judge, orphaned, settlement, stuck};
+use self::{
+    fate::{Fate, hold, judge, orphaned, settlement, stuck},
+    grace::Grace,
+};
 use super::{
     EngineError, Task,
     cluster::{Tenure, lead},
@@ -40,6 +49,7 @@ use crate::{
         DatabaseTransaction, StoreError,
         handoffs::Decided,
         holds::{Hold, Settlement},
+        recoveries::{Astray, Stray},
     },
     target::{Noop, Target},
     telemetry::Recovery as What,
@@ -49,8 +59,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Recovery {
     core: Arc<Core>,
-    /// Attempts that this node does not know, since when.
-    unknown: HashMap<Hold, Instant>,
+    grace: Grace,
 }
 
 /// What a round found.
@@ -66,6 +75,10 @@ pub struct RecoveryReport {
     pub lost_handoffs: usize,
     /// Fires and runs given up.
     pub abandoned: usize,
+    /// Runs that waited in the queue until after their start deadline.
+    pub late: usize,
+    /// Runs whose time was over while they waited for a node again.
+    pub timed_out: usize,
 }
 
 const LEASE: &str = "recovery";
@@ -73,27 +86,24 @@ const BATCH: u64 = 500;
 
 impl Recovery {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, unknown: HashMap::new() }
+        let (span, longest) = (core.cluster.suspect_after(), core.settings.heartbeat_interval);
+        let grace = Grace::new(span, longest, core.clock.instant());
+        Self { core, grace }
     }
 
-    /// Disowns the attempts that this node has not known for as long as a silent node gets. For a
-    /// moment that is so of each: between the commit that begins it and its start.
-    async fn disown_unknown(&mut self) -> Result<(), EngineError> {
+    /// Disowns the attempts that the tables give to this node and that it does not know. First the
+    /// tables are read, then memory: what is given to it is known before the tables say so, until
+    /// they say that it has ended, and what has ended meanwhile is not written.
+    async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
-        let now = core.clock.instant();
         let held = core.store.held_by(core.node_id().await).await?;
-        let unknown = held.into_iter().filter(|hold| !core.knows(hold));
-        self.unknown =
-            unknown.map(|hold| (hold, self.unknown.get(&hold).copied().unwrap_or(now))).collect();
-        let expiry = core.settings.heartbeat_expiry;
-        let long = self.unknown.iter().filter(|(_, since)| now - **since >= expiry);
-        let long: Vec<Hold> = long.map(|(hold, _)| *hold).collect();
-        if long.is_empty() {
+        let unknown: Vec<Hold> = held.into_iter().filter(|hold| !core.knows(hold)).collect();
+        if unknown.is_empty() || core.is_gone() {
             return Ok(());
         }
-        tracing::warn!(attempts = long.len(), "this node was to work on what it does not know");
+        tracing::warn!(attempts = unknown.len(), "this node was to work on what it does not know");
         let tx = core.store.begin().await?;
-        core.store.disown_if_held(&tx, &long).await?;
+        core.store.disown_if_held(&tx, &unknown).await?;
         Ok(core.store.commit(tx).await?)
     }
 
@@ -106,11 +116,13 @@ impl Recovery {
         let core = &self.core;
         let node = core.node_id().await;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
-        let expired =
-            core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?;
+        let expired = if self.grace.spares(core.clock.instant()) {
+            Vec::new()
+        } else {
+            core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?
+        };
         let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
         if expired.is_empty() && strays.is_empty() {
-            // A commit would be news to all who follow, here and on other nodes.
             tx.rollback().await?;
             return Ok(false);
         }
@@ -148,10 +160,11 @@ impl Recovery {
                 Fate::Cancel => {}
             }
         }
-        self.settle(&tx, &settlements, now).await?;
+        let ended = self.settle(&tx, &settlements, now).await?;
         core.store.mark_recovered(&tx, &recovered).await?;
         core.store.abandon_started_fires(&tx, &abandoned, now.into()).await?;
         core.store.commit(tx).await?;
+        self.count_ended(&strays, &settlements, &ended);
         if !recovered.is_empty() {
             core.signals.wake_dispatcher();
         }
@@ -210,6 +223,7 @@ impl Recovery {
         }
         let ended = self.settle(&tx, &settlements, now).await?;
         core.store.commit(tx).await?;
+        self.count_ended(&strays, &settlements, &ended);
         report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
         core.stop_held(super::core::StopReason::Lost, |hold| ended.contains(hold));
@@ -239,6 +253,20 @@ impl Recovery {
         Ok(held)
     }
 
+    /// Tells the metrics which runs have ended by this: nobody else will.
+    fn count_ended(&self, strays: &[Stray], settlements: &[Settlement], ended: &HashSet<Hold>) {
+        let schedules: HashMap<_, _> = strays.iter().map(|run| (run.id, run.schedule_id)).collect();
+        for settled in settlements {
+            if settled.run_state.is_live() || !ended.contains(&settled.hold) {
+                continue;
+            }
+            let failed = matches!(settled.run_state, run::State::Failed | run::State::TimedOut);
+            let schedule = schedules.get(&settled.hold.run_id).copied().flatten();
+            let state = settled.run_state.to_value();
+            self.core.metrics.execution(schedule, state, settled.took, failed);
+        }
+    }
+
     async fn hand_over_lost(
         &self,
         tenure: &Tenure,
@@ -247,8 +275,7 @@ impl Recovery {
     ) -> Result<bool, EngineError> {
         let core = &self.core;
         let node = core.node_id().await;
-        let lost_after = TimeDelta::from_std(core.settings.lost_after).unwrap_or(TimeDelta::MAX);
-        let before = now.checked_sub_signed(lost_after).unwrap_or(DateTime::<Utc>::MIN_UTC);
+        let before = self.lost_before(now);
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let lost = core.store.lock_lost_intents(&tx, before.into(), BATCH).await?;
         if lost.is_empty() {
@@ -265,6 +292,19 @@ impl Recovery {
         Ok(lost.len() as u64 == BATCH)
     }
 
+    /// An intent without a run that somebody has had since before is lost, although its owner lives.
+    fn lost_before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let after = TimeDelta::from_std(self.core.settings.lost_after).unwrap_or(TimeDelta::MAX);
+        now.checked_sub_signed(after).unwrap_or(DateTime::<Utc>::MIN_UTC)
+    }
+
+    /// Looks whether there is anything to do.
+    async fn astray(&self, now: DateTime<Utc>) -> Result<Astray, EngineError> {
+        let core = &self.core;
+        let (node, expiry) = (core.node_id().await, core.settings.heartbeat_expiry);
+        Ok(core.store.astray(node, expiry, self.lost_before(now).into()).await?)
+    }
+
     fn limits(&self) -> Limits {
         let settings = &self.core.settings;
         Limits {
@@ -272,13 +312,8 @@ impl Recovery {
             age: TimeDelta::from_std(settings.recovery_age).unwrap_or(TimeDelta::MAX),
         }
     }
-}
 
-impl Service for Recovery {
-    type Report = RecoveryReport;
-    const NAME: &'static str = "recovery";
-
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
+    async fn round(&self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let mut report = RecoveryReport::default();
         // Only the node itself can tell what it does not know.
         self.disown_unknown().await?;
@@ -287,18 +322,41 @@ impl Service for Recovery {
         }
         let term = self.core.settings.recovery_interval * 3;
         let Some(tenure) = lead(&self.core, LEASE, term).await? else { return Ok(report) };
-        while self.take_over_orphans(&tenure, now, &mut report).await? {}
-        self.end_overruns(&tenure, now, &mut report).await?;
+        let mut astray = self.astray(now).await?;
+        if astray.orphans {
+            while self.take_over_orphans(&tenure, now, &mut report).await? {}
+            // What a dead node had claimed is lost by that.
+            astray = self.astray(now).await?;
+        }
+        // What has ended during an outage, too, its node has yet to write.
+        if astray.overruns && !self.grace.spares(self.core.clock.instant()) {
+            self.end_overruns(&tenure, now, &mut report).await?;
+        }
         // What is counted as tried must be tried: each batch has a whole term.
-        while let Some(tenure) = lead(&self.core, LEASE, term).await?
+        while astray.intents
+            && let Some(tenure) = lead(&self.core, LEASE, term).await?
             && self.hand_over_lost(&tenure, now, &mut report).await?
         {}
+        self.end_what_waits_too_long(&tenure, now, &mut report).await?;
         let metrics = &self.core.metrics;
         metrics.recovered(What::OrphanedRun, report.orphans);
         metrics.recovered(What::HardTimeout, report.overruns);
         metrics.recovered(What::LostHandoff, report.lost_handoffs);
         metrics.recovered(What::Abandoned, report.abandoned);
         Ok(report)
+    }
+}
+
+impl Service for Recovery {
+    type Report = RecoveryReport;
+    const NAME: &'static str = "recovery";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
+        self.grace.round_begins(self.core.clock.instant());
+        let answer = self.round(now).await;
+        let was_away = answer.as_ref().is_err_and(EngineError::is_transient);
+        self.grace.round_ended(self.core.clock.instant(), was_away);
+        answer
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     clock::Clock,
     random,
-    store::{StoreError, calls::Wire},
+    store::{Store, StoreError, calls::Wire},
 };
 
 /// A connection on which nothing was called for so long is asked whether it is alive.
@@ -38,12 +38,24 @@ const BEAT: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// Has the others say that they live, for a process that takes part in nothing yet. A call that
+/// nobody hears costs it a wait.
+pub(super) async fn wake_pulses(store: &Store) -> Result<(), StoreError> {
+    let Some(mut wire) = store.wire().await? else { return Ok(()) };
+    wire.call(&format!("{} {}", origin(), Kind::Pulse.letter())).await
+}
+
+/// What tells the calls of this process, or of this moment, from those of others.
+fn origin() -> String {
+    format!("{:016x}", u64::from_be_bytes(random::bytes()))
+}
+
 /// Goes on until `stop`, or ends at once where there are no other nodes.
 pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
     // Real time, whatever the application's clock shows: it spares the database, and decides
     // nothing.
     let clock = Clock::system();
-    let origin = format!("{:016x}", u64::from_be_bytes(random::bytes()));
+    let origin = origin();
     let mut pause = FIRST_PAUSE;
     while !stop.is_cancelled() {
         match core.store.wire().await {

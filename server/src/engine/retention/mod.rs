@@ -12,34 +12,30 @@
 //! - `pace`: how large a chunk is; pure
 //! - `days`: which days to make and to drop; pure
 //! - `preview`: what a round would remove
+//! - `keeper`: does rounds again and again, on one node at a time
 
 mod days;
+mod keeper;
 mod pace;
 mod preview;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
+pub(super) use keeper::Keeper;
+pub use keeper::LEASE;
 pub use preview::{Preview, preview};
 
 use self::pace::{Done, Paces, fitting};
-use super::{
-    EngineError,
-    cluster::{Tenure, lead},
-    core::Core,
-    service::Service,
-};
+use super::{EngineError, cluster::Tenure};
 use crate::{
     clock::Clock,
     store::{
         Store,
         leases::{Fence, Term},
-        retention::{Dropped, Family, Leftover, OldFire, Part, PartKey, Rule},
+        retention::{Dropped, Family, FireKey, Leftover, Part, PartKey, Rule},
     },
     telemetry::Metrics,
 };
@@ -133,7 +129,8 @@ const MOST_AHEAD: TimeDelta = TimeDelta::hours(1);
 enum Chunk<'a> {
     Parts(Part, &'a [PartKey]),
     Runs(&'a [Uuid]),
-    Fires(&'a [OldFire]),
+    /// Those that were found when such was the stamp of runs.
+    Fires(&'a [FireKey], i64),
     Leftovers(Leftover, u64),
     Definitions(Leftover, &'a [Uuid]),
 }
@@ -280,10 +277,11 @@ impl Round<'_> {
     async fn sweep_fires(&mut self) -> Result<(), EngineError> {
         let mut after = Uuid::nil();
         while self.goes_on().await? {
-            let fires = self.store.old_fires(&self.rule, after, self.paces.rows("fire")).await?;
+            let limit = self.paces.rows("fire");
+            let (fires, since) = self.store.old_fires(&self.rule, after, limit).await?;
             let Some(last) = fires.last() else { return Ok(()) };
             after = last.id;
-            self.chunk(Chunk::Fires(&fires)).await?;
+            self.chunk(Chunk::Fires(&fires, since)).await?;
         }
         Ok(())
     }
@@ -295,7 +293,11 @@ impl Round<'_> {
                 let old = self.store.old_definitions(what, &self.rule, limit).await?;
                 self.chunk(Chunk::Definitions(what, &old)).await?
             } else {
-                self.chunk(Chunk::Leftovers(what, limit)).await?
+                let (rule, answers) = (&self.rule, self.settings.answers);
+                match self.store.leftovers(what, rule, answers, limit).await? {
+                    0 => return Ok(()),
+                    found => self.chunk(Chunk::Leftovers(what, found)).await?,
+                }
             };
             if deleted < limit {
                 return Ok(());
@@ -320,7 +322,9 @@ impl Round<'_> {
         let (table, deleted) = match chunk {
             Chunk::Parts(part, keys) => (part.table(), store.delete_parts(&tx, part, keys).await?),
             Chunk::Runs(runs) => ("run", store.delete_settled_runs(&tx, runs).await?),
-            Chunk::Fires(fires) => ("fire", store.delete_decided_fires(&tx, fires).await?),
+            Chunk::Fires(fires, since) => {
+                ("fire", store.delete_fires_if_old(&tx, &self.rule, (fires, since)).await?)
+            }
             Chunk::Definitions(what, old) => {
                 (what.table(), store.delete_definitions(&tx, what, old).await?)
             }
@@ -361,53 +365,5 @@ impl Round<'_> {
         };
         *count += rows;
         self.metrics.retention_rows(table, rows);
-    }
-}
-
-/// Does a round again and again, on one node at a time.
-#[derive(Debug)]
-pub(super) struct Keeper {
-    core: Arc<Core>,
-    settings: Retention,
-    /// Whether a change of partitions waits to be tried again.
-    is_postponed: bool,
-}
-
-/// Whoever has this lease does the rounds.
-pub const LEASE: &str = "retention";
-/// What was not granted is tried again so soon.
-const SOON: Duration = Duration::from_secs(30);
-
-impl Keeper {
-    pub(super) fn new(core: Arc<Core>, settings: Retention) -> Self {
-        Self { core, settings, is_postponed: false }
-    }
-}
-
-impl Service for Keeper {
-    type Report = RetentionReport;
-    const NAME: &'static str = "retention";
-
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<RetentionReport, EngineError> {
-        let core = &self.core;
-        let term = self.settings.interval.max(SOON) * 3;
-        let Some(tenure) = lead(core, LEASE, term).await? else {
-            return Ok(RetentionReport::default());
-        };
-        let manner = Manner { tenure: Some((tenure, term)), ..Manner::default() };
-        let report =
-            run_once(&self.settings, &core.store, &core.clock, &core.metrics, now, manner).await?;
-        self.is_postponed = report.postponed > 0;
-        Ok(report)
-    }
-
-    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let interval = self.settings.interval;
-        let interval = if self.is_postponed { interval.min(SOON) } else { interval };
-        now + TimeDelta::from_std(interval).unwrap_or_default()
-    }
-
-    fn is_notable(report: &RetentionReport) -> bool {
-        *report != RetentionReport::default()
     }
 }

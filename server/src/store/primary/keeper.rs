@@ -17,8 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     address::{Address, Host},
-    link::{Link, Pool, Reason, Suspicion, Use},
+    link::{LAST_GRACE, Link, Pool, Use, longest},
     search::{Answer, Server, ask_all, choose, reasons},
+    suspicion::{Reason, Suspicion},
+    warm::warm,
 };
 use crate::{clock::Clock, store::Options};
 
@@ -105,7 +107,8 @@ where
     }
 }
 
-/// Half of the connections are for writing, so that readers never keep the engine from it.
+/// Half of the connections are for writing, so that readers never keep the engine from it. Nobody
+/// begins a transaction within another one, so one is enough.
 async fn connect(
     host: &Host,
     options: &Options,
@@ -113,7 +116,7 @@ async fn connect(
     lost: CancellationToken,
     generation: u64,
 ) -> Result<Pool, DbErr> {
-    let writers = (options.connections / 2).max(2);
+    let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers).max(1);
     let to_write = session(&host.options, options, Use::Writing);
     let to_read = session(&host.options, options, Use::Reading);
@@ -140,7 +143,8 @@ async fn pool(
             let suspicion = suspicion.clone();
             Box::pin(async move {
                 let question = sqlx::query_scalar("SELECT pg_is_in_recovery()").persistent(false);
-                if !question.fetch_one(connection).await? {
+                if !question.fetch_one(&mut *connection).await? {
+                    warm(connection, Clock::system().now()).await;
                     return Ok(());
                 }
                 suspicion.raise(Reason::ReadOnly, generation);
@@ -155,8 +159,11 @@ async fn pool(
 
 /// Our statements are short. A plan over the ledger's days looks dear enough to PostgreSQL to be
 /// compiled first, which then takes up to a second.
-const ALWAYS: [(&str, &str); 4] = [
+const ALWAYS: [(&str, &str); 5] = [
     ("jit", "off"),
+    // Notices are nobody's news here, and the driver's question whether anybody reads them can cost
+    // the log the line that comes next.
+    ("client_min_messages", "warning"),
     // When this machine is gone, the server is to find out.
     ("tcp_keepalives_idle", "60"),
     ("tcp_keepalives_interval", "10"),
@@ -187,7 +194,7 @@ struct Keeper {
     suspicion: Arc<Suspicion>,
     /// When the pool was opened.
     since: Instant,
-    /// Ends when the pool before has no connection any more.
+    /// Ends when the pool before has no connection any more that anybody waits for.
     retired: Option<JoinHandle<()>>,
 }
 
@@ -220,10 +227,12 @@ impl Keeper {
     }
 
     /// Comes back when the pool leads to a primary.
-    async fn look(&mut self, reason: Reason) {
+    async fn look(&mut self, mut reason: Reason) {
         let mut in_vain = 0;
         loop {
             let answers = ask_all(&self.address).await;
+            // What was found out meanwhile is answered by the same look.
+            reason = self.suspicion.graver(reason);
             let is_lost = self.pools.borrow().lost.is_cancelled();
             match choose(&answers, Some(self.server)) {
                 Some(server) if server == self.server && !is_lost => {
@@ -300,12 +309,18 @@ impl Keeper {
         if gives_up {
             old.lost.cancel();
         }
+        self.suspicion.renewed.notify_waiters();
         self.server = server;
         self.since = Clock::system().instant();
+        // Whoever was told that no answer will come has nothing to wait for.
+        let patience = if gives_up { LAST_GRACE } else { longest(&self.options) };
         self.retired = Some(tokio::spawn(async move {
-            Clock::system().sleep(AFTERGLOW).await;
-            // They end with the last of their connections: nobody waits for that.
-            let _ = tokio::join!(old.reading.close(), old.writing.close());
+            let clock = Clock::system();
+            clock.sleep(AFTERGLOW).await;
+            // They end with the last of their connections, and one that is deaf never does: the
+            // driver asks it, when it is given back, whether it is well.
+            let closed = async { tokio::join!(old.reading.close(), old.writing.close()) };
+            let _ = clock.timeout(patience, closed).await;
         }));
         true
     }

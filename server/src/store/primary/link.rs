@@ -1,34 +1,38 @@
 //! What the store reads and writes through.
 
-use std::{
-    fmt, io,
-    pin::pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures::{FutureExt, future::BoxFuture};
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
-    RuntimeErr, Statement, TransactionOptions, TransactionTrait,
-    sqlx::{self, postgres::PgConnectOptions},
+    Statement, TransactionOptions, TransactionTrait, sqlx::postgres::PgConnectOptions,
 };
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::{clock::Clock, store::Options};
+use super::{
+    suspicion::{Reason, Suspicion, lost, reason},
+    transaction::DatabaseTransaction,
+};
+use crate::{
+    clock::Clock,
+    store::{Options, writes::Writes},
+};
 
 /// A statement that waits for its answer so long is a reason to look whether its server is still
 /// the one to ask.
 const SLOW: Duration = Duration::from_secs(5);
 /// How long the end of the last statements is waited for.
-const LAST_GRACE: Duration = Duration::from_secs(5);
+pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
 /// A statement is given so much time at least, on the busiest of machines.
 const LEAST: Duration = Duration::from_secs(10);
+
+/// How long a statement is waited for: what a node that counts as dead was waiting for, another one
+/// has taken over.
+pub(super) fn longest(options: &Options) -> Duration {
+    (options.idle_transaction * 2).max(LEAST)
+}
 
 /// The connections of the moment.
 #[derive(Clone, Debug)]
@@ -59,59 +63,6 @@ impl Pool {
     }
 }
 
-/// Why to look for the primary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::store) enum Reason {
-    /// It is time: another server may have been promoted.
-    Routine,
-    /// An answer takes long, or there is no connection to be had.
-    Silence,
-    /// The server refuses to be written.
-    ReadOnly,
-    /// A connection broke, or a statement waited for longer than any may.
-    Broken,
-    /// The server answers nothing on a connection that had nothing to do: others are deaf, too.
-    Deaf,
-}
-
-/// Tells the keeper.
-#[derive(Debug, Default)]
-pub(super) struct Suspicion {
-    reason: Mutex<Option<Reason>>,
-    raised: Notify,
-    /// The pool in use: what is said of an earlier one is settled.
-    pub(super) generation: AtomicU64,
-    /// Cancelled when the store is closed.
-    pub(super) closed: CancellationToken,
-}
-
-impl Suspicion {
-    pub(super) fn raise(&self, reason: Reason, generation: u64) {
-        if generation < self.generation.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut raised = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        *raised = (*raised).max(Some(reason));
-        drop(raised);
-        self.raised.notify_one();
-    }
-
-    /// Waits for the next one.
-    pub(super) async fn raised(&self) -> Reason {
-        loop {
-            if let Some(reason) = self.take() {
-                return reason;
-            }
-            self.raised.notified().await;
-        }
-    }
-
-    /// Forgets what was raised until now.
-    pub(super) fn take(&self) -> Option<Reason> {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
 /// Which pool something was asked through.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Held {
@@ -135,6 +86,7 @@ pub struct Link {
     longest: Duration,
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
+    writes: Arc<Writes>,
 }
 
 impl fmt::Debug for Link {
@@ -152,8 +104,8 @@ impl Link {
         let (_, pool) =
             watch::channel(Pool { reading, writing, server: None, lost, generation: 0 });
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
-        let purpose = Use::Reading;
-        Self { pool, purpose, backend, patience, longest, suspicion: None, observer: None }
+        let (purpose, writes) = (Use::Reading, Arc::default());
+        Self { pool, purpose, backend, patience, longest, suspicion: None, observer: None, writes }
     }
 
     /// To the pool that a keeper publishes.
@@ -164,16 +116,24 @@ impl Link {
         suspicion: Arc<Suspicion>,
     ) -> Self {
         let backend = DbBackend::Postgres;
-        // What a node that counts as dead was waiting for, another one has taken over.
-        let longest = (options.idle_transaction * 2).max(LEAST);
-        let patience = options.acquire_timeout;
-        let suspicion = Some(suspicion);
-        Self { pool, purpose, backend, patience, longest, suspicion, observer: None }
+        let (patience, longest) = (options.acquire_timeout, longest(options));
+        let (suspicion, writes) = (Some(suspicion), Arc::default());
+        Self { pool, purpose, backend, patience, longest, suspicion, observer: None, writes }
     }
 
     /// The same link that tells `observer` of each statement.
     pub(in crate::store) fn observed(self, observer: Observer) -> Self {
         Self { observer: Some(observer), ..self }
+    }
+
+    /// What became of what was written through it.
+    pub(in crate::store) fn writes(&self) -> &Writes {
+        &self.writes
+    }
+
+    /// Tells of each pool that takes the place of another one: what failed may succeed by it.
+    pub(in crate::store) fn renewed(&self) -> Arc<Notify> {
+        self.suspicion.as_ref().map(|suspicion| suspicion.renewed.clone()).unwrap_or_default()
     }
 
     /// Whether the database answers.
@@ -190,9 +150,10 @@ impl Link {
         let begin = |connection: DatabaseConnection| {
             async move { connection.begin_with_options(options).await }.boxed()
         };
-        let (inner, pool) = self.ask(begin).await?;
+        let begun = self.ask(begin).await.inspect_err(|error| self.writes.failed(error));
+        let (inner, pool) = begun?;
         let held = Held { lost: pool.lost, generation: pool.generation };
-        Ok(DatabaseTransaction { inner, link: self.clone(), held })
+        Ok(DatabaseTransaction::new(inner, self.clone(), held))
     }
 
     /// Says that the keeper should look for the primary.
@@ -257,7 +218,7 @@ impl Link {
     }
 
     /// Waits for an answer, but not for a server that is lost.
-    async fn answer<T>(
+    pub(super) async fn answer<T>(
         &self,
         held: &Held,
         answer: impl Future<Output = Result<T, DbErr>>,
@@ -296,12 +257,16 @@ impl Link {
     }
 
     /// The statement's text, if somebody wants to know it.
-    fn text(&self, statement: &Statement) -> Option<String> {
+    pub(super) fn text(&self, statement: &Statement) -> Option<String> {
         self.observer.is_some().then(|| statement.sql.clone())
     }
 
     /// Tells the observer of a statement.
-    async fn observe<T>(&self, text: Option<String>, answer: impl Future<Output = T>) -> T {
+    pub(super) async fn observe<T>(
+        &self,
+        text: Option<String>,
+        answer: impl Future<Output = T>,
+    ) -> T {
         let (Some(observer), Some(text)) = (&self.observer, text) else { return answer.await };
         let start = Clock::system().instant();
         let answer = answer.await;
@@ -349,130 +314,5 @@ impl ConnectionTrait for Link {
         };
         let answer = self.observe(self.text(&statement), self.ask(ask)).await;
         answer.map(|(answer, _)| answer)
-    }
-}
-
-/// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
-#[derive(Debug)]
-pub struct DatabaseTransaction {
-    inner: sea_orm::DatabaseTransaction,
-    link: Link,
-    held: Held,
-}
-
-impl DatabaseTransaction {
-    /// Commits. After an error that the connection broke, it may have been committed or not.
-    pub async fn commit(self) -> Result<(), DbErr> {
-        self.link.answer(&self.held, self.inner.commit()).await
-    }
-
-    /// Takes everything back.
-    pub async fn rollback(self) -> Result<(), DbErr> {
-        self.link.answer(&self.held, self.inner.rollback()).await
-    }
-}
-
-#[async_trait]
-impl ConnectionTrait for DatabaseTransaction {
-    fn get_database_backend(&self) -> DbBackend {
-        self.link.backend
-    }
-
-    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        let text = self.link.text(&statement);
-        let answer = self.link.answer(&self.held, self.inner.execute_raw(statement));
-        self.link.observe(text, answer).await
-    }
-
-    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.link.answer(&self.held, self.inner.execute_unprepared(sql)).await
-    }
-
-    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        let text = self.link.text(&statement);
-        let answer = self.link.answer(&self.held, self.inner.query_one_raw(statement));
-        self.link.observe(text, answer).await
-    }
-
-    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        let text = self.link.text(&statement);
-        let answer = self.link.answer(&self.held, self.inner.query_all_raw(statement));
-        self.link.observe(text, answer).await
-    }
-}
-
-/// The error of whoever waited for a server that does not answer any more.
-fn lost() -> DbErr {
-    let error = io::Error::new(
-        io::ErrorKind::ConnectionAborted,
-        "the database does not answer; looking for its primary",
-    );
-    DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error))))
-}
-
-/// Whether an error is a reason to look for the primary.
-fn reason(error: &DbErr) -> Option<Reason> {
-    if matches!(error, DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) {
-        return Some(Reason::Silence);
-    }
-    let (DbErr::Conn(error) | DbErr::Exec(error) | DbErr::Query(error)) = error else {
-        return None;
-    };
-    let RuntimeErr::SqlxError(error) = error else { return None };
-    of_driver(error)
-}
-
-/// The same for an error of the driver itself.
-pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<Reason> {
-    match error.as_database_error() {
-        Some(error) => of_code(error.code()?.as_ref()),
-        None => matches!(
-            error,
-            sqlx::Error::Io(_)
-                | sqlx::Error::Tls(_)
-                | sqlx::Error::Protocol(_)
-                | sqlx::Error::WorkerCrashed
-        )
-        .then_some(Reason::Broken),
-    }
-}
-
-fn of_code(code: &str) -> Option<Reason> {
-    match code {
-        // read_only_sql_transaction: a standby.
-        "25006" => Some(Reason::ReadOnly),
-        // admin_shutdown, crash_shutdown, cannot_connect_now.
-        "57P01" | "57P02" | "57P03" => Some(Reason::Broken),
-        // connection_exception.
-        code if code.starts_with("08") => Some(Reason::Broken),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lost_connection_is_a_reason_to_look_and_a_bad_statement_is_none() {
-        assert_eq!(reason(&lost()), Some(Reason::Broken));
-        assert_eq!(of_code("25006"), Some(Reason::ReadOnly));
-        assert_eq!(of_code("57P01"), Some(Reason::Broken));
-        for code in ["23505", "40001", "55P03", "42P01"] {
-            assert_eq!(of_code(code), None, "{code}");
-        }
-        assert_eq!(reason(&DbErr::Custom("x".to_owned())), None);
-    }
-
-    #[tokio::test]
-    async fn the_gravest_reason_is_kept() {
-        let suspicion = Suspicion::default();
-        suspicion.raise(Reason::Broken, 0);
-        suspicion.raise(Reason::Silence, 0);
-        assert_eq!(suspicion.raised().await, Reason::Broken);
-        assert_eq!(suspicion.take(), None);
-        suspicion.generation.store(1, Ordering::Relaxed);
-        suspicion.raise(Reason::Broken, 0);
-        assert_eq!(suspicion.take(), None, "of a pool that is replaced");
     }
 }

@@ -16,7 +16,10 @@
 //! - `address`: the hosts of a URL, and the URL without its password
 //! - `search`: which of them may be written
 //! - `link`: what the store reads and writes through: the pool of the moment
+//! - `suspicion`: what is a reason to look
+//! - `transaction`: a transaction through it
 //! - `keeper`: looks when there is reason to, and replaces the pool
+//! - `warm`: what a new connection does before it is used
 //!
 //! SQLite has a link, too: to a pool that nobody replaces.
 
@@ -24,8 +27,13 @@ mod address;
 mod keeper;
 mod link;
 mod search;
+mod suspicion;
+mod transaction;
+mod warm;
 
 pub(super) use address::{Address, Problem, masked};
 pub(super) use keeper::{open, open_one};
-pub use link::{DatabaseTransaction, Link};
-pub(super) use link::{Held, Reason, of_driver};
+pub(super) use link::Held;
+pub use link::Link;
+pub(super) use suspicion::{Reason, of_driver};
+pub use transaction::DatabaseTransaction;

@@ -4,9 +4,10 @@
 //! its position is that point, and not the last row that its filter let through: the rows between
 //! need not be looked at again.
 
-use entity::{run, schedule};
+use entity::{node, run, schedule};
 use sea_orm::{
     ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
     sea_query::{Expr, ExprTrait},
 };
 use uuid::Uuid;
@@ -43,6 +44,24 @@ pub async fn end_of_schedules(store: &Store) -> Result<Cursor, StoreError> {
     end(store, "schedule").await
 }
 
+/// The end of the feed of nodes.
+pub async fn end_of_nodes(store: &Store) -> Result<Cursor, StoreError> {
+    end(store, "node").await
+}
+
+/// The lives of nodes that changed after `after`: each heartbeat changes one.
+pub async fn nodes(
+    store: &Store,
+    after: Cursor,
+    limit: u64,
+) -> Result<Batch<node::Model>, StoreError> {
+    use node::{Column, Entity};
+    let end = end_of_nodes(store).await?;
+    let changed = between(Entity::find(), [Column::Changed, Column::Id], after, end).limit(limit);
+    let rows = changed.all(store.read()).await?;
+    Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
 /// The namespace's runs that changed after `after`.
 pub async fn runs(
     store: &Store,
@@ -53,20 +72,12 @@ pub async fn runs(
 ) -> Result<Batch<run::Model>, StoreError> {
     use run::{Column, Entity};
     let end = end_of_runs(store).await?;
-    let rows = Entity::find()
+    let theirs = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
-        .apply_if(filter.run_id, |query, id| query.filter(Column::Id.eq(id)))
-        .filter(
-            Expr::tuple([Column::Changed.into_expr(), Column::Id.into_expr()])
-                .gt(Expr::tuple([Expr::val(after.changed), Expr::val(after.id)])),
-        )
-        .filter(Column::Changed.lte(end.changed))
-        .order_by_asc(Column::Changed)
-        .order_by_asc(Column::Id)
-        .limit(limit)
-        .all(store.read())
-        .await?;
+        .apply_if(filter.run_id, |query, id| query.filter(Column::Id.eq(id)));
+    let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
+    let rows = changed.all(store.read()).await?;
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
 }
 
@@ -80,20 +91,46 @@ pub async fn schedules(
 ) -> Result<Batch<schedule::Model>, StoreError> {
     use schedule::{Column, Entity};
     let end = end_of_schedules(store).await?;
-    let rows = Entity::find()
+    let theirs = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .apply_if(ids, |query, ids| query.filter(Column::Id.is_in(ids.iter().copied())))
-        .filter(
-            Expr::tuple([Column::Changed.into_expr(), Column::Id.into_expr()])
-                .gt(Expr::tuple([Expr::val(after.changed), Expr::val(after.id)])),
-        )
-        .filter(Column::Changed.lte(end.changed))
-        .order_by_asc(Column::Changed)
-        .order_by_asc(Column::Id)
-        .limit(limit)
-        .all(store.read())
-        .await?;
+        .apply_if(ids, |query, ids| query.filter(Column::Id.is_in(ids.iter().copied())));
+    let changed = between(theirs, [Column::Changed, Column::Id], after, end).limit(limit);
+    let rows = changed.all(store.read()).await?;
     Ok(batch(rows, limit, after, end, |row| Cursor { changed: row.changed, id: row.id }))
+}
+
+/// What of a query changed after one place and up to another, in the order of the changes.
+fn between<E: EntityTrait>(
+    query: Select<E>,
+    [changed, id]: [E::Column; 2],
+    after: Cursor,
+    end: Cursor,
+) -> Select<E> {
+    let place = Expr::tuple([changed.into_expr(), id.into_expr()]);
+    query
+        .filter(place.gt(Expr::tuple([Expr::val(after.changed), Expr::val(after.id)])))
+        .filter(changed.lte(end.changed))
+        .order_by_asc(changed)
+        .order_by_asc(id)
+}
+
+/// Whether rows carry stamps that this database has not given out yet. They came with a dump of
+/// another PostgreSQL cluster, and whoever follows them waits until this one has caught up.
+pub async fn is_ahead(store: &Store) -> Result<bool, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        is_ahead: bool,
+    }
+    if !store.dialect().is_postgres() {
+        return Ok(false);
+    }
+    let next = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    let sql = format!(
+        "SELECT EXISTS (SELECT 1 FROM run WHERE changed >= {next}) \
+           OR EXISTS (SELECT 1 FROM stat_position WHERE changed >= {next}) AS is_ahead"
+    );
+    let row = Row::find_by_statement(store.dialect().statement(sql, [])).one(store.read()).await?;
+    Ok(row.is_some_and(|row| row.is_ahead))
 }
 
 async fn end(store: &Store, table: &str) -> Result<Cursor, StoreError> {

@@ -5,11 +5,12 @@ use entity::{
     run::{Column, Entity, Model, State},
 };
 use sea_orm::{
-    ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
     sea_query::{Expr, SimpleExpr},
 };
 use uuid::Uuid;
 
+use super::search::Sought;
 use crate::store::{Page, Store, StoreError, Window};
 
 /// Which runs. What is None does not narrow.
@@ -25,6 +26,8 @@ pub struct Filter {
     pub after: Option<Timestamp>,
     /// They stand for an earlier instant.
     pub before: Option<Timestamp>,
+    /// They are what somebody seeks.
+    pub search: Option<Sought>,
 }
 
 /// The states of runs that will still change.
@@ -46,7 +49,32 @@ pub async fn page(
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
-    let query = Entity::find()
+    let query = matching(store, namespace, filter)
+        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
+        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
+        .order_by(Column::Id, order)
+        .limit(window.reach());
+    let rows = store.found(query.build(store.dialect().backend()), filter.search.is_some());
+    Ok(window.page(rows.await?))
+}
+
+/// The keys of the namespace's runs, newest first, at most `most` of them.
+pub async fn keys(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    most: u64,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = matching(store, namespace, filter)
+        .select_only()
+        .column(Column::Id)
+        .order_by(Column::Id, Order::Desc)
+        .limit(most);
+    store.found_keys(query, filter.search.is_some()).await
+}
+
+fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
+    Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
         .apply_if(filter.states.clone(), |query, states| {
             let query = if states.iter().all(|state| ENDED_BADLY.contains(state)) {
@@ -65,11 +93,9 @@ pub async fn page(
         })
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by(Column::Id, order)
-        .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+        .apply_if(filter.search.as_ref(), |query, sought| {
+            query.filter(sought.runs(store.dialect(), namespace))
+        })
 }
 
 /// The run of that key.

@@ -7,10 +7,11 @@ use entity::{
 use sea_orm::{
     ColumnTrait, Condition, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder,
     QuerySelect, QueryTrait, Select,
-    sea_query::{Expr, ExprTrait, Func, LikeExpr, Query, SimpleExpr},
+    sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr},
 };
 use uuid::Uuid;
 
+use super::{matching::contains, search::Sought};
 use crate::store::{Page, Store, StoreError, Window};
 
 /// Where a schedule stands.
@@ -37,6 +38,8 @@ pub struct Filter {
     pub standing: Option<Standing>,
     /// They run the workflow of that name.
     pub workflow: Option<String>,
+    /// They are what somebody seeks.
+    pub search: Option<Sought>,
 }
 
 /// The key of a page: the name in lower case, and the schedule.
@@ -56,7 +59,24 @@ pub async fn page(
         .order_by(folded(), order.clone())
         .order_by(Column::Id, order)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    let rows = store.found(query.build(store.dialect().backend()), filter.search.is_some());
+    Ok(window.page(rows.await?))
+}
+
+/// The keys of the living schedules by name, at most `most` of them.
+pub async fn keys(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    most: u64,
+) -> Result<Vec<Uuid>, StoreError> {
+    let query = matching(store, namespace, filter)
+        .select_only()
+        .column(Column::Id)
+        .order_by(folded(), Order::Asc)
+        .order_by(Column::Id, Order::Asc)
+        .limit(most);
+    store.found_keys(query, filter.search.is_some()).await
 }
 
 /// How many there are, counted to `most`.
@@ -78,15 +98,21 @@ pub async fn count(
     let mut count = Query::select();
     count.expr_as(Expr::cust("count(*)"), "rows").from_subquery(some, "some");
     let statement = store.dialect().backend().build(&count);
-    let row = Row::find_by_statement(statement).one(store.read()).await?;
-    Ok(row.map_or(0, |row| row.rows))
+    let rows: Vec<Row> = store.found(statement, filter.search.is_some()).await?;
+    Ok(rows.first().map_or(0, |row| row.rows))
 }
 
-fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
+pub(in crate::store) fn matching(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+) -> Select<Entity> {
     Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
         .filter(Column::DeletedAt.is_null())
-        .apply_if(filter.text.as_deref(), |query, text| query.filter(contains(text)))
+        .apply_if(filter.text.as_deref(), |query, text| {
+            query.filter(contains(Column::Name, text).add(contains(Column::Note, text)))
+        })
         .apply_if(filter.standing, |query, standing| {
             query.filter(match standing {
                 Standing::Active => Condition::all()
@@ -117,19 +143,15 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
                 .filter(workflow::Column::DeletedAt.is_null());
             query.filter(Column::WorkflowId.in_subquery(named.into_query()))
         })
+        .apply_if(filter.search.as_ref(), |query, sought| {
+            query.filter(sought.schedules(store.dialect(), namespace))
+        })
 }
 
 fn spent() -> SimpleExpr {
     let most = Expr::col((Entity, Column::MaxFires));
     let spent = Expr::col((Entity, Column::FireCount)).gte(most.clone());
     most.is_not_null().and(spent)
-}
-
-fn contains(text: &str) -> Condition {
-    let escaped = text.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-    let like = || LikeExpr::new(format!("%{escaped}%")).escape('\\');
-    let lower = |column| SimpleExpr::from(Func::lower(Expr::col((Entity, column))));
-    Condition::any().add(lower(Column::Name).like(like())).add(lower(Column::Note).like(like()))
 }
 
 /// Rows behind the key. That the name is no less, said by itself, is what the index understands.

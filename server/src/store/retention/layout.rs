@@ -73,10 +73,16 @@ impl Family {
     }
 
     /// The rows `t` that may have been written since the horizon: runs by their stamp. A fire that
-    /// was decided is not written again, and a new one has a new key.
-    pub(super) fn written_since(self, horizon: i64, rule: &Rule) -> String {
+    /// was decided is not written again, and a new one has a new key; but somebody may have ordered
+    /// its run again, which keeps it. Those are asked for as an array, so that both are found by the
+    /// key: all this happens while the table is locked.
+    pub(super) fn touched_since(self, horizon: i64, rule: &Rule) -> String {
         match self {
-            Self::Fires => format!("t.id >= '{}'", first_key(rule.now() - DAY_MS)),
+            Self::Fires => format!(
+                "(t.id >= '{}' OR t.id = ANY (ARRAY(SELECT again.fire_id FROM run again \
+                   WHERE again.changed >= {horizon} AND again.fire_id IS NOT NULL)))",
+                first_key(rule.now() - DAY_MS)
+            ),
             Self::Runs => format!("t.changed >= {horizon}"),
         }
     }

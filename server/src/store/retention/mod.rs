@@ -23,4 +23,4 @@ pub use layout::{Family, Layout, Stretch};
 pub use partitions::Dropped;
 pub use purge::Leftover;
 pub use rule::{Policies, Rule};
-pub use sweep::{OldFire, OldRun, Part, PartKey};
+pub use sweep::{FireKey, OldRun, Part, PartKey};

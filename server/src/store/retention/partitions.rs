@@ -278,7 +278,7 @@ impl Store {
             let lock = format!("LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE");
             tx.execute_unprepared(&lock).await?;
         }
-        let since = family.written_since(found.horizon, rule);
+        let since = family.touched_since(found.horizon, rule);
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
         // As many as were asked for may be only the first of them.
         if needed.len() > MOST_MOVED || self.have_much(&tx, family, stretch, &needed).await? {

@@ -26,6 +26,12 @@ pub enum Leftover {
     Workflows,
     /// Lives of nodes that ended so long ago that no attempt names them.
     Nodes,
+    /// Alerts that are over, as the history that they are about, and those of deleted rules.
+    Alerts,
+    /// Messages that were sent or given up.
+    Notifications,
+    /// Minutes of roll-ups, as long as the longest history.
+    Minutes,
 }
 
 /// For so many days what was deleted can be brought back.
@@ -34,7 +40,7 @@ const DELETED_DAYS: i32 = 7;
 impl Leftover {
     /// All of them, in the order in which they go: the instants are found by their backfill, and a
     /// schedule names its workflow.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Sessions,
         Self::Answers,
         Self::Instants,
@@ -42,6 +48,9 @@ impl Leftover {
         Self::Schedules,
         Self::Workflows,
         Self::Nodes,
+        Self::Alerts,
+        Self::Notifications,
+        Self::Minutes,
     ];
 
     /// The table.
@@ -54,6 +63,9 @@ impl Leftover {
             Self::Schedules => "schedule",
             Self::Workflows => "workflow",
             Self::Nodes => "node",
+            Self::Alerts => "alert",
+            Self::Notifications => "notification",
+            Self::Minutes => "run_stat",
         }
     }
 
@@ -62,9 +74,14 @@ impl Leftover {
     pub fn is_looked_for_before(self) -> bool {
         match self {
             Self::Schedules | Self::Workflows => true,
-            Self::Sessions | Self::Answers | Self::Instants | Self::Backfills | Self::Nodes => {
-                false
-            }
+            Self::Sessions
+            | Self::Answers
+            | Self::Instants
+            | Self::Backfills
+            | Self::Nodes
+            | Self::Alerts
+            | Self::Notifications
+            | Self::Minutes => false,
         }
     }
 
@@ -72,9 +89,14 @@ impl Leftover {
         match self {
             Self::Answers => "\"actor\", \"key\"",
             Self::Instants => "\"backfill_id\", \"position\"",
-            Self::Sessions | Self::Backfills | Self::Schedules | Self::Workflows | Self::Nodes => {
-                "id"
-            }
+            Self::Sessions
+            | Self::Backfills
+            | Self::Schedules
+            | Self::Workflows
+            | Self::Nodes
+            | Self::Alerts
+            | Self::Notifications => "id",
+            Self::Minutes => "\"namespace_id\", \"minute\"",
         }
     }
 
@@ -87,6 +109,7 @@ impl Leftover {
         match self {
             Self::Instants => format!("backfill_fire.backfill_id IN {}", ended()),
             Self::Backfills => format!("backfill.id IN {}", ended()),
+            Self::Minutes => format!("run_stat.minute < {}", rule.last().0),
             Self::Sessions => format!("session.expires_at <= {now}"),
             Self::Answers => format!("idempotency.at < {}", now - millis(answers)),
             // What is on its way of a deleted schedule asks for it. Each kind of intent has its own
@@ -113,6 +136,15 @@ impl Leftover {
                  AND NOT EXISTS (SELECT 1 FROM run WHERE run.workflow_id = workflow.id)",
                 rule.last().0.min(before(now, DELETED_DAYS))
             ),
+            Self::Alerts => {
+                let (joins, cutoff) = (rule.joins(), rule.cutoff());
+                format!(
+                    "(alert.id IN (SELECT t.id FROM alert t {joins} \
+                     WHERE t.ended_at < {cutoff} AND t.tell_at IS NULL) \
+                     OR NOT EXISTS (SELECT 1 FROM alert_rule WHERE alert_rule.id = alert.rule_id))"
+                )
+            }
+            Self::Notifications => format!("notification.settled_at < {}", rule.last().0),
             // A name's latest life stays: the next one counts on from it.
             Self::Nodes => format!(
                 "node.state <> 'alive' AND node.ended_at < {} - {} AND node.incarnation < \
@@ -125,6 +157,28 @@ impl Leftover {
 }
 
 impl Store {
+    /// How many rows of a kind there are to delete, up to `limit`. Asked for beside the writer:
+    /// whoever holds it looks only as far as the last of them.
+    pub async fn leftovers(
+        &self,
+        what: Leftover,
+        rule: &Rule,
+        answers: Duration,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            found: i64,
+        }
+        let (table, condition) = (what.table(), what.condition(self, rule, answers));
+        let sql = format!(
+            "SELECT count(*) AS found FROM (SELECT 1 FROM {table} WHERE {condition} LIMIT $1) AS old"
+        );
+        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.map_or(0, |row| row.found.cast_unsigned()))
+    }
+
     /// Deletes up to `limit` rows of a kind; says how many there were.
     pub async fn delete_leftovers(
         &self,

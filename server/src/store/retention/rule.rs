@@ -145,17 +145,35 @@ impl Rule {
         )
     }
 
+    /// The same of a fire `t` that was old when somebody looked, in a statement that has no place
+    /// for the joins. Of its runs only those are asked for that were written from the stamp `since`
+    /// on, which somebody asked for before: the others are as they were, and whoever holds the one
+    /// writer must not list all that are alive.
+    pub(super) fn fire_is_still_old(&self, since: i64) -> String {
+        let again = format!("r.changed >= {since}");
+        let (joins, condition) = (self.joins(), self.fire_is_old_beside(&again));
+        if joins.is_empty() {
+            return condition;
+        }
+        format!("EXISTS (SELECT 1 FROM (SELECT 1 AS one) its {joins} WHERE {condition})")
+    }
+
     /// Whether a fire `t` is decided and too old. One is not whose run goes on, or a retry of it;
     /// nor one that takes the place of instants to come, or of such that the schedule's cursor,
     /// which an edit has set back, has still before it. The live runs are listed once for all
     /// fires: there are few of them, and looking each fire's up would look into every day.
     pub(super) fn fire_is_old(&self) -> String {
+        self.fire_is_old_beside(&format!("r.state IN {LIVE}"))
+    }
+
+    /// The same where such runs `r` keep theirs.
+    fn fire_is_old_beside(&self, runs: &str) -> String {
         let (cutoff, loose) = (self.cutoff(), self.is_loose(Family::Fires));
         format!(
             "({loose} AND t.verdict <> 'pending' AND coalesce(t.decided_at, t.claimed_at) < {cutoff} \
                AND t.last_scheduled_at < {cutoff} \
                AND t.id NOT IN (SELECT r.fire_id FROM run r \
-                 WHERE r.state IN {LIVE} AND r.fire_id IS NOT NULL) \
+                 WHERE {runs} AND r.fire_id IS NOT NULL) \
                AND NOT EXISTS (SELECT 1 FROM schedule p WHERE p.id = t.schedule_id \
                  AND p.deleted_at IS NULL AND p.next_scheduled_at <= t.last_scheduled_at))"
         )
@@ -188,6 +206,15 @@ mod tests {
     fn a_shorter_retention_reaches_further() {
         assert_eq!(rule(45, 10).reach(), before(100 * DAY_MS + 5, 10));
         assert!(rule(45, 10).cutoff().contains("s.retention_days, n.retention_days, 45"));
+    }
+
+    #[test]
+    fn who_holds_the_writer_lists_no_live_runs() {
+        for rule in [rule(45, 45), rule(45, 10)] {
+            assert!(rule.fire_is_old().contains(LIVE));
+            let still = rule.fire_is_still_old(7);
+            assert!(still.contains("r.changed >= 7") && !still.contains(LIVE), "{still}");
+        }
     }
 
     #[test]

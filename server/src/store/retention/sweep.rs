@@ -1,6 +1,8 @@
 //! Deleting what is too old, a chunk a transaction. Which rows these are is read beside the
 //! writer, so that it is held for the deletion alone.
 
+use std::collections::HashSet;
+
 use entity::Timestamp;
 use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
@@ -21,9 +23,9 @@ pub struct OldRun {
     pub bytes: i64,
 }
 
-/// A fire that is too old.
+/// Which fire it is, and in which day.
 #[derive(Clone, Copy, Debug, FromQueryResult)]
-pub struct OldFire {
+pub struct FireKey {
     /// Its key.
     pub id: Uuid,
     /// Its instant.
@@ -99,13 +101,15 @@ impl Store {
         format!("CAST(coalesce({size}({column}), 0) AS bigint)")
     }
 
-    /// Fires after `after` that are too old, by key.
+    /// Fires after `after` that are too old, by key, and the stamp from which on runs count as
+    /// written since: what was ordered again meanwhile has one of those.
     pub async fn old_fires(
         &self,
         rule: &Rule,
         after: Uuid,
         limit: u64,
-    ) -> Result<Vec<OldFire>, StoreError> {
+    ) -> Result<(Vec<FireKey>, i64), StoreError> {
+        let since = self.next_stamp_of_runs().await?;
         let sql = format!(
             "SELECT t.id, t.scheduled_at FROM fire t {} WHERE t.id > $1 AND t.id < $2 \
                AND t.scheduled_at < $3 AND {} ORDER BY t.id LIMIT $4",
@@ -119,7 +123,22 @@ impl Store {
             limit.cast_signed().into(),
         ];
         let statement = self.dialect().statement(sql, values);
-        Ok(OldFire::find_by_statement(statement).all(self.read()).await?)
+        Ok((FireKey::find_by_statement(statement).all(self.read()).await?, since))
+    }
+
+    /// No run that is not written yet will have a lesser one.
+    async fn next_stamp_of_runs(&self) -> Result<i64, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            stamp: i64,
+        }
+        let dialect = self.dialect();
+        let stamp = match dialect.is_postgres() {
+            true => dialect.horizon().to_owned(),
+            false => dialect.stamp("run"),
+        };
+        let row = Row::find_by_statement(dialect.statement(format!("SELECT {stamp} AS stamp"), []));
+        Ok(row.one(self.read()).await?.map_or(0, |row| row.stamp))
     }
 
     /// Up to `limit` of what settled runs have.
@@ -201,25 +220,64 @@ impl Store {
         Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
-    /// Deletes fires that are decided; says how many.
-    pub async fn delete_decided_fires(
+    /// Deletes those of these fires that are still too old; says how many. Since they were found,
+    /// somebody may have ordered one's run again, which has a stamp from `since` on then, or set
+    /// back its schedule's cursor.
+    pub async fn delete_fires_if_old(
         &self,
         tx: &DatabaseTransaction,
-        fires: &[OldFire],
+        rule: &Rule,
+        (fires, since): (&[FireKey], i64),
     ) -> Result<u64, StoreError> {
         if fires.is_empty() {
             return Ok(0);
         }
+        let of = |fires: &[FireKey]| {
+            let days = fires.iter().map(|fire| fire.scheduled_at);
+            Bulk::default()
+                .uuid("id", fires.iter().map(|fire| fire.id))
+                .days(Days::of_instants("t.scheduled_at", days))
+        };
+        let mut free = fires.to_vec();
+        if self.dialect().is_postgres() {
+            // Who orders a run again holds its fire until that is committed. So what is locked here
+            // has no order under way, and the next statement sees each that was given.
+            let sql = "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
+                 WHERE true {days} FOR UPDATE OF t SKIP LOCKED";
+            let locked = of(fires).statement(self.dialect(), sql, vec![]);
+            free = FireKey::find_by_statement(locked).all(tx).await?;
+            if free.is_empty() {
+                return Ok(0);
+            }
+        }
+        let still = self.dialect().of_found(&rule.fire_is_still_old(since));
+        let sql =
+            format!("DELETE FROM fire AS t WHERE t.id IN (SELECT id FROM v) AND {still} {{days}}");
+        let statement = of(&free).statement(self.dialect(), &sql, vec![]);
+        Ok(tx.execute_raw(statement).await?.rows_affected())
+    }
+
+    /// Keeps fires from being removed until `tx` ends; says which of them are there. Whoever starts
+    /// another run for one asks first.
+    pub async fn hold_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        fires: &[FireKey],
+    ) -> Result<HashSet<Uuid>, StoreError> {
+        if fires.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let lock = if self.dialect().is_postgres() { "FOR KEY SHARE OF t" } else { "" };
+        let sql = format!(
+            "SELECT t.id, t.scheduled_at FROM v JOIN fire t ON t.id = v.id \
+             WHERE true {{days}} {lock}"
+        );
         let days = fires.iter().map(|fire| fire.scheduled_at);
         let statement = Bulk::default()
             .uuid("id", fires.iter().map(|fire| fire.id))
-            .days(Days::of_instants("fire.scheduled_at", days))
-            .statement(
-                self.dialect(),
-                "DELETE FROM fire WHERE fire.id IN (SELECT id FROM v) \
-                   AND fire.verdict <> 'pending' {days}",
-                vec![],
-            );
-        Ok(tx.execute_raw(statement).await?.rows_affected())
+            .days(Days::of_instants("t.scheduled_at", days))
+            .statement(self.dialect(), &sql, vec![]);
+        let rows = FireKey::find_by_statement(statement).all(tx).await?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

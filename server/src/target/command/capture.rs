@@ -13,6 +13,9 @@ use crate::target::{Stream, log::Log};
 /// So many reads empty two pipes of the largest size that the system gives, a mebibyte.
 const LAST_READS: usize = 2 * 1024 * 1024 / MOST_LINE_BYTES;
 
+/// A line so long was cut: the last character before a cut may be left for what follows.
+const LEAST_CUT: usize = MOST_LINE_BYTES - 4;
+
 /// What was read of a program's output. The lines themselves go to the log.
 #[derive(Debug)]
 pub(super) struct Capture {
@@ -20,12 +23,14 @@ pub(super) struct Capture {
     left: usize,
     truncated: bool,
     last_error_line: Option<String>,
+    /// Whether the line on standard error before was cut off from the next.
+    error_was_cut: bool,
 }
 
 impl Capture {
     /// Keeps at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, left: limit, truncated: false, last_error_line: None }
+        Self { limit, left: limit, truncated: false, last_error_line: None, error_was_cut: false }
     }
 
     /// Whether there was more than was kept.
@@ -95,8 +100,12 @@ impl Capture {
             return;
         };
         self.left = left;
-        if stream == Stream::Stderr && !line.trim().is_empty() {
-            self.last_error_line = Some(line.clone());
+        if stream == Stream::Stderr {
+            // Of a line that was cut, the beginning says what it is about.
+            let goes_on = std::mem::replace(&mut self.error_was_cut, line.len() > LEAST_CUT);
+            if !goes_on && !line.trim().is_empty() {
+                self.last_error_line = Some(line.clone());
+            }
         }
         log.write(stream, line).await;
     }

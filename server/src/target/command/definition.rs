@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::target::Secret;
 
 /// A program to start on the node: either `program` with `args`, or a `script`.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// The program: a path, or a name to look up in `PATH`. No shell is involved.

@@ -29,9 +29,6 @@ pub(super) enum Cause {
     Stop,
 }
 
-/// How much of a program's last word is repeated.
-const MOST_SHOWN: usize = 200;
-
 impl Ending {
     /// What it means for the attempt.
     pub(super) fn outcome(
@@ -44,8 +41,9 @@ impl Ending {
         match self.cause {
             Cause::Own if self.status.success() => Outcome::Succeeded { output },
             Cause::Own => {
-                let said = capture.last_error_line().map(shortened);
-                let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                // Whole: who takes secrets out of it must see all of them.
+                let said = capture.last_error_line();
+                let said = said.map_or_else(String::new, |said| format!(": {}", said.trim()));
                 Outcome::Failed { message: format!("{}{said}", self.words()), output }
             }
             Cause::TimeLimit => {
@@ -84,10 +82,4 @@ impl Ending {
             "output_truncated": capture.truncated(),
         })
     }
-}
-
-fn shortened(line: &str) -> String {
-    let line = line.trim();
-    let end = line.floor_char_boundary(MOST_SHOWN);
-    if end < line.len() { format!("{}...", &line[..end]) } else { line.to_owned() }
 }

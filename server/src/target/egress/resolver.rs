@@ -1,29 +1,47 @@
-use std::net::SocketAddr;
+use std::{io, net::SocketAddr, sync::Arc};
 
+use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::{Egress, NameRefused};
 
-/// Resolves names for the client, and hands on only addresses that may be reached.
+/// What is known of a name when it is asked for: addresses with port 0.
+type Lookup = dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
+
+/// Resolves names for the client, and hands on only addresses that may be reached. A name is asked
+/// for once for each connection: what is judged is what is connected to.
 pub(crate) struct Resolver {
     egress: Egress,
+    lookup: Arc<Lookup>,
 }
 
 impl Resolver {
-    /// A resolver that judges by `egress`.
+    /// A resolver that asks as this machine does, and judges by `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
-        Self { egress }
+        Self::asking(egress, |name| {
+            // Port 0 stands for the one in the URL.
+            Box::pin(async move { Ok(tokio::net::lookup_host((&*name, 0)).await?.collect()) })
+        })
+    }
+
+    /// A resolver that asks `lookup`.
+    pub(crate) fn asking(
+        egress: Egress,
+        lookup: impl Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { egress, lookup: Arc::new(lookup) }
     }
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let egress = self.egress;
+        let (egress, name) = (self.egress, name.as_str().to_owned());
+        let found = (self.lookup)(name.clone());
         Box::pin(async move {
-            let name = name.as_str().to_owned();
-            // Port 0 stands for the one in the URL.
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let found = found.await?;
             let mut admitted = Vec::with_capacity(found.len());
             let mut refused = None;
             for address in found {
@@ -37,5 +55,28 @@ impl Resolve for Resolver {
                 Some(_) | None => Ok(Box::new(admitted.into_iter()) as Addrs),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_mixed_answer_only_what_is_admitted_is_handed_on() {
+        let at = |text: &str| SocketAddr::new(text.parse().unwrap(), 0);
+        let mixed = ["127.0.0.1", "8.8.8.8", "169.254.169.254", "::1", "2a00::1"].map(at);
+        for (private, handed_on) in [
+            (false, vec!["8.8.8.8", "2a00::1"]),
+            (true, vec!["127.0.0.1", "8.8.8.8", "::1", "2a00::1"]),
+        ] {
+            let resolver = Resolver::asking(Egress::new(private), move |name| {
+                assert_eq!(name, "mixed.test");
+                Box::pin(std::future::ready(Ok(mixed.to_vec())))
+            });
+            let found = resolver.resolve("mixed.test".parse().unwrap()).await.unwrap();
+            let handed_on: Vec<_> = handed_on.into_iter().map(at).collect();
+            assert_eq!(found.collect::<Vec<_>>(), handed_on);
+        }
     }
 }

@@ -7,7 +7,10 @@ use reqwest::{
 use serde_json::{Map, Value, json};
 
 use super::definition::Http;
-use crate::target::text::{millis, storable};
+use crate::target::{
+    result::{MOST_NESTING, nesting},
+    text::{millis, storable},
+};
 
 /// What came back, as far as it is kept.
 pub(super) struct Answer {
@@ -93,9 +96,12 @@ impl Answer {
 
     /// The body as JSON where it is, otherwise as text; and whether some of it is left out.
     fn body(&self) -> (Value, bool) {
-        // An escaped NUL cannot be stored as JSON everywhere; as text it can.
-        let plain =
-            !self.truncated && self.body.len() <= MOST_JSON && !memmem(&self.body, br"\u0000");
+        // An escaped NUL cannot be stored as JSON everywhere, and what nests too deep would not be
+        // read again; as text both can.
+        let plain = !self.truncated
+            && self.body.len() <= MOST_JSON
+            && !memmem(&self.body, br"\u0000")
+            && nesting(&self.body) <= MOST_NESTING;
         if plain
             && self.is_json()
             && let Ok(value) = serde_json::from_slice(&self.body)

@@ -7,21 +7,18 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-use crate::target::{
-    TargetError,
-    egress::{Egress, Resolver},
-};
+use crate::target::{TargetError, egress::Resolver};
 
 /// How long opening a connection may take; the whole request is limited by the invocation.
 pub(super) const CONNECT_SECONDS: u64 = 10;
 
 const USER_AGENT: &str = concat!("carillon/", env!("CARGO_PKG_VERSION"));
 
-/// The client that all requests share.
-pub(super) fn client(egress: Egress, ca_pem: Option<&str>) -> Result<Client, TargetError> {
+/// The client that all requests share. It goes where `resolver` lets it.
+pub(super) fn client(resolver: Resolver, ca_pem: Option<&str>) -> Result<Client, TargetError> {
     Client::builder()
         .tls_backend_preconfigured(tls(ca_pem)?)
-        .dns_resolver(Resolver::new(egress))
+        .dns_resolver(resolver)
         .no_proxy()
         .redirect(redirect::Policy::none())
         .referer(false)

@@ -1,5 +1,6 @@
 use std::{collections::BTreeMap, fmt};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use super::expected::StatusSet;
 use crate::target::Secret;
 
 /// A request to send.
-#[derive(Serialize, Deserialize, Clone, PartialEq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Http {
     /// `http` or `https`, without a user name or password.
@@ -40,7 +41,7 @@ pub struct Http {
 }
 
 /// What becomes of an answer.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
     /// It is kept with the attempt.
@@ -64,7 +65,7 @@ fn most_redirects() -> u8 {
 }
 
 /// The request's method.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
 #[expect(missing_docs, reason = "the names are the standard's")]
 pub enum Method {

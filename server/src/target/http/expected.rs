@@ -1,5 +1,6 @@
-use std::{fmt, ops::RangeInclusive};
+use std::{borrow::Cow, fmt, ops::RangeInclusive};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The statuses that count as success.
@@ -38,6 +39,28 @@ impl fmt::Display for StatusSet {
 impl Serialize for StatusSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|range| Self(vec![range.clone()]).to_string()))
+    }
+}
+
+impl JsonSchema for StatusSet {
+    fn schema_name() -> Cow<'static, str> {
+        "StatusSet".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let status = serde_json::json!({ "type": "integer", "minimum": 100, "maximum": 599 });
+        let range = serde_json::json!({ "type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?$" });
+        json_schema!({
+            "description": "A status such as 200, a range such as \"200-299\", or a list of these.",
+            "anyOf": [
+                status,
+                range,
+                {
+                    "type": "array", "items": { "anyOf": [status, range] },
+                    "minItems": 1, "maxItems": MOST_RANGES,
+                },
+            ],
+        })
     }
 }
 

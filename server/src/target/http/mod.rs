@@ -16,6 +16,7 @@
 //! - `redirect`: what the next hop is and what it may carry; pure
 //! - `answer`: reads an answer within bounds and judges it
 //! - `failure`: which step failed, in words
+//! - `fetch`: requests of the server itself
 //! - `place`: what may be shown of a URL
 
 mod answer;
@@ -23,6 +24,7 @@ mod client;
 mod definition;
 mod expected;
 mod failure;
+mod fetch;
 mod message;
 mod place;
 mod prepare;
@@ -31,4 +33,5 @@ mod sender;
 
 pub use definition::{Answers, Http, Method};
 pub use expected::StatusSet;
+pub use fetch::{FetchError, Fetched, Fetcher};
 pub(super) use sender::Sender;

@@ -21,9 +21,9 @@ use crate::{
     clock::Clock,
     target::{
         Invocation, Outcome, Policy, TargetError,
-        egress::Egress,
+        egress::{Egress, Resolver},
         log::Log,
-        result,
+        result::{self, MOST_NESTING, nesting, too_deep},
         text::{Seconds, millis},
     },
 };
@@ -39,8 +39,14 @@ pub(in crate::target) struct Sender {
 
 impl Sender {
     pub(in crate::target) fn new(policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
+        let resolver = Resolver::new(Egress::new(policy.private_addresses));
+        Self::resolving(resolver, policy, clock)
+    }
+
+    /// The same, with the names resolved by `resolver`.
+    fn resolving(resolver: Resolver, policy: &Policy, clock: Clock) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
-        let client = client::client(egress, policy.ca_pem.as_deref())?;
+        let client = client::client(resolver, policy.ca_pem.as_deref())?;
         Ok(Self { client, egress, output_limit: policy.output_limit_bytes, clock })
     }
 
@@ -163,7 +169,11 @@ fn give_back(output: &mut Value) -> Result<(), String> {
     let truncated = output["body_truncated"] == Value::Bool(true);
     let body = output["body"].take();
     if truncated || !body.is_object() {
+        let levels = body.as_str().map_or(0, |text| nesting(text.as_bytes()));
         output["body"] = body;
+        if levels > MOST_NESTING && !truncated {
+            return Err(format!("its answer {}", too_deep(levels)));
+        }
         let more = if truncated { " within the limit of what is kept of an answer" } else { "" };
         return Err(format!(
             "its answer is not a JSON object{more}, which `output: merge` asks for"
@@ -196,3 +206,7 @@ impl Limit<'_> {
         json!({ "duration_ms": millis(self.elapsed()) })
     }
 }
+
+#[cfg(test)]
+#[path = "rebinding_tests.rs"]
+mod tests;

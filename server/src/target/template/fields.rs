@@ -28,6 +28,9 @@ pub(super) fn replace(target: &mut Target, with: &mut Replace<'_>) -> Result<(),
             for (name, value) in &mut http.headers {
                 secret(&format!("http.headers.{name}"), value, with)?;
             }
+            if let Some(signing) = &mut http.signing_secret {
+                secret(SIGNING, signing, with)?;
+            }
             http.body.as_mut().map_or(Ok(()), |body| json("http.body", body, with))
         }
         Target::Command(command) => {
@@ -85,6 +88,28 @@ pub(super) fn template_use(target: &Target) -> TemplateUse {
     found
 }
 
+/// Refuses an address whose path would be another than the one that is written there: what a value
+/// puts between two slashes stays between them.
+pub(super) fn check_made(field: &str, made: &str) -> Result<(), TargetError> {
+    if field != "http.url" || !climbs(made) {
+        return Ok(());
+    }
+    let problem = "its template makes a `.` or `..` that would change the path";
+    let help = "give another value, or put it behind a `?` instead of between slashes";
+    Err(TargetError::invalid(field, problem, help))
+}
+
+/// Whether a part of the path is `.` or `..`, in any of the forms that a URL is read in.
+fn climbs(url: &str) -> bool {
+    let read: String = url.chars().filter(|c| !c.is_ascii_control()).collect();
+    let read = read.to_ascii_lowercase().replace("%2e", ".");
+    let path = read.split(['?', '#']).next().unwrap_or_default();
+    path.split(['/', '\\']).any(|part| matches!(part.trim(), "." | ".."))
+}
+
+/// Where the key of the signature stands.
+const SIGNING: &str = "http.signing_secret";
+
 /// What stands in for a template while the rest of the target is judged.
 pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
     match field {
@@ -94,6 +119,7 @@ pub(super) fn placeholder(field: &str, text: &str) -> Option<String> {
             str::to_owned,
         )),
         header if header.starts_with("http.headers.") => Some("x".to_owned()),
+        SIGNING => Some(format!("whsec_{}", "A".repeat(32))),
         _ => None,
     }
 }

@@ -11,32 +11,51 @@ use minijinja::{
 
 use super::MOST_BYTES;
 
+/// A list of names, and what puts what they name into the language.
+macro_rules! named {
+    ($names:ident, $add:ident by $method:ident: $($name:literal => $what:expr),+ $(,)?) => {
+        pub(super) const $names: &[&str] = &[$($name),+];
+
+        fn $add(environment: &mut Environment<'static>) {
+            $(environment.$method($name, $what);)+
+        }
+    };
+}
+
+named! { FILTERS, add_filters by add_filter:
+    "default" => filters::default,
+    "lower" => filters::lower,
+    "upper" => filters::upper,
+    "trim" => filters::trim,
+    "length" => filters::length,
+    "first" => filters::first,
+    "last" => filters::last,
+    "min" => filters::min,
+    "max" => filters::max,
+    "round" => filters::round,
+    "abs" => filters::abs,
+    "int" => filters::int,
+    "float" => filters::float,
+    "tojson" => tojson,
+    "urlencode" => urlencode,
+    "join" => join,
+    "replace" => replace,
+    "date" => date,
+}
+
+named! { TESTS, add_tests by add_test:
+    "defined" => tests::is_defined,
+    "undefined" => tests::is_undefined,
+    "none" => tests::is_none,
+    "string" => tests::is_string,
+    "number" => tests::is_number,
+    "sequence" => tests::is_sequence,
+    "mapping" => tests::is_mapping,
+}
+
 pub(super) fn add(environment: &mut Environment<'static>) {
-    environment.add_filter("default", filters::default);
-    environment.add_filter("lower", filters::lower);
-    environment.add_filter("upper", filters::upper);
-    environment.add_filter("trim", filters::trim);
-    environment.add_filter("length", filters::length);
-    environment.add_filter("first", filters::first);
-    environment.add_filter("last", filters::last);
-    environment.add_filter("min", filters::min);
-    environment.add_filter("max", filters::max);
-    environment.add_filter("round", filters::round);
-    environment.add_filter("abs", filters::abs);
-    environment.add_filter("int", filters::int);
-    environment.add_filter("float", filters::float);
-    environment.add_filter("tojson", tojson);
-    environment.add_filter("urlencode", urlencode);
-    environment.add_filter("join", join);
-    environment.add_filter("replace", replace);
-    environment.add_filter("date", date);
-    environment.add_test("defined", tests::is_defined);
-    environment.add_test("undefined", tests::is_undefined);
-    environment.add_test("none", tests::is_none);
-    environment.add_test("string", tests::is_string);
-    environment.add_test("number", tests::is_number);
-    environment.add_test("sequence", tests::is_sequence);
-    environment.add_test("mapping", tests::is_mapping);
+    add_filters(environment);
+    add_tests(environment);
 }
 
 fn refused(problem: &'static str) -> Error {
@@ -59,9 +78,10 @@ fn tojson(value: &Value, _options: Kwargs) -> Result<Value, Error> {
     Ok(Value::from(json))
 }
 
+/// One value is one place in an address: a slash in it opens no other.
 fn urlencode(value: &Value) -> Result<String, Error> {
     short(value)?;
-    filters::urlencode(value)
+    Ok(filters::urlencode(value)?.replace('/', "%2F"))
 }
 
 fn join(values: &Value, between: Option<String>) -> Result<String, Error> {

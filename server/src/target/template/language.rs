@@ -45,6 +45,34 @@ pub(super) fn judge(source: &str) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What stands between the marks of an expression or statement, its end mark too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    /// The line on which it begins.
+    pub(super) line: usize,
+    pub(super) text: &'a str,
+}
+
+/// The expressions and statements; no comments, and nothing raw.
+pub(super) fn inside(source: &str) -> Vec<Part<'_>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some((start, mark)) = next_mark(source, at) {
+        if mark == "{#" {
+            at = end_of(source, start + 2, "#}");
+            continue;
+        }
+        let rest = &source[start + 2..];
+        let (length, _) = scan(rest, if mark == "{{" { "}}" } else { "%}" });
+        let line = 1 + source[..start].matches('\n').count();
+        found.push(Part { line, text: &rest[..length] });
+        at = start + 2 + length;
+        if mark == "{%" && statement(rest) == "raw" {
+            at = end_of_raw(source, at);
+        }
+    }
+    found
+}
+
 fn next_mark(source: &str, from: usize) -> Option<(usize, &'static str)> {
     let find = |mark: &'static str| source.get(from..)?.find(mark).map(|at| (from + at, mark));
     ["{{", "{%", "{#"].into_iter().filter_map(find).min()

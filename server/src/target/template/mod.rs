@@ -9,20 +9,26 @@
 //! A text without `{{`, `{%` or `{#` is no template: it is used as it stands and costs nothing.
 //!
 //! - `language`: what a template may say; a text is judged before it is compiled
+//! - `names`: what it may name; judged when it is saved
 //! - `filters`: what a value can be put through
 //! - `fields`: which texts of a target may be templates
+//! - `secrets`: which secrets they ask for; each is asked for by its name
 
 mod fields;
 mod filters;
 mod language;
+mod names;
+mod secrets;
 
-use std::{io, sync::OnceLock};
+use std::{collections::BTreeMap, io, sync::OnceLock};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use minijinja::{Environment, Error, ErrorKind, Template, UndefinedBehavior, value::Serde};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 pub use fields::TemplateUse;
+pub use names::Scope;
 
 use super::{Invocation, Target, TargetError};
 
@@ -43,12 +49,16 @@ pub struct Names<'a> {
     pub previous_fire: Option<DateTime<Utc>>,
     /// `tasks`: what the tasks before this one gave back, as `{name: {"output": ...}}`.
     pub tasks: &'a serde_json::Value,
+    /// `secrets`: those that the target names.
+    pub secrets: &'a BTreeMap<String, SecretString>,
 }
 
 impl Names<'_> {
     fn value(&self) -> minijinja::Value {
         let instant = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let told = self.invocation;
+        let secrets: BTreeMap<&str, &str> =
+            self.secrets.iter().map(|(name, value)| (&**name, value.expose_secret())).collect();
         minijinja::Value::from(Serde(json!({
             "scheduled_at": instant(self.scheduled_at),
             "previous_fire": self.previous_fire.map(instant),
@@ -60,6 +70,7 @@ impl Names<'_> {
             "schedule": told.schedule,
             "idempotency_key": told.idempotency_key,
             "tasks": self.tasks,
+            "secrets": secrets,
         })))
     }
 }
@@ -70,29 +81,41 @@ impl Target {
         fields::template_use(self)
     }
 
+    /// The names of the secrets that its templates ask for, in their order, each once.
+    pub fn secret_names(&self) -> Vec<String> {
+        secrets::of_target(self)
+    }
+
+    /// The field of a template that asks for anything but secrets, and what for; if there is one.
+    pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
+        secrets::beside(self)
+    }
+
     /// The target with its templates filled in. Fails on the first that cannot be.
     pub fn filled_in(&self, names: &Names<'_>) -> Result<Self, TargetError> {
         let value = names.value();
         let mut target = self.clone();
+        secrets::keep_from_strangers(&mut target);
         fields::replace(&mut target, &mut |field, text| {
             if !is_template(text) {
                 return Ok(None);
             }
             let made = render(text, &value).map_err(|fault| fault.of(field))?;
+            fields::check_made(field, &made)?;
             Ok(Some(made))
         })?;
         Ok(target)
     }
 
-    /// Checks that its templates can be read, and gives the target as far as it can be judged
-    /// before they are filled in.
-    pub(super) fn with_templates_checked(&self) -> Result<Self, TargetError> {
+    /// Checks that its templates can be read and name only what there can be, and gives the target
+    /// as far as it can be judged before they are filled in.
+    pub(super) fn with_templates_checked(&self, scope: Scope<'_>) -> Result<Self, TargetError> {
         let mut target = self.clone();
         fields::replace(&mut target, &mut |field, text| {
             if !is_template(text) {
                 return Ok(None);
             }
-            check(text).map_err(|fault| fault.of(field))?;
+            check(text, scope).map_err(|fault| fault.of(field))?;
             Ok(fields::placeholder(field, text))
         })?;
         Ok(target)
@@ -127,9 +150,11 @@ fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 
-fn check(text: &str) -> Result<(), Fault> {
+fn check(text: &str, scope: Scope<'_>) -> Result<(), Fault> {
     language::judge(text)?;
-    environment().template_from_str(text).map(drop).map_err(|error| fault(&error))
+    let template = environment().template_from_str(text).map_err(|error| fault(&error))?;
+    secrets::check(&template)?;
+    names::judge(&template, text, scope)
 }
 
 fn render(text: &str, names: &minijinja::Value) -> Result<String, Fault> {

@@ -28,11 +28,13 @@ fn invocation() -> Invocation {
 
 fn filled(target: &Target) -> Result<Target, TargetError> {
     let tasks = json!({ "extract": { "output": { "rows": 7 } } });
+    let secrets = [("smtp".to_owned(), "sesame".into())].into();
     target.filled_in(&Names {
         invocation: &invocation(),
         scheduled_at: "2026-03-01T12:00:00Z".parse().unwrap(),
         previous_fire: None,
         tasks: &tasks,
+        secrets: &secrets,
     })
 }
 
@@ -173,5 +175,74 @@ fn only_what_comes_behind_the_server_leaves_the_origin_fixed() {
     }
     for url in ["{{ x }}", "https://{{ x }}/", "https://a.{{ x }}", "https://a.example:{{ x }}/"] {
         assert!(open(url), "{url}");
+    }
+}
+
+#[test]
+fn a_secret_is_asked_for_by_its_name() {
+    assert_eq!(made("key={{ secrets.smtp | urlencode }}").as_deref(), Ok("key=sesame"));
+    assert!(made("{{ secrets.nope }}").unwrap_err().contains("`secrets.nope` is undefined"));
+    let names = |body: &str| {
+        let mut http = Http::post("https://example.org/{{ secrets.b }}");
+        http.headers.insert("X".to_owned(), Secret::new("{{ secrets.c ~ secrets.b }}"));
+        http.body = Some(json!({ "text": [body] }));
+        Target::Http(http).secret_names()
+    };
+    assert_eq!(names("{{ secrets.a }} {{ context.secrets.d }}"), ["a", "b", "c"]);
+    assert_eq!(names("secrets.a"), ["b", "c"]);
+    for text in [
+        "{{ secrets }}",
+        "{{ secrets[context.region] }}",
+        "{{ secrets | tojson }}",
+        "{% for name in secrets %}{{ name }}{% endfor %}",
+        "{% for all in [secrets] %}{{ all.smtp }}{% endfor %}",
+    ] {
+        let mut http = Http::post("https://example.org/");
+        http.body = Some(Value::from(text));
+        let refused =
+            Target::Http(http).with_templates_checked(Scope::ALONE).unwrap_err().to_string();
+        assert!(refused.contains("without their names"), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn a_body_with_a_secret_follows_no_redirect() {
+    let sent = |body: &str| {
+        let mut http = Http::post("https://example.org/");
+        http.max_redirects = 3;
+        http.body = Some(json!({ "key": body }));
+        match filled(&Target::Http(http)) {
+            Ok(Target::Http(http)) => http.max_redirects,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((sent("{{ task }}"), sent("{{ secrets.smtp }}")), (3, 0));
+}
+
+#[test]
+fn a_secret_is_asked_for_wherever_its_name_stands() {
+    for (template, names) in [
+        ("{{ secrets.smtp[:8] }}", vec!["smtp"]),
+        ("{{ secrets['smtp'][1:] }}{% if secrets . a[:1] == 'x' %}{% endif %}", vec!["a", "smtp"]),
+        ("{{ secrets[\"b\"] | upper }}", vec!["b"]),
+        ("{{ 'see secrets.x' }}{# secrets.y #}{% raw %}{{ secrets.z }}{% endraw %}", vec![]),
+        ("secrets.example.org/{{ context.secrets.x }}", vec![]),
+    ] {
+        let mut http = Http::post("https://example.org/");
+        http.body = Some(Value::String(template.to_owned()));
+        assert_eq!(Target::Http(http).secret_names(), names, "{template}");
+    }
+    assert_eq!(made("{{ secrets.smtp[:3] }}").as_deref(), Ok("ses"));
+}
+
+#[test]
+fn a_body_that_mentions_secrets_is_not_redirected() {
+    for (template, most) in
+        [("{{ secrets.smtp[:3] }}", 0), ("{{ (secrets).smtp }}", 0), ("{{ task }}", 5)]
+    {
+        let mut http = Http::post("https://example.org/");
+        http.body = Some(json!({ "a": [template] }));
+        let Ok(Target::Http(http)) = filled(&Target::Http(http)) else { panic!("{template}") };
+        assert_eq!(http.max_redirects, most, "{template}");
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::{
     engine::{
         backfill::{MOST, Standing, Window, selects, survey},
-        commands::{BadInput, CommandError, Commands, Reader},
+        commands::{BadInput, CommandError, Commands, Permit, Reader},
     },
     store::{namespaces, schedules},
 };
@@ -52,11 +52,11 @@ impl Commands {
     /// What a backfill would run: the exact fires of the window.
     pub async fn preview_backfill(
         &self,
-        _right: &Reader,
+        right: &Reader,
         wanted: Wanted,
     ) -> Result<Preview, CommandError> {
         let window = self.backfill_window(wanted)?;
-        self.look_at_window(wanted, window).await
+        self.look_at_window(right.permit(), wanted, window).await
     }
 
     pub(super) fn backfill_window(&self, wanted: Wanted) -> Result<Window, BadInput> {
@@ -81,6 +81,7 @@ impl Commands {
 
     pub(super) async fn look_at_window(
         &self,
+        permit: Permit<'_>,
         wanted: Wanted,
         window: Window,
     ) -> Result<Preview, CommandError> {
@@ -89,6 +90,7 @@ impl Commands {
             .await?
             .filter(|schedule| schedule.deleted_at.is_none())
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
+        permit.over(schedule.namespace_id, "schedule", id)?;
         let timetable = self.timetable_of(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
             let problem = format!("the window holds {} fires; the limit is {MOST}", many.count);

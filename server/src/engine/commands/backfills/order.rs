@@ -58,7 +58,7 @@ impl Commands {
         tx.rollback().await?;
         // Looked at outside the transaction: ten thousand instants take their time, and whatever
         // changes meanwhile is judged again when the turn of an instant comes.
-        let preview = self.look_at_window(wanted, window).await?;
+        let preview = self.look_at_window(right.permit(), wanted, window).await?;
         check::context("context", &laid_over(&preview.schedule.context, manner.context.as_ref()))?;
         let fires = listed(&preview, manner.order);
         if fires.is_empty() {
@@ -69,7 +69,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let schedule = self.locked(&tx, wanted.schedule_id).await?;
+        let schedule = self.permitted(&tx, right.permit(), wanted.schedule_id).await?;
         if schedule.version != preview.schedule.version {
             return Err(CommandError::conflict(
                 format!("schedule {:?} was edited at this moment", schedule.name),

@@ -7,7 +7,7 @@ use super::OrderedBackfill;
 use crate::{
     engine::{
         backfill::stopped,
-        commands::{Call, CommandError, Commands, Operator, Viewer, audit::Entry, check},
+        commands::{Call, CommandError, Commands, Operator, Permit, Viewer, audit::Entry, check},
     },
     store::{DatabaseTransaction, schedules},
 };
@@ -61,7 +61,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.open_backfill(&tx, id).await?;
+        let row = self.open_backfill(&tx, right.permit(), id).await?;
         self.stop_backfill(&tx, right.who(), &row, reason).await?;
         let ordered = OrderedBackfill { id };
         self.remember(&tx, right.who(), call, &ordered).await?;
@@ -118,7 +118,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let row = self.open_backfill(&tx, id).await?;
+        let row = self.open_backfill(&tx, right.permit(), id).await?;
         if row.state != state {
             self.store.update_locked_backfill(&tx, id, columns).await?;
             self.audit_backfill(&tx, right.who(), &row, (action, None, state)).await?;
@@ -134,10 +134,12 @@ impl Commands {
     async fn open_backfill(
         &self,
         tx: &DatabaseTransaction,
+        permit: Permit<'_>,
         id: Uuid,
     ) -> Result<Model, CommandError> {
         let row = self.store.lock_backfill(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("backfill", id))?;
+        permit.over(row.namespace_id, "backfill", id)?;
         match row.state {
             State::Running | State::Paused => Ok(row),
             State::Cancelled | State::Completed => Err(CommandError::conflict(

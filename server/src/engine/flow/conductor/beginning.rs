@@ -59,7 +59,7 @@ impl Conductor {
         let task = self.known.task(index);
         let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
         let before = self.known.graph.before(index);
-        let run = self.hold.run_id.simple();
+        let (run, number) = (self.hold.run_id, attempt::flow_number(index, attempt));
         // Receivers tell requests apart by this key: each task has its own.
         let key = match self.known.definition.tasks.len() {
             1 => self.told.idempotency_key.clone(),
@@ -69,7 +69,7 @@ impl Conductor {
             attempt,
             task: task.name.clone(),
             idempotency_key: key,
-            traceparent: Some(format!("00-{run}-{:08x}{attempt:08x}-01", index + 1)),
+            traceparent: Some(self.core.metrics.traces().traceparent(run, number)),
             context: results::merged(&self.told.context, &results, &before),
             timeout: task.timeout(),
             kill_grace: task.kill_grace(),

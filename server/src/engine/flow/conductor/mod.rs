@@ -1,8 +1,13 @@
 //! Carries a run of several tasks out, for as long as this node holds it.
 //!
 //! - `beginning`: an attempt at one of its tasks, from what the run knows to the work
+//! - `writing`: a step of the run, from what the plan says to the tables
+//!
+//! All instants of a run are as the nodes agree on them: whoever goes on with it compares them with
+//! its own clock, and so does this node once a clock that was wrong is right again.
 
 mod beginning;
+mod writing;
 
 use std::{
     collections::HashMap,
@@ -16,48 +21,44 @@ use entity::{run, task_run};
 use futures::FutureExt;
 use sea_orm::ActiveEnum;
 use serde_json::{Map, Value};
-use tokio::{
-    sync::{OwnedSemaphorePermit, oneshot},
-    task::JoinSet,
-};
+use tokio::{sync::OwnedSemaphorePermit, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use self::writing::let_go;
 use super::{
     plan::{Halt, Next, Plan, Situation, plan},
     results,
     standing::{Attempted, Standing, gist, standing},
-    steps::{Asked, Written},
+    steps::Written,
 };
 use crate::{
     engine::{
-        attempt::Attempt,
-        core::{Core, StopReason},
+        attempt::{self, Attempt, Times},
+        core::{Core, Grip, StopReason},
         definition::Known,
         logs::Numbers,
         signals::Kind,
     },
-    store::{
-        flows::{Ended, Step, Turn},
-        holds::Hold,
-    },
+    store::{flows::Ended, holds::Hold},
     target::{Invocation, Outcome, result_of},
 };
 
 /// Starts it. It ends when the run has settled, waits for a node again, or is another's.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     // Before the first task starts: a cancel request must find the run from now on.
-    let stop = core.hold(attempt.hold);
+    let grip = core.hold(attempt.hold);
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
         let hold = attempt.hold;
-        let conductor = Conductor::new(core.clone(), attempt, stop);
+        let conductor = Conductor::new(core.clone(), attempt, grip.clone());
         // A defect here must not leave the run hanging: it is disowned, and taken over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
             tracing::error!(run = %hold.run_id, "the run is let go after a defect of Carillon");
         }
-        core.let_go(&hold);
-        core.forget(&hold);
+        if core.let_go(&grip).is_ok() {
+            core.forget(&hold);
+        }
         core.slot_freed();
         core.run_settled();
         if core.backfills.has_any(std::iter::once(hold.run_id)) {
@@ -84,11 +85,12 @@ struct Conductor {
     known: Arc<Known>,
     /// What is the same for all tasks of the run.
     told: Invocation,
+    run: Times,
     stands_for: DateTime<Utc>,
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
     /// Stops the run here.
-    stop: CancellationToken,
+    grip: Grip,
     /// Stops its tasks: when the run is stopped, and when its time is over.
     stop_tasks: CancellationToken,
     places: Vec<OwnedSemaphorePermit>,
@@ -108,7 +110,7 @@ enum Event {
 }
 
 impl Conductor {
-    fn new(core: Arc<Core>, attempt: Attempt, stop: CancellationToken) -> Self {
+    fn new(core: Arc<Core>, attempt: Attempt, grip: Grip) -> Self {
         let Attempt { hold, known, invocation, run, slot, max_attempts: _ } = attempt;
         let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
         let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();
@@ -116,30 +118,29 @@ impl Conductor {
             deadline: limit.and_then(|limit| run.started_at.checked_add_signed(limit)),
             begun: core.clock.instant(),
             numbers: Arc::new(Numbers::new(hold.attempt)),
-            stop_tasks: stop.child_token(),
+            stop_tasks: grip.stop.child_token(),
             places: vec![slot],
             told: invocation,
+            run,
             stands_for: run.stands_for,
             at_work: JoinSet::new(),
             ended: Vec::new(),
             core,
             hold,
             known,
-            stop,
+            grip,
             parts,
         }
     }
 
     async fn conduct(mut self) {
-        if !self.read().await {
-            return;
-        }
+        let Some(mut now) = self.read().await else { return };
         loop {
             if self.why() == Some(StopReason::Lost) {
                 return self.abandon().await;
             }
-            let plan = self.plan();
-            match self.write(&plan).await {
+            let plan = self.plan(now);
+            match self.write(&plan, now).await {
                 Written::Done => {}
                 Written::Lost => {
                     tracing::warn!(run = %self.hold.run_id, "the run was taken over; it is left");
@@ -155,17 +156,20 @@ impl Conductor {
                     None
                 }
                 Next::Park { .. } => return self.core.signals.wake_here(Kind::Dispatcher),
-                Next::Settle { state, .. } => return self.tell(state),
+                Next::Settle { state, .. } => return self.tell(state, now),
             };
             for (index, attempt) in &plan.begin {
                 self.begin(*index, *attempt);
             }
             self.give_back_places();
-            match self.event(until, plan.held_back > 0 && self.may_grow()).await {
+            let event = self.event(until, plan.held_back > 0 && self.may_grow()).await;
+            now = self.core.agreed_now().await;
+            match event {
                 Event::Done(done) => {
-                    self.end(done);
+                    self.end(done, now);
                     while let Some(joined) = self.at_work.try_join_next() {
-                        self.end(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())));
+                        let done = joined.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+                        self.end(done, now);
                     }
                 }
                 Event::Look => {}
@@ -174,22 +178,28 @@ impl Conductor {
         }
     }
 
-    /// Reads what was done of the run before. Whether it is still to go on here.
-    async fn read(&mut self) -> bool {
+    /// Reads what was done of the run before; says when that was. Nothing, if it is not to go on
+    /// here.
+    async fn read(&mut self) -> Option<DateTime<Utc>> {
         let mut pause = Duration::from_millis(50);
         let rows = loop {
             match self.core.store.attempts_of(self.hold.run_id).await {
                 Ok(rows) => break rows,
+                Err(error) if !error.is_transient() => {
+                    self.give_up(&error).await;
+                    return None;
+                }
                 Err(error) => {
                     tracing::error!(run = %self.hold.run_id, "failed to read its tasks: {error}");
                 }
             }
             tokio::select! {
-                () = self.stop.cancelled() => return false,
+                () = self.grip.stop.cancelled() => return None,
                 () = self.core.clock.sleep(pause) => {}
             }
             pause = (pause * 2).min(Duration::from_secs(5));
         };
+        let now = self.core.agreed_now().await;
         let tasks = &self.known.definition.tasks;
         let places: HashMap<&str, usize> =
             tasks.iter().enumerate().map(|(index, task)| (&*task.name, index)).collect();
@@ -197,17 +207,9 @@ impl Conductor {
             let Some(&index) = places.get(&*row.task) else { continue };
             let mut attempted = Attempted::of(row);
             if attempted.state == task_run::State::Running {
-                // Of a hold that ended without a word.
                 attempted.state = task_run::State::Lost;
-                attempted.finished_at = Some(self.core.clock.now());
-                self.ended.push(Ended {
-                    task: tasks[index].name.clone(),
-                    attempt: attempted.attempt,
-                    state: attempted.state,
-                    error: Some("the node that worked on it let go of the run".to_owned()),
-                    output: None,
-                    at: self.core.clock.now().into(),
-                });
+                attempted.finished_at = Some(now);
+                self.ended.push(let_go(tasks[index].name.clone(), attempted.attempt, now));
             }
             let part = &mut self.parts[index];
             if attempted.state == task_run::State::Succeeded {
@@ -215,12 +217,12 @@ impl Conductor {
             }
             part.attempts.push(attempted);
         }
-        true
+        Some(now)
     }
 
     /// Why it is to stop, if it is.
     fn why(&self) -> Option<StopReason> {
-        self.core.why(&self.hold)
+        self.core.why(&self.grip)
     }
 
     fn standings(&self) -> Vec<Standing> {
@@ -228,7 +230,7 @@ impl Conductor {
         tasks.map(|(task, part)| standing(task, self.hold.run_id, &part.attempts)).collect()
     }
 
-    fn plan(&mut self) -> Plan {
+    fn plan(&mut self, now: DateTime<Utc>) -> Plan {
         let standings = self.standings();
         let halt = match self.why() {
             Some(StopReason::Cancelled) => Some(Halt::Cancelled),
@@ -239,7 +241,7 @@ impl Conductor {
             definition: &self.known.definition,
             graph: &self.known.graph,
             standings: &standings,
-            now: self.core.clock.now(),
+            now,
             deadline: self.deadline,
             halt,
             room: usize::MAX,
@@ -254,81 +256,6 @@ impl Conductor {
         plan(&situation)
     }
 
-    /// Writes what ended and what the plan says, at once.
-    async fn write(&mut self, plan: &Plan) -> Written {
-        let name = |index: usize| self.known.task(index).name.clone();
-        let step = Step {
-            hold: self.hold,
-            turn: self.turn(plan),
-            ended: self.ended.clone(),
-            begun: plan.begin.iter().map(|(index, attempt)| (name(*index), *attempt)).collect(),
-            skipped: plan.skip.iter().map(|(index, why)| (name(*index), why.clone())).collect(),
-            at: self.core.clock.now().into(),
-        };
-        let stays = matches!(step.turn, Turn::Held { .. });
-        if stays && step.ended.is_empty() && step.begun.is_empty() && step.skipped.is_empty() {
-            return Written::Done;
-        }
-        let (answer, answered) = oneshot::channel();
-        let at = step.at.utc();
-        // The writer lives longer than any run here.
-        if self.core.steps.send(Asked { step, answer }).await.is_err() {
-            return Written::Refused;
-        }
-        let written = answered.await.unwrap_or(Written::Refused);
-        if written == Written::Done {
-            for ended in self.ended.drain(..) {
-                self.core.metrics.attempt(ended.state.to_value());
-            }
-            for (index, _) in &plan.skip {
-                self.parts[*index].attempts.push(skipped(at));
-            }
-        }
-        written
-    }
-
-    /// Takes from what is to be written the part that a database may refuse. Whether there was any.
-    fn strip(&mut self) -> bool {
-        let mut any = false;
-        for ended in self.ended.iter_mut().filter(|ended| ended.output.is_some()) {
-            any = true;
-            ended.output = None;
-            ended.error = Some("the database refuses to keep what came of it".to_owned());
-            if ended.state == task_run::State::Succeeded {
-                ended.state = task_run::State::Failed;
-            }
-            let tasks = self.known.definition.tasks.iter().zip(&mut self.parts);
-            for (_, part) in tasks.filter(|(task, _)| task.name == ended.task) {
-                part.result = None;
-                if let Some(last) = part.attempts.last_mut() {
-                    (last.state, last.output) = (ended.state, None);
-                    last.error.clone_from(&ended.error);
-                }
-            }
-        }
-        any
-    }
-
-    fn turn(&self, plan: &Plan) -> Turn {
-        match &plan.next {
-            Next::Wait { .. } | Next::StopTasks => {
-                let now = self.core.clock.instant();
-                let left = self.parts.iter().filter_map(|part| part.limit);
-                let left = left.map(|limit| limit.saturating_duration_since(now));
-                let new = plan.begin.iter().map(|(index, _)| self.hard_limit(*index));
-                Turn::Held { hard_limit: left.chain(new).max().unwrap_or_default() }
-            }
-            Next::Park { until } => {
-                let failed = |part: &Part| {
-                    let last = part.attempts.last()?;
-                    last.error.clone().filter(|_| last.state != task_run::State::Skipped)
-                };
-                Turn::Parked { until: (*until).into(), error: self.parts.iter().find_map(failed) }
-            }
-            Next::Settle { state, error } => Turn::Settled { state: *state, error: error.clone() },
-        }
-    }
-
     /// Whether more places would let more tasks begin.
     fn may_grow(&self) -> bool {
         let most = usize::try_from(self.known.definition.max_parallel).unwrap_or(1);
@@ -336,14 +263,14 @@ impl Conductor {
     }
 
     async fn event(&mut self, until: Option<DateTime<Utc>>, wants_place: bool) -> Event {
-        let clock = &self.core.clock;
+        let core = &self.core;
         let time = async {
             match until {
-                Some(until) => clock.sleep_until(until).await,
+                Some(until) => core.sleep_until_agreed(until).await,
                 None => std::future::pending().await,
             }
         };
-        let is_stopped = self.stop.is_cancelled();
+        let is_stopped = self.grip.stop.is_cancelled();
         let slots = self.core.slots.clone();
         tokio::select! {
             biased;
@@ -351,7 +278,7 @@ impl Conductor {
                 Event::Done(joined.unwrap_or_else(|error| resume_unwind(error.into_panic())))
             }
             // Once is enough: from then on the tasks end by themselves.
-            () = self.stop.cancelled(), if !is_stopped => Event::Look,
+            () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
             () = time => Event::Look,
             place = slots.acquire_owned(), if wants_place && !is_stopped => match place {
                 Ok(place) => Event::Place(place),
@@ -361,11 +288,10 @@ impl Conductor {
     }
 
     /// Takes down how an attempt ended; the next step writes it.
-    fn end(&mut self, (index, outcome): Done) {
+    fn end(&mut self, (index, outcome): Done, now: DateTime<Utc>) {
         let why = self.why();
-        let late = self.stop_tasks.is_cancelled() && !self.stop.is_cancelled();
+        let late = self.stop_tasks.is_cancelled() && !self.grip.stop.is_cancelled();
         let (mut state, mut error, output) = judged(outcome, why, late);
-        let now = self.core.clock.now();
         if state == task_run::State::Succeeded {
             self.parts[index].result = output.as_ref().and_then(result_of).cloned();
             let results: Vec<_> = self.parts.iter().map(|part| part.result.clone()).collect();
@@ -402,19 +328,12 @@ impl Conductor {
         while self.at_work.join_next().await.is_some() {}
     }
 
-    fn tell(&self, state: run::State) {
+    fn tell(&self, state: run::State, now: DateTime<Utc>) {
         let failed = matches!(state, run::State::Failed | run::State::TimedOut);
-        self.core.metrics.execution(state.to_value(), self.begun.elapsed(), failed);
-    }
-}
-
-fn skipped(at: DateTime<Utc>) -> Attempted {
-    Attempted {
-        attempt: 1,
-        state: task_run::State::Skipped,
-        finished_at: Some(at),
-        error: None,
-        output: None,
+        let (state, metrics) = (state.to_value(), &self.core.metrics);
+        let traced = attempt::traced(&self.told, self.run);
+        metrics.traces().run(&traced, &state, now);
+        metrics.execution(self.told.schedule_id, state, self.begun.elapsed(), failed);
     }
 }
 

@@ -3,6 +3,10 @@
 //! The buffer is the ledger itself: a fire that waits is `pending`, without an owner, and has a
 //! `queue_position`. Whoever writes a schedule's queue holds the schedule's row, so a claim and a
 //! release never decide about the same schedule at once.
+//!
+//! - `places`: who goes into a queue, out of it, and to which place
+
+mod places;
 
 use std::collections::HashMap;
 
@@ -17,6 +21,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+pub use self::places::Queued;
 use super::{
     DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
@@ -42,6 +47,8 @@ pub struct Queue {
     pub id: Uuid,
     /// Its version.
     pub version: i32,
+    /// See `entity::schedule`.
+    pub fires_version: i32,
     /// Whether it may fire.
     pub enabled: bool,
     /// Whether it is gone.
@@ -56,30 +63,31 @@ pub struct Queue {
     pub buffer_limit: Option<i32>,
 }
 
+/// Whether there are intents that nobody owns. There are none in most rounds, and to plan what is
+/// to be known of them takes PostgreSQL longer than to find that out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
+pub struct Unowned {
+    /// Whether a fire waits in a buffer.
+    pub waits: bool,
+    /// Whether the time of another one has come.
+    pub is_due: bool,
+}
+
 /// What a planner must know of all buffers to look again in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlook {
     /// Whether a fire waits anywhere.
     pub waits: bool,
-    /// When the first of those at the head of a queue is past its deadline.
+    /// When the first of those that wait is past its deadline.
     pub deadline: Option<Timestamp>,
-}
-
-/// An intent that goes into the buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
-    /// The fire.
-    pub id: Uuid,
-    /// Its instant.
-    pub scheduled_at: Timestamp,
-    /// Its place.
-    pub place: i64,
-    /// The run that it waits for, if one is known.
-    pub behind: Option<String>,
 }
 
 /// A fire in a buffer. The partial index has the same words.
 const WAITS: &str = "fire.verdict = 'pending' AND fire.queue_position IS NOT NULL";
+
+/// A fire whose time comes later than its claim. The partial index has the same words.
+const COMES_LATER: &str =
+    "fire.verdict = 'pending' AND fire.claimed_by IS NULL AND fire.queue_position IS NULL";
 
 /// `waiting(schedule_id)`: the schedules that have a buffer. One step along the index for each of
 /// them, however many fires wait.
@@ -107,6 +115,17 @@ fn head(of: &str, days: &str) -> String {
     )
 }
 
+/// When the first fire in the queue of the schedule `s` is past its deadline, if it has one. Somebody
+/// may have reordered the queue, so that need not be its head; only queues with deadlines are read
+/// for it.
+fn first_deadline(days: &str) -> String {
+    format!(
+        "CASE WHEN s.start_deadline_ms IS NOT NULL THEN s.start_deadline_ms + \
+           (SELECT min({SINCE}) FROM fire WHERE {WAITS}{days} \
+             AND fire.schedule_id = waiting.schedule_id) END"
+    )
+}
+
 impl Store {
     /// How the buffers of `schedules` stand at `now`; those without one are left out.
     pub async fn buffers_of(
@@ -127,7 +146,7 @@ impl Store {
         }
         let sql = format!(
             "SELECT fire.schedule_id AS schedule_id, \
-               count(CASE WHEN fire.schedule_version = s.version \
+               count(CASE WHEN fire.schedule_version >= s.fires_version \
                  AND (s.start_deadline_ms IS NULL OR {SINCE} + s.start_deadline_ms >= {{0}}) \
                  THEN 1 END) AS waiting, \
                max(fire.queue_position) AS last \
@@ -149,9 +168,21 @@ impl Store {
         Ok(rows.into_iter().map(buffered).collect())
     }
 
+    /// See [`Unowned`].
+    pub async fn unowned(&self, now: Timestamp) -> Result<Unowned, StoreError> {
+        let days = self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM fire WHERE {WAITS}{days}) AS waits, \
+               EXISTS (SELECT 1 FROM fire WHERE {COMES_LATER} AND fire.due_at <= $1{days}) AS is_due"
+        );
+        let statement = self.dialect().statement(sql, [now.0.into()]);
+        let row = Unowned::find_by_statement(statement).one(self.read()).await?;
+        Ok(row.unwrap_or_default())
+    }
+
     /// Schedules with intents that nobody owns and about which something is to be decided: their
     /// time has come; nothing is alive of the schedule any more; it was paused, edited or deleted;
-    /// the head of the queue is past its deadline; or runs that are to give way have not been told.
+    /// one in the queue is past its deadline; or runs that are to give way have not been told.
     pub async fn schedules_to_release(
         &self,
         now: Timestamp,
@@ -168,7 +199,7 @@ impl Store {
              FROM waiting LEFT JOIN schedule s ON s.id = waiting.schedule_id \
              WHERE waiting.schedule_id IS NOT NULL AND ( \
                s.id IS NULL OR s.deleted_at IS NOT NULL OR NOT s.enabled \
-               OR {} <> s.version OR {} + s.start_deadline_ms < $1 \
+               OR {} < s.fires_version OR {} < $1 \
                OR (s.overlap = 'cancel_other' AND EXISTS (SELECT 1 FROM run \
                  WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
                    AND run.trigger <> 'backfill' AND run.cancel_requested_at IS NULL{runs})) \
@@ -179,13 +210,12 @@ impl Store {
                    AND fire.verdict = 'pending' AND fire.claimed_by IS NOT NULL{days}))) \
              UNION \
              SELECT later.schedule_id AS id FROM (SELECT fire.schedule_id FROM fire \
-               WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
-                 AND fire.queue_position IS NULL AND fire.due_at <= $1{days} \
+               WHERE {COMES_LATER} AND fire.due_at <= $1{days} \
                ORDER BY fire.due_at, fire.scheduled_at LIMIT $2) later \
              LIMIT $2",
             schedules_with_buffers(days),
             head("fire.schedule_version", days),
-            head(SINCE, days),
+            first_deadline(days),
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
@@ -203,10 +233,10 @@ impl Store {
         let days = &self.dialect().pending_fires("fire.scheduled_at", now, Since::Margin);
         let sql = format!(
             "{} SELECT count(*) AS buffers, \
-               min({} + s.start_deadline_ms) AS deadline \
+               min({}) AS deadline \
              FROM waiting JOIN schedule s ON s.id = waiting.schedule_id",
             schedules_with_buffers(days),
-            head(SINCE, days),
+            first_deadline(days),
         );
         let statement = self.dialect().statement(sql, []);
         let row = Row::find_by_statement(statement).one(self.read()).await?;
@@ -217,30 +247,39 @@ impl Store {
         }))
     }
 
-    /// The schedules of `ids` as they are now, locked until the transaction ends.
+    /// The schedules of `ids` as they are now, locked until the transaction ends; `None` of those
+    /// that are gone. Those that somebody else has locked are left out: nobody waits for them.
     pub async fn lock_queues(
         &self,
         tx: &DatabaseTransaction,
         ids: &[Uuid],
-    ) -> Result<HashMap<Uuid, Queue>, StoreError> {
+    ) -> Result<HashMap<Uuid, Option<Queue>>, StoreError> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        // Waited for in the order of keys, so that two of these never wait for each other; a claim
-        // waits for no schedule.
-        let lock = if self.dialect().is_postgres() { "FOR UPDATE OF s" } else { "" };
+        let lock = self.dialect().skip_locked("s");
         let sql = format!(
-            "SELECT s.id, s.version, s.enabled, s.deleted_at, s.start_deadline_ms, s.jitter_ms, s.overlap, \
-               s.buffer_limit FROM schedule s WHERE s.id IN (SELECT id FROM v) ORDER BY s.id {lock}"
+            "SELECT s.id, s.version, s.fires_version, s.enabled, s.deleted_at, s.start_deadline_ms, \
+               s.jitter_ms, s.overlap, s.buffer_limit FROM schedule s WHERE s.id IN (SELECT id FROM v) ORDER BY s.id {lock}"
         );
-        let statement =
-            Bulk::default().uuid("id", ids.iter().copied()).statement(self.dialect(), &sql, vec![]);
-        let rows = Queue::find_by_statement(statement).all(tx).await?;
-        Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+        let ids_of = |ids: &[Uuid], sql: &str| {
+            Bulk::default().uuid("id", ids.iter().copied()).statement(self.dialect(), sql, vec![])
+        };
+        let rows = Queue::find_by_statement(ids_of(ids, &sql)).all(tx).await?;
+        let mut queues: HashMap<_, _> = rows.into_iter().map(|row| (row.id, Some(row))).collect();
+        let missing: Vec<Uuid> =
+            ids.iter().copied().filter(|id| !queues.contains_key(id)).collect();
+        if !missing.is_empty() {
+            let sql = "SELECT v.id AS id FROM v \
+                WHERE NOT EXISTS (SELECT 1 FROM schedule s WHERE s.id = v.id)";
+            let gone = returned_ids(tx, ids_of(&missing, sql)).await?;
+            queues.extend(gone.into_iter().map(|id| (id, None)));
+        }
+        Ok(queues)
     }
 
-    /// The intents of `schedules` that nobody owns: up to `each` from the head of each queue, and
-    /// up to `limit` whose time has come.
+    /// The intents of `schedules` that nobody owns: up to `each` of each queue, those that are past
+    /// their deadline and then those at its head, and up to `limit` whose time has come.
     pub async fn unowned_intents(
         &self,
         tx: &DatabaseTransaction,
@@ -253,21 +292,23 @@ impl Store {
         }
         let waiting = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS}, row_number() OVER ( \
-               PARTITION BY fire.schedule_id ORDER BY fire.queue_position, fire.id) AS place \
-             FROM fire WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
+               PARTITION BY fire.schedule_id ORDER BY \
+                 CASE WHEN {SINCE} + s.start_deadline_ms < {{1}} THEN 0 ELSE 1 END, \
+                 fire.queue_position, fire.id) AS place \
+             FROM fire LEFT JOIN schedule s ON s.id = fire.schedule_id \
+             WHERE {WAITS} AND fire.schedule_id IN (SELECT id FROM v)) q \
              WHERE place <= {{0}} ORDER BY schedule_id, place"
         );
         // The limit stands inside, or SQLite would read the whole history of each schedule.
         let later = format!(
             "SELECT * FROM (SELECT {INTENT_COLUMNS} FROM fire \
-               WHERE fire.verdict = 'pending' AND fire.claimed_by IS NULL \
-                 AND fire.queue_position IS NULL AND fire.due_at <= {{0}} \
+               WHERE {COMES_LATER} AND fire.due_at <= {{0}} \
                ORDER BY fire.due_at, fire.scheduled_at LIMIT {{1}}) later \
              WHERE schedule_id IN (SELECT id FROM v) ORDER BY due_at, scheduled_at"
         );
         let ids = || Bulk::default().uuid("id", schedules.iter().copied());
-        let each = each.cast_signed().into();
-        let waiting = ids().statement(self.dialect(), &waiting, vec![each]);
+        let bounds = vec![each.cast_signed().into(), now.0.into()];
+        let waiting = ids().statement(self.dialect(), &waiting, bounds);
         let bounds = vec![now.0.into(), limit.cast_signed().into()];
         let later = ids().statement(self.dialect(), &later, bounds);
         let mut intents = Intent::find_by_statement(waiting).all(tx).await?;
@@ -294,107 +335,6 @@ impl Store {
             self.dialect().of_found("fire.verdict = 'pending' AND fire.claimed_by IS NULL")
         );
         let statement = ids.statement(self.dialect(), &sql, vec![node.into(), now.0.into()]);
-        tx.execute_raw(statement).await?;
-        Ok(())
-    }
-
-    /// Puts intents that nobody owns into the buffer.
-    pub async fn buffer_intents(
-        &self,
-        tx: &DatabaseTransaction,
-        fires: &[Queued],
-    ) -> Result<(), StoreError> {
-        if fires.is_empty() {
-            return Ok(());
-        }
-        let statement = Bulk::default()
-            .uuid("id", fires.iter().map(|fire| fire.id))
-            .int("place", fires.iter().map(|fire| fire.place))
-            .text("detail", fires.iter().map(|fire| fire.behind.clone()))
-            .days(Days::of_instants("fire.scheduled_at", fires.iter().map(|f| f.scheduled_at)))
-            .statement(
-                self.dialect(),
-                "UPDATE fire SET reason = 'buffered', detail = v.detail, \
-                   queue_position = v.place \
-                 FROM v WHERE fire.id = v.id AND fire.verdict = 'pending' \
-                   AND fire.claimed_by IS NULL {days}",
-                vec![],
-            );
-        tx.execute_raw(statement).await?;
-        Ok(())
-    }
-
-    /// Ends the waiting of all fires of each schedule but the one that takes their place.
-    pub async fn replace_waiting(
-        &self,
-        tx: &DatabaseTransaction,
-        places: &[(Uuid, Uuid)],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        if places.is_empty() {
-            return Ok(());
-        }
-        let sql = format!(
-            "UPDATE fire SET verdict = 'skipped', reason = 'replaced', detail = v.detail, \
-               decided_at = {{0}}, queue_position = NULL \
-             FROM v WHERE fire.schedule_id = v.schedule_id AND fire.id <> v.fire_id AND {WAITS}"
-        );
-        let statement = Bulk::default()
-            .uuid("schedule_id", places.iter().map(|(schedule, _)| *schedule))
-            .uuid("fire_id", places.iter().map(|(_, fire)| *fire))
-            .text("detail", places.iter().map(|(_, fire)| fire.to_string()))
-            .statement(self.dialect(), &sql, vec![now.0.into()]);
-        tx.execute_raw(statement).await?;
-        Ok(())
-    }
-
-    /// Takes fires out of the buffer of a schedule that this transaction has locked: all, or those
-    /// of `fires`. Says which those were.
-    pub async fn purge_waiting(
-        &self,
-        tx: &DatabaseTransaction,
-        schedule: Uuid,
-        fires: Option<&[Uuid]>,
-        who: &str,
-        now: Timestamp,
-    ) -> Result<Vec<Uuid>, StoreError> {
-        if fires.is_some_and(<[Uuid]>::is_empty) {
-            return Ok(vec![]);
-        }
-        let of = if fires.is_some() { "AND fire.id IN (SELECT id FROM v)" } else { "" };
-        let sql = format!(
-            "UPDATE fire SET verdict = 'skipped', reason = 'purged', detail = {{0}}, \
-               decided_at = {{1}}, queue_position = NULL \
-             WHERE fire.schedule_id = {{2}} AND {WAITS} {of} RETURNING fire.id"
-        );
-        // Without a filter its one row is not looked at.
-        const NONE: [Uuid; 1] = [Uuid::nil()];
-        let ids = fires.unwrap_or(&NONE).iter().copied();
-        let values = vec![who.into(), now.0.into(), schedule.into()];
-        let statement = Bulk::default().uuid("id", ids).statement(self.dialect(), &sql, values);
-        let mut purged: Vec<Uuid> = returned_ids(tx, statement).await?.into_iter().collect();
-        purged.sort_unstable();
-        Ok(purged)
-    }
-
-    /// Gives the fires of a schedule's buffer new places.
-    pub async fn place_waiting(
-        &self,
-        tx: &DatabaseTransaction,
-        schedule: Uuid,
-        places: &[(Uuid, i64)],
-    ) -> Result<(), StoreError> {
-        if places.is_empty() {
-            return Ok(());
-        }
-        let sql = format!(
-            "UPDATE fire SET queue_position = v.place \
-             FROM v WHERE fire.id = v.id AND fire.schedule_id = {{0}} AND {WAITS}"
-        );
-        let statement = Bulk::default()
-            .uuid("id", places.iter().map(|(id, _)| *id))
-            .int("place", places.iter().map(|(_, place)| *place))
-            .statement(self.dialect(), &sql, vec![schedule.into()]);
         tx.execute_raw(statement).await?;
         Ok(())
     }

@@ -1,0 +1,82 @@
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use super::{UnreadFile, check::BadSetting, key_text};
+
+/// A shorter token can be guessed.
+const LEAST: usize = 16;
+
+/// Who may read the instruments. Without a token everybody may who reaches the port.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watch {
+    /// A file with the token of whoever watches.
+    pub token_file: Option<PathBuf>,
+    /// That token itself, for the environment.
+    pub token: Option<SecretString>,
+}
+
+/// Why there is no token where one was meant to be.
+#[derive(Debug, thiserror::Error)]
+pub enum NoToken {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Unread(#[from] UnreadFile),
+    /// What stands there is none.
+    #[error("use watch.token_file: {0}")]
+    Bad(#[from] BadSetting),
+}
+
+impl Watch {
+    /// The token, if the instruments are closed to everybody else.
+    pub fn token(&self) -> Result<Option<SecretString>, NoToken> {
+        let (token, file) = (self.token.as_ref(), self.token_file.as_ref());
+        let token = key_text::text("watch.token_file", token, file)?;
+        token.as_ref().map_or(Ok(()), is_token)?;
+        Ok(token)
+    }
+
+    /// The first setting that cannot be.
+    pub(super) fn check(&self) -> Result<(), BadSetting> {
+        if self.token.is_some() && self.token_file.is_some() {
+            let (problem, help) = ("is given twice, as a text and as a file", "leave one out");
+            return Err(BadSetting::new("watch.token", "***", problem, help));
+        }
+        self.token.as_ref().map_or(Ok(()), is_token)
+    }
+}
+
+fn is_token(token: &SecretString) -> Result<(), BadSetting> {
+    let text = token.expose_secret();
+    let problem = if text.len() < LEAST {
+        format!("has fewer than {LEAST} characters")
+    } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        "has something else than letters, digits and signs".to_owned()
+    } else {
+        return Ok(());
+    };
+    let help = "give what 'openssl rand -hex 24' prints";
+    Err(BadSetting::new("watch.token", "***", problem, help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_can_be_guessed_or_cannot_be_sent_is_refused() {
+        let problem = |token: &str| {
+            let watch = Watch { token: Some(token.into()), token_file: None };
+            assert_eq!(watch.check().is_err(), watch.token().is_err());
+            watch.check().err().map(|bad| bad.to_string())
+        };
+        assert_eq!(problem("0123456789abcdef"), None);
+        let short = problem("hush").unwrap();
+        assert!(short.starts_with("watch.token: '***' has fewer than 16 characters"), "{short}");
+        assert!(problem("with blanks and more").unwrap().contains("something else"));
+        let twice = Watch { token: Some("x".into()), token_file: Some("x".into()) };
+        assert!(twice.check().unwrap_err().to_string().contains("is given twice"));
+    }
+}

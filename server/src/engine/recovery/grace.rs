@@ -1,0 +1,161 @@
+//! Whom recovery spares when it comes back itself. Pure: from instants to an answer.
+
+use std::time::{Duration, Instant};
+
+/// After an outage that took longer than a heartbeat's expiry each heartbeat is old, those of nodes
+/// that live, too: whoever recovered first would declare all others dead before their hearts beat
+/// again, and what they have done and not written yet would be done again. So a recovery whose own
+/// rounds say that it was away gives the others the time to say that they live.
+///
+/// Rounds alone say so, and not that the last one is long ago: a machine that was suspended, or
+/// whose clock was stepped, has missed nothing that the others said meanwhile.
+#[derive(Debug)]
+pub(super) struct Grace {
+    /// It lasts so long.
+    span: Duration,
+    /// A round that takes longer was kept waiting.
+    longest: Duration,
+    last: Last,
+    began: Instant,
+    /// When the last one ended, or will.
+    until: Option<Instant>,
+}
+
+/// How the last round went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Well,
+    Slow,
+    Failed,
+}
+
+impl Grace {
+    pub(super) fn new(span: Duration, longest: Duration, now: Instant) -> Self {
+        Self { span, longest, last: Last::Well, began: now, until: None }
+    }
+
+    /// A round begins.
+    pub(super) fn round_begins(&mut self, now: Instant) {
+        let begins = match self.last {
+            Last::Well => false,
+            Last::Slow | Last::Failed => self.may_begin_again(now),
+        };
+        if begins {
+            self.until = Some(now + self.span);
+        }
+        self.began = now;
+    }
+
+    /// Whether in this round nobody is to be declared dead.
+    pub(super) fn spares(&self, now: Instant) -> bool {
+        let is_on = self.until.is_some_and(|until| now < until);
+        is_on || self.is_slow(now) && self.may_begin_again(now)
+    }
+
+    /// The round has ended; `was_away` if it could not reach the database.
+    pub(super) fn round_ended(&mut self, now: Instant, was_away: bool) {
+        self.last = match (was_away, self.is_slow(now)) {
+            (true, _) => Last::Failed,
+            (false, true) => Last::Slow,
+            (false, false) => Last::Well,
+        };
+    }
+
+    fn is_slow(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.began) > self.longest
+    }
+
+    /// Where each round is slow or fails, the dead must be found all the same: after a grace the
+    /// next one is as far away as it is long. An outage that makes heartbeats expire, which takes
+    /// twice as long as a grace, is over after that.
+    fn may_begin_again(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| now >= until + self.span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    const SPAN: Duration = Duration::from_secs(15);
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    fn second(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
+
+    #[test]
+    fn after_a_failed_round_the_others_have_time_to_say_that_they_live() {
+        let start = Clock::system().instant();
+        let mut grace = Grace::new(SPAN, LONGEST, start);
+        grace.round_begins(start);
+        assert!(!grace.spares(start), "a first start has none");
+        grace.round_ended(start + second(1), true);
+        // However long ago that was.
+        let back = start + second(500);
+        grace.round_begins(back);
+        assert!(grace.spares(back));
+        grace.round_ended(back, false);
+        grace.round_begins(back + second(14));
+        assert!(grace.spares(back + second(14)));
+        grace.round_ended(back + second(14), false);
+        grace.round_begins(back + second(15));
+        assert!(!grace.spares(back + second(15)));
+    }
+
+    #[test]
+    fn a_long_gap_between_rounds_that_went_well_is_no_reason() {
+        let start = Clock::system().instant();
+        let mut grace = Grace::new(SPAN, LONGEST, start);
+        grace.round_begins(start);
+        grace.round_ended(start, false);
+        grace.round_begins(start + second(500));
+        assert!(!grace.spares(start + second(500)));
+    }
+
+    #[test]
+    fn a_round_that_was_kept_waiting_spares_them_at_once_and_afterwards() {
+        let start = Clock::system().instant();
+        let mut grace = Grace::new(SPAN, LONGEST, start);
+        grace.round_begins(start);
+        assert!(!grace.spares(start + second(5)));
+        assert!(grace.spares(start + second(6)));
+        grace.round_ended(start + second(6), false);
+        grace.round_begins(start + second(7));
+        assert!(grace.spares(start + second(7)));
+    }
+
+    #[test]
+    fn where_each_round_is_slow_or_fails_the_dead_are_found_all_the_same() {
+        for (took, fails) in [(second(6), false), (second(1), true)] {
+            let start = Clock::system().instant();
+            let mut grace = Grace::new(SPAN, LONGEST, start);
+            let spared = (0..20).map(|number| {
+                let begin = start + second(10 * number);
+                let look = begin + took;
+                grace.round_begins(begin);
+                let spares = grace.spares(look);
+                grace.round_ended(look, fails);
+                spares
+            });
+            let spared: Vec<bool> = spared.collect();
+            assert!(spared.iter().any(|spares| *spares) && spared.iter().any(|spares| !spares));
+        }
+    }
+
+    #[test]
+    fn a_second_outage_that_lets_heartbeats_expire_has_a_grace_of_its_own() {
+        let start = Clock::system().instant();
+        let mut grace = Grace::new(SPAN, LONGEST, start);
+        grace.round_begins(start);
+        grace.round_ended(start, true);
+        let first = start + second(40);
+        grace.round_begins(first);
+        // It begins in the middle of that grace and lasts for twice as long.
+        grace.round_ended(first + second(1), true);
+        let second_end = first + second(1 + 30);
+        grace.round_begins(second_end);
+        assert!(grace.spares(second_end));
+    }
+}

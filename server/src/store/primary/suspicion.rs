@@ -1,0 +1,154 @@
+//! Why to look for the primary: what errors say of the server, and who tells the keeper.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// Why to look for the primary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::store) enum Reason {
+    /// It is time: another server may have been promoted.
+    Routine,
+    /// An answer takes long, or there is no connection to be had.
+    Silence,
+    /// The server refuses to be written.
+    ReadOnly,
+    /// A connection broke, or a statement waited for longer than any may.
+    Broken,
+    /// The server answers nothing on a connection that had nothing to do: others are deaf, too.
+    Deaf,
+}
+
+/// Tells the keeper.
+#[derive(Debug, Default)]
+pub(super) struct Suspicion {
+    reason: Mutex<Option<Reason>>,
+    raised: Notify,
+    /// The pool in use: what is said of an earlier one is settled.
+    pub(super) generation: AtomicU64,
+    /// Cancelled when the store is closed.
+    pub(super) closed: CancellationToken,
+    /// Tells of each pool that takes the place of another one.
+    pub(super) renewed: Arc<Notify>,
+}
+
+impl Suspicion {
+    pub(super) fn raise(&self, reason: Reason, generation: u64) {
+        if generation < self.generation.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut raised = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        *raised = (*raised).max(Some(reason));
+        drop(raised);
+        self.raised.notify_one();
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn raised(&self) -> Reason {
+        loop {
+            if let Some(reason) = self.take() {
+                return reason;
+            }
+            self.raised.notified().await;
+        }
+    }
+
+    /// The graver of `reason` and what was raised until now, which is settled by that.
+    pub(super) fn graver(&self, reason: Reason) -> Reason {
+        self.take().map_or(reason, |raised| raised.max(reason))
+    }
+
+    /// Forgets what was raised until now.
+    pub(super) fn take(&self) -> Option<Reason> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The error of whoever waited for a server that does not answer any more.
+pub(super) fn lost() -> DbErr {
+    let error = io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "the database does not answer; looking for its primary",
+    );
+    DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error))))
+}
+
+/// Whether an error is a reason to look for the primary.
+pub(super) fn reason(error: &DbErr) -> Option<Reason> {
+    if matches!(error, DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)) {
+        return Some(Reason::Silence);
+    }
+    let (DbErr::Conn(error) | DbErr::Exec(error) | DbErr::Query(error)) = error else {
+        return None;
+    };
+    let RuntimeErr::SqlxError(error) = error else { return None };
+    of_driver(error)
+}
+
+/// The same for an error of the driver itself.
+pub(in crate::store) fn of_driver(error: &sqlx::Error) -> Option<Reason> {
+    match error.as_database_error() {
+        Some(error) => of_code(error.code()?.as_ref()),
+        None => matches!(
+            error,
+            sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::Protocol(_)
+                | sqlx::Error::WorkerCrashed
+        )
+        .then_some(Reason::Broken),
+    }
+}
+
+fn of_code(code: &str) -> Option<Reason> {
+    match code {
+        // read_only_sql_transaction: a standby.
+        "25006" => Some(Reason::ReadOnly),
+        // admin_shutdown, crash_shutdown, cannot_connect_now.
+        "57P01" | "57P02" | "57P03" => Some(Reason::Broken),
+        // connection_exception.
+        code if code.starts_with("08") => Some(Reason::Broken),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_connection_is_a_reason_to_look_and_a_bad_statement_is_none() {
+        assert_eq!(reason(&lost()), Some(Reason::Broken));
+        assert_eq!(of_code("25006"), Some(Reason::ReadOnly));
+        assert_eq!(of_code("57P01"), Some(Reason::Broken));
+        for code in ["23505", "40001", "55P03", "42P01"] {
+            assert_eq!(of_code(code), None, "{code}");
+        }
+        assert_eq!(reason(&DbErr::Custom("x".to_owned())), None);
+    }
+
+    #[tokio::test]
+    async fn the_gravest_reason_is_kept() {
+        let suspicion = Suspicion::default();
+        suspicion.raise(Reason::Broken, 0);
+        suspicion.raise(Reason::Silence, 0);
+        assert_eq!(suspicion.raised().await, Reason::Broken);
+        assert_eq!(suspicion.take(), None);
+        suspicion.raise(Reason::Deaf, 0);
+        assert_eq!(suspicion.graver(Reason::Silence), Reason::Deaf, "by the same look");
+        suspicion.raise(Reason::Silence, 0);
+        assert_eq!(suspicion.graver(Reason::Broken), Reason::Broken);
+        assert_eq!(suspicion.take(), None);
+        suspicion.generation.store(1, Ordering::Relaxed);
+        suspicion.raise(Reason::Broken, 0);
+        assert_eq!(suspicion.take(), None, "of a pool that is replaced");
+    }
+}

@@ -1,0 +1,91 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+
+use super::link::{Held, Link};
+
+/// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
+#[derive(Debug)]
+pub struct DatabaseTransaction {
+    inner: sea_orm::DatabaseTransaction,
+    link: Link,
+    held: Held,
+    /// Whether a statement has changed a row.
+    has_written: AtomicBool,
+}
+
+impl DatabaseTransaction {
+    pub(super) fn new(inner: sea_orm::DatabaseTransaction, link: Link, held: Held) -> Self {
+        Self { inner, link, held, has_written: AtomicBool::new(false) }
+    }
+
+    /// Commits. After an error that the connection broke, it may have been committed or not.
+    pub async fn commit(self) -> Result<(), DbErr> {
+        let committed = self.link.answer(&self.held, self.inner.commit()).await;
+        match &committed {
+            Ok(()) if self.has_written.load(Ordering::Relaxed) => self.link.writes().taken(),
+            Ok(()) => {}
+            Err(error) => self.link.writes().failed(error),
+        }
+        committed
+    }
+
+    /// Takes everything back.
+    pub async fn rollback(self) -> Result<(), DbErr> {
+        self.link.answer(&self.held, self.inner.rollback()).await
+    }
+
+    /// Takes down what became of a statement.
+    fn note<T>(&self, answer: &Result<T, DbErr>, has_written: impl Fn(&T) -> bool) {
+        match answer {
+            Ok(answer) if has_written(answer) => self.has_written.store(true, Ordering::Relaxed),
+            Ok(_) => {}
+            Err(error) => self.link.writes().failed(error),
+        }
+    }
+}
+
+/// Whether the rows of a statement's answer are what it changed.
+fn returns_changes(sql: &str) -> bool {
+    sql.contains("RETURNING")
+}
+
+#[async_trait]
+impl ConnectionTrait for DatabaseTransaction {
+    fn get_database_backend(&self) -> DbBackend {
+        self.link.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let text = self.link.text(&statement);
+        let answer = self.link.answer(&self.held, self.inner.execute_raw(statement));
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |done| done.rows_affected() > 0);
+        answer
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let answer = self.link.answer(&self.held, self.inner.execute_unprepared(sql)).await;
+        if let Err(error) = &answer {
+            self.link.writes().failed_order(error);
+        }
+        answer
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
+        let answer = self.link.answer(&self.held, self.inner.query_one_raw(statement));
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |row| changes && row.is_some());
+        answer
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
+        let answer = self.link.answer(&self.held, self.inner.query_all_raw(statement));
+        let answer = self.link.observe(text, answer).await;
+        self.note(&answer, |rows| changes && !rows.is_empty());
+        answer
+    }
+}

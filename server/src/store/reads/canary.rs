@@ -1,0 +1,40 @@
+//! The server's own schedule, which measures how late fires are.
+
+use entity::Timestamp;
+use sea_orm::FromQueryResult;
+
+use crate::store::{Store, StoreError};
+
+/// The namespace of its own.
+pub const NAMESPACE: &str = "carillon-canary";
+/// Its name there.
+pub const NAME: &str = "canary";
+
+/// A canary that fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Canary {
+    /// Since when it is as it is: made, or switched on.
+    pub since: Timestamp,
+    /// When its last fire was due that succeeded.
+    pub due_at: Option<Timestamp>,
+    /// When its run had settled.
+    pub finished_at: Option<Timestamp>,
+}
+
+impl Store {
+    /// The canary, if there is one that fires.
+    pub async fn canary(&self) -> Result<Option<Canary>, StoreError> {
+        // The last run that succeeded is the last by its key, or near it.
+        let sql = "WITH its AS (SELECT s.id, s.updated_at FROM schedule s \
+               JOIN namespace n ON n.id = s.namespace_id \
+               WHERE n.name = $1 AND s.name = $2 AND lower(s.name) = $2 \
+                 AND s.deleted_at IS NULL AND s.enabled), \
+             last AS (SELECT r.due_at, r.finished_at FROM run r \
+               WHERE r.schedule_id = (SELECT id FROM its) AND r.state = 'succeeded' \
+                 AND r.trigger = 'schedule' ORDER BY r.id DESC LIMIT 1) \
+             SELECT its.updated_at AS since, last.due_at, last.finished_at \
+             FROM its LEFT JOIN last ON true";
+        let statement = self.dialect().statement(sql, [NAMESPACE.into(), NAME.into()]);
+        Ok(Canary::find_by_statement(statement).one(self.read()).await?)
+    }
+}
