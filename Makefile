@@ -61,18 +61,19 @@ test: rust test-packages test-rust test-console test-browser ## Run every test: 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime cargo-nextest
+	@scripts/packages cc chromium postgres faketime redis cargo-nextest
 
 .PHONY: test-rust
-test-rust: rust ## Run the tests of everything but the console, with a PostgreSQL of their own
-	@scripts/packages cc postgres faketime
+test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
+	@scripts/packages cc postgres faketime redis
 	@scripts/python-tools cargo-nextest
+	@scripts/promtool
 	@scripts/with-postgres cargo nextest run $(RUST)
 	@cargo test --doc $(RUST) --quiet
 
 .PHONY: chaos
 chaos: rust ## Hit real processes with faults for half an hour; CHAOS=short for what `test` does, CHAOS_TEST=name for one
-	@scripts/packages cc postgres faketime
+	@scripts/packages cc postgres faketime redis
 	@scripts/python-tools cargo-nextest
 	@CARILLON_CHAOS=$(or $(CHAOS),long) scripts/with-postgres \
 		cargo nextest run $(RUST) --no-capture -E 'test(/^chaos::.*$(CHAOS_TEST)/)'
@@ -81,7 +82,7 @@ chaos: rust ## Hit real processes with faults for half an hour; CHAOS=short for 
 sim: rust ## Live through many simulated worlds; SIM_SEEDS=from..to, or SIM_SEED=n for one
 	@scripts/packages cc
 	@SIM_SEED=$(SIM_SEED) SIM_SEEDS=$(or $(SIM_SEEDS),0..20000) \
-		cargo test $(RUST) --test sim -- --nocapture every_seed
+		cargo test --profile ci $(RUST) --test sim -- --nocapture every_seed
 
 .PHONY: test-console
 test-console: rust ## Run the console's unit tests
@@ -142,9 +143,11 @@ deps-check: rust ## Check licences, sources and bans of the dependencies, and th
 	@scripts/unused-dependencies
 
 .PHONY: schema
-schema: dev-binary ## Write the GraphQL schema to server/schema.graphql
+schema: dev-binary ## Write the GraphQL schema and the JSON schema of modules to server/
 	@$(DEV_BINARY) schema > $(TARGET)/schema.graphql
 	@mv $(TARGET)/schema.graphql server/schema.graphql
+	@$(DEV_BINARY) schema --module > $(TARGET)/module.schema.json
+	@mv $(TARGET)/module.schema.json server/module.schema.json
 
 .PHONY: schema-check
 schema-check: dev-binary ## Check that server/schema.graphql is the schema that the server speaks
