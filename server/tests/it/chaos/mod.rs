@@ -17,6 +17,7 @@
 //! - `expansion`: when schedules are to fire
 //! - `sink`: where executions arrive
 //! - `node`, `postgres`, `proxy`: what is hit
+//! - `stalls`: when the machine itself stood still
 //! - `ledger`, `verdict`: the comparison
 //! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`, `redis`: the
 //!   faults

@@ -39,6 +39,12 @@ impl Stalls {
         Self(seen)
     }
 
+    /// Those that were seen from and until these moments.
+    pub(super) fn of(seen: &[(DateTime<Utc>, DateTime<Utc>)]) -> Self {
+        let seen = seen.iter().map(|&(from, until)| Stall { from, until });
+        Self(Arc::new(Mutex::new(seen.collect())))
+    }
+
     /// For how long it did between two moments.
     pub(super) fn within(&self, from: DateTime<Utc>, until: DateTime<Utc>) -> Duration {
         let seen = self.0.lock().unwrap();

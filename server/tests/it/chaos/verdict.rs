@@ -178,11 +178,12 @@ fn a_recovery_counts_from_the_end_of_the_fault_that_hit_it() {
     let faults = [fault(10, 16), fault(30, 36), fault(50, 56)];
     let recovery = |hit_at, done| {
         let done = Execution { at: at(done), key: String::new(), run: Uuid::nil(), attempt: 2 };
-        let found = recovery(&faults, at(hit_at), &done)?;
+        let found = recovery(&faults, &Stalls::of(&[(at(22), at(23))]), at(hit_at), &done)?;
         Some((found.fault, found.took.as_secs()))
     };
     assert_eq!(recovery(12, 20), Some((1, 4)), "during it");
     assert_eq!(recovery(5, 20), Some((1, 4)), "before it: what was begun then was undone by it");
+    assert_eq!(recovery(12, 26), Some((1, 9)), "less what the machine stood still");
     assert_eq!(recovery(20, 33), Some((2, 0)), "before its end");
     assert_eq!(recovery(58, 60), Some((3, 2)), "after the last: what it left behind");
     assert_eq!(recovery(2, 4), None, "of no fault");

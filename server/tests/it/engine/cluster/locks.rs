@@ -132,7 +132,7 @@ async fn three_nodes_with_locks_fire_each_instant_once() {
     know_each_other(&nodes.each_ref()).await;
     let mut schedules = Vec::new();
     for _ in 0..40 {
-        let allow = |row: &mut entity::schedule::Model| row.overlap = Overlap::Allow;
+        let allow = |row: &mut schedule::Model| row.overlap = Overlap::Allow;
         schedules.push(world.schedule("* * * * * *", noop(), allow).await.id);
     }
     for schedule in &schedules {
