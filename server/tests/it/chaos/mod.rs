@@ -1,6 +1,6 @@
-//! Faults on real processes: servers are killed and frozen, their database is stopped, their
-//! network is broken, their clocks are stepped, their disk is full - while schedules fire every
-//! second. What must come out is what an undisturbed server would have done.
+//! Faults on real processes: servers are killed, frozen and restarted in turn, their database is
+//! stopped, their network is broken, their clocks are stepped, their disk is full - while schedules
+//! fire every second. What must come out is what an undisturbed server would have done.
 //!
 //! An execution is a request to a sink in the test's process, which no fault hits. When all is
 //! over, sink and ledger are compared with an expansion that the test counts out by itself: every
@@ -20,7 +20,7 @@
 //! - `stalls`: when the machine itself stood still
 //! - `ledger`, `verdict`: the comparison
 //! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`, `redis`: the
-//!   faults
+//!   faults; `rolling`: no fault, but a restart of all
 
 mod clock;
 mod database;
@@ -36,6 +36,7 @@ mod postgres;
 mod promotion;
 mod proxy;
 mod redis;
+mod rolling;
 mod sink;
 mod stalls;
 mod verdict;

@@ -22,7 +22,7 @@ pub(super) struct Verdict {
     /// Attempts behind the first, by the ledger.
     pub(super) further_attempts: usize,
     /// Executions behind the first of their instant.
-    doubled: usize,
+    pub(super) doubled: usize,
     /// Instants that nobody executed.
     lost: usize,
     /// Executions of no instant, or before it.
@@ -136,9 +136,14 @@ fn recovery(
 }
 
 impl Verdict {
+    /// How long what a fault delayed most took after its end.
+    pub(super) fn slowest(&self) -> Duration {
+        self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default()
+    }
+
     /// Panics if not.
     pub(super) fn assert_promises_are_kept(&self, bound: Duration) {
-        let slowest = self.recoveries.last().map(|recovery| recovery.took).unwrap_or_default();
+        let slowest = self.slowest();
         let mut broken = self.broken.clone();
         broken.sort_unstable();
         let shown = broken.iter().take(MOST_SHOWN).collect::<Vec<_>>();
