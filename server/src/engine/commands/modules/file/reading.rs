@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use super::{File, Format};
+use super::{File, Format, saying};
 use crate::engine::commands::BadInput;
 
 /// The largest file.
@@ -24,18 +24,23 @@ impl File {
             Format::Yaml => {
                 serde_saphyr::from_str(source).map_err(|error| unreadable_yaml(source, &error))
             }
-            Format::Toml => read_toml(source).map_err(|mut error| {
-                error.set_input(Some(source));
-                unreadable_toml(source, &error)
-            }),
+            Format::Toml => read_toml(source).map_err(|error| unreadable_toml(source, &error)),
         }
     }
 }
 
-fn read_toml(source: &str) -> Result<File, toml::de::Error> {
-    let mut table = DeTable::parse(source)?;
+/// What is wrong with a file in TOML.
+enum Unreadable {
+    /// It is none.
+    Text(toml::de::Error),
+    /// It says something that a module's file may not.
+    Value(toml::de::Error),
+}
+
+fn read_toml(source: &str) -> Result<File, Unreadable> {
+    let mut table = DeTable::parse(source).map_err(Unreadable::Text)?;
     spell_instants(table.get_mut());
-    File::deserialize(toml::Deserializer::from(table))
+    File::deserialize(toml::Deserializer::from(table)).map_err(Unreadable::Value)
 }
 
 /// TOML has instants of its own. Here they are the texts that they are in YAML and JSON.
@@ -59,25 +64,22 @@ fn spell_instant(value: &mut DeValue<'_>) {
 }
 
 fn unreadable_yaml(source: &str, error: &serde_saphyr::Error) -> BadInput {
-    let said = error.without_snippet().to_string();
-    let said = said.lines().next().unwrap_or_default();
-    // What a programmer could do about it is nothing to whoever wrote the file.
-    let said = said.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+    let said = saying::of_yaml(source, error);
     let Some(location) = error.location() else {
         return BadInput::new("source", "", said, HELP);
     };
     let position = offset(source, location.line(), location.column());
-    if said.contains("line ") {
-        let line = line_of(source, location.line());
-        let mut bad = BadInput::new("source", line, said, HELP);
-        bad.position = position.map(|at| at..at);
-        return bad;
-    }
-    at_place(source, (location.line(), location.column()), position, &said)
+    at_place((location.line(), location.column()), position, &said)
 }
 
-fn unreadable_toml(source: &str, error: &toml::de::Error) -> BadInput {
-    let said = error.message().lines().next().unwrap_or_default();
+fn unreadable_toml(source: &str, unreadable: &Unreadable) -> BadInput {
+    let (error, said) = match unreadable {
+        // The parser has words of its own only.
+        Unreadable::Text(error) => {
+            (error, error.message().lines().next().unwrap_or_default().to_owned())
+        }
+        Unreadable::Value(error) => (error, saying::of_serde(error.message())),
+    };
     let Some(span) = error.span() else {
         return BadInput::new("source", "", said, HELP);
     };
@@ -85,25 +87,15 @@ fn unreadable_toml(source: &str, error: &toml::de::Error) -> BadInput {
     let line = before.matches('\n').count() as u64 + 1;
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
     let column = before.get(begin..).unwrap_or_default().chars().count() as u64 + 1;
-    at_place(source, (line, column), Some(span.start), said)
+    at_place((line, column), Some(span.start), &said)
 }
 
-fn at_place(
-    source: &str,
-    (line, column): (u64, u64),
-    position: Option<usize>,
-    said: &str,
-) -> BadInput {
+/// The line itself is not repeated: what is wrong in it may be a secret.
+fn at_place((line, column): (u64, u64), position: Option<usize>, said: &str) -> BadInput {
     let problem = format!("line {line}, column {column}: {said}");
-    let mut bad = BadInput::new("source", line_of(source, line), problem, HELP);
+    let mut bad = BadInput::new("source", "", problem, HELP);
     bad.position = position.map(|at| at..at);
     bad
-}
-
-/// A line, counted from 1.
-fn line_of(source: &str, line: u64) -> &str {
-    let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
-    source.lines().nth(index).unwrap_or_default().trim()
 }
 
 /// The byte at a line and column, both from 1.
