@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::ExposeSecret;
 
 use super::{
-    Finding,
+    Finding, channels,
     keys::{self, Samples},
 };
 use crate::{
@@ -162,10 +162,11 @@ async fn what_is_in_it(config: &Config, options: &Options) -> Vec<Finding> {
             channels: alerts::sealed::samples(store.read()).await?,
         };
         let is_ahead = feed::is_ahead(&store).await?;
+        let told = channels::look(config, &store).await?;
         store.close().await?;
-        Ok::<_, StoreError>((nobody, living, keys, is_ahead))
+        Ok::<_, StoreError>((nobody, living, keys, is_ahead, told))
     };
-    let (nobody, living, keys, is_ahead) = match seen.await {
+    let (nobody, living, keys, is_ahead, told) = match seen.await {
         Ok(seen) => seen,
         Err(error) => return vec![unreachable(&error)],
     };
@@ -173,13 +174,15 @@ async fn what_is_in_it(config: &Config, options: &Options) -> Vec<Finding> {
     let living: Vec<_> = living.into_iter().filter(|life| !life.is_over(expiry)).collect();
     let roles = living.iter().flat_map(|life| life.node.roles.0.iter().map(String::as_str));
     let zone_data = living.iter().map(|life| (life.node.name.as_str(), &*life.node.zone_data));
-    vec![
+    let mut found = vec![
         stamps(is_ahead),
         people(nobody),
         keys::examine(config, Some(&keys)),
         nodes(config.node.roles.words().collect(), roles.collect()),
         zones(&timetable::zone_data().version, zone_data.collect()),
-    ]
+    ];
+    found.extend(channels::examine(&told));
+    found
 }
 
 fn stamps(are_ahead: bool) -> Finding {

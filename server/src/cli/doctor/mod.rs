@@ -4,12 +4,14 @@
 //!
 //! - `finding`: what a check says
 //! - `database`: what is said about what was seen there, its schema, people and nodes
+//! - `channels`: whether people would be told of alerts
 //! - `keys`: what opens secrets, and who may read it
 //! - `place`: files, folders, the disk
 //! - `machine`: zone data, open files, whose rights commands have
 //! - `network`: the port, browsers' way to it, Redis, a collector
 //! - `services`: the identity provider, the mail server
 
+mod channels;
 mod database;
 mod finding;
 mod keys;

@@ -19,8 +19,10 @@
 //! - `tell`: what is ripe becomes messages; `words`: in words; `form`: as each channel takes it
 //! - `preview`: a rule tried out against the past; `replay`: what it would have told, pure
 //! - `way`: a channel with its secrets
+//! - `checkup`: whether channels can be opened and take what they are sent
 //! - `service`: all that, again and again; `courier`: sends the messages
 
+mod checkup;
 mod courier;
 mod form;
 mod judge;
@@ -38,8 +40,8 @@ mod way;
 mod words;
 
 pub(in crate::engine) use self::words::test_body;
-pub(super) use self::{courier::Courier, service::Alerts};
 pub use self::{
+    checkup::Checkup,
     courier::CourierReport,
     preview::{Foretold, Preview},
     quiet::Quiet,
@@ -47,3 +49,4 @@ pub use self::{
     service::AlertsReport,
     way::{Hidden, Way},
 };
+pub(super) use self::{courier::Courier, service::Alerts};

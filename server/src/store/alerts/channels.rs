@@ -21,6 +21,11 @@ pub async fn list<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
+/// The channels of all namespaces, at most `limit`.
+pub async fn all<C: ConnectionTrait>(connection: &C, limit: u64) -> Result<Vec<Model>, StoreError> {
+    Ok(Entity::find().order_by_asc(Column::Id).limit(limit).all(connection).await?)
+}
+
 /// All channels of a namespace, locked until the transaction ends.
 pub async fn lock_all<C: ConnectionTrait>(
     tx: &C,

@@ -10,7 +10,7 @@
 //! - `feeds`: what went badly since a cursor; `standing`: whether it still does
 //! - `past`: what went badly long ago
 //! - `notes`: the alerts
-//! - `outbox`: the messages
+//! - `outbox`: the messages; `sendings`: how the last ones ended
 
 pub mod channels;
 pub mod feeds;
@@ -19,4 +19,5 @@ pub mod outbox;
 pub mod past;
 pub mod rules;
 pub mod sealed;
+pub mod sendings;
 pub mod standing;

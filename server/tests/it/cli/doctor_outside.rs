@@ -3,14 +3,23 @@
 
 use std::fs;
 
+use carillon::store::alerts::outbox;
+use entity::{
+    Timestamp, alert_channel,
+    notification::{ActiveModel, State},
+};
+use sea_orm::{EntityTrait, Set};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
 use super::doctor::{assert_check, doctor, examined};
 use crate::{
     engine::alerts::mailing::MailServer,
-    support::{Command, TestDatabase, on_both},
+    support::{Command, Server, TestDatabase, on_both},
     web::oidc::provider::Provider,
 };
 
-on_both!(the_key_of_what_is_stored_is_missed);
+on_both!(the_key_of_what_is_stored_is_missed, channels_that_reach_nobody_are_named);
 
 fn key() -> String {
     Command::new(&["secret", "new-key"]).run().done().trim().to_owned()
@@ -46,6 +55,61 @@ async fn the_key_of_what_is_stored_is_missed(database: TestDatabase) {
     let mut checks = found["checks"].as_array().unwrap().iter();
     let of_key = checks.find(|check| check["found"].as_str().unwrap().contains("open.key"));
     assert_eq!(of_key.unwrap()["level"], "warning", "{found:#}");
+}
+
+async fn channels_that_reach_nobody_are_named(database: TestDatabase) {
+    let (right, wrong) = (key(), key());
+    let create = ["token", "create", "ci", "--role", "editor"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let examined = |key: &str| {
+        let (found, _) = examined(doctor(&[]).on(&database).env(KEY, key));
+        assert!(!found.to_string().contains("hush"), "{found:#}");
+        found
+    };
+    assert_check(&examined(&right), "alert channels", "ok", "there are none");
+    let server = Server::start_configured(&database, &format!("[secrets]\nkey = {right:?}\n"));
+    let query = json!({ "query": "mutation { createAlertChannel(input: {
+        name: \"ops\", kind: SLACK, url: \"https://hooks.example/services/hush\" }) {
+        channel { id } } }" });
+    let made = server.post("/graphql").bearer_auth(&token).json(&query).send().await.unwrap();
+    let made: Value = made.json().await.unwrap();
+    let id = made["data"]["createAlertChannel"]["channel"]["id"].as_str().unwrap();
+    let channel_id: Uuid = id.parse().unwrap();
+    assert_eq!(server.stop(), 0);
+    assert_check(&examined(&right), "alert channels", "ok", "the one that there is opens");
+
+    let store = &database.store;
+    let channel = alert_channel::Entity::find_by_id(channel_id).one(store.read()).await.unwrap();
+    let namespace_id = channel.unwrap().namespace_id;
+    let message = |(state, error): (State, Option<&str>)| ActiveModel {
+        id: Set(Uuid::now_v7()),
+        namespace_id: Set(namespace_id),
+        rule_id: Set(None),
+        channel_id: Set(channel_id),
+        state: Set(state),
+        subject: Set("A test".to_owned()),
+        body: Set(json!({})),
+        alerts: Set(0),
+        attempts: Set(1),
+        next_attempt_at: Set(Timestamp(0)),
+        error: Set(error.map(str::to_owned)),
+        progress: Set(None),
+        created_at: Set(Timestamp(0)),
+        settled_at: Set(Some(Timestamp(0))),
+    };
+    let given_up = (State::Dead, Some("it answered 410"));
+    let transaction = store.begin().await.unwrap();
+    let messages = [(State::Dead, None), (State::Sent, None), given_up, given_up].map(message);
+    outbox::add(&transaction, messages.into()).await.unwrap();
+    store.commit(transaction).await.unwrap();
+    let said = "'ops' in default: its last 2 messages were not taken: it answered 410";
+    assert_check(&examined(&right), "alert channels", "warning", said);
+    assert_check(&examined(&wrong), "alert channels", "error", "'ops' in default: failed to open");
+
+    let transaction = store.begin().await.unwrap();
+    outbox::add(&transaction, vec![message((State::Sent, None))]).await.unwrap();
+    store.commit(transaction).await.unwrap();
+    assert_check(&examined(&right), "alert channels", "ok", "took what it was sent last");
 }
 
 #[tokio::test]

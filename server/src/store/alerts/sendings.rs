@@ -1,0 +1,30 @@
+//! How the last messages of each channel ended.
+
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError};
+
+/// A message that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Sending {
+    /// The channel that it goes to.
+    pub channel_id: Uuid,
+    /// 1 if nobody has taken it yet, else 0.
+    pub failed: i32,
+    /// Why, the last time.
+    pub error: Option<String>,
+}
+
+/// The last messages of each channel that were tried, `most` of each, the newest first.
+pub async fn last(store: &Store, most: u32) -> Result<Vec<Sending>, StoreError> {
+    let sql = format!(
+        "SELECT channel_id, CASE WHEN state = 'sent' THEN 0 ELSE 1 END AS failed, error \
+         FROM (SELECT id, channel_id, state, error, \
+             row_number() OVER (PARTITION BY channel_id ORDER BY id DESC) AS place \
+           FROM notification WHERE state <> 'pending' OR error IS NOT NULL) tried \
+         WHERE place <= {most} ORDER BY channel_id, place"
+    );
+    let statement = store.dialect().statement(sql, []);
+    Ok(Sending::find_by_statement(statement).all(store.read()).await?)
+}
