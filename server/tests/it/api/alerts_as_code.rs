@@ -9,6 +9,7 @@ on_both!(
     rules_and_channels_of_a_file_are_planned_made_changed_and_pruned,
     code_owns_rules_and_channels_and_operators_the_mute,
     an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing,
+    an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhere,
     a_mistake_about_alerts_changes_nothing_and_names_its_place,
 );
 
@@ -256,6 +257,46 @@ async fn an_export_of_rules_and_channels_holds_no_secret_and_changes_nothing(
         channels["alertChannels"][1],
         json!({ "name": "ops", "module": "exported", "signed": true, "version": 1 })
     );
+}
+
+/// What the module declares, as a file.
+async fn exported(desk: &Desk, format: &str) -> String {
+    let query = "query($format: ModuleFormat!) {
+        exportModules(module: \"watch\", format: $format) { source } }";
+    let answer = desk.ask(query, json!({ "format": format })).await;
+    answer["exportModules"][0]["source"].as_str().unwrap().to_owned()
+}
+
+async fn an_export_of_rules_and_channels_is_the_same_when_it_was_applied_elsewhere(
+    database: TestDatabase,
+) {
+    let elsewhere = if database.store.dialect().is_postgres() {
+        TestDatabase::postgres().await
+    } else {
+        TestDatabase::sqlite().await
+    };
+    let (here, there) = (Desk::open(database).await, Desk::open(elsewhere).await);
+    // What an address shows in clear leaves as a mask, too: it is named, as secrets are.
+    let source = SOURCE.replace("/carillon\n", "/{{ secrets.ops_path }}\n");
+    deploy(&here, &source).await;
+    let made = [
+        "CREATE alert_channel ops",
+        "CREATE alert_channel team",
+        "CREATE alert_rule billing",
+        "CREATE alert_rule everything",
+    ];
+    for (format, expected) in [("YAML", &made[..]), ("TOML", &[])] {
+        let text = exported(&here, format).await;
+        assert_eq!(told(&there, json!({ "source": text, "format": format })).await, expected);
+        assert_eq!(exported(&there, format).await, text);
+    }
+    for query in [THERE, DRIFT] {
+        assert_eq!(here.ask(query, json!({})).await, there.ask(query, json!({})).await);
+    }
+    // A mask hides something that only the place knows which it comes from.
+    let masked = SOURCE.replace("/carillon\n", "/***\n");
+    let refused = there.refused(DEPLOY, json!({ "source": masked })).await;
+    assert_eq!(refused["extensions"]["field"], "alert_channels.ops.url", "{refused}");
 }
 
 async fn a_mistake_about_alerts_changes_nothing_and_names_its_place(database: TestDatabase) {
