@@ -22,6 +22,7 @@ pub mod calendar;
 pub mod calendar_feed;
 pub mod concurrency_group;
 pub mod fire;
+pub mod guess;
 pub mod idempotency;
 pub mod lease;
 pub mod membership;

@@ -42,6 +42,7 @@ mod faults;
 pub mod feeds;
 pub mod flows;
 pub mod groups;
+pub mod guesses;
 mod handoff_lock;
 pub mod handoffs;
 pub mod holds;

@@ -11,7 +11,7 @@ use crate::{
     engine::{
         cluster::Cluster,
         commands::Commands,
-        people::{Limiter, oidc::Provider},
+        people::{Guesses, Limiter, oidc::Provider},
     },
     store::Store,
     telemetry::Telemetry,
@@ -35,7 +35,7 @@ pub struct Web {
     pub(super) files: Files,
     pub(super) commands: Commands,
     /// Guesses at passwords.
-    pub(super) limiter: Arc<Limiter>,
+    pub(super) guesses: Arc<Guesses>,
     /// Guesses at the tokens of calendars.
     pub(super) feed_limiter: Arc<Limiter>,
     pub(super) sampler: Arc<Sampler>,
@@ -62,7 +62,7 @@ impl Web {
         let exports = Arc::new(Semaphore::new(EXPORTS));
         let feeds = Arc::new(Semaphore::new(FEEDS));
         let sampler = Arc::new(Sampler::default());
-        let limiter = commands.guesses();
+        let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
         Self {
             store,
@@ -73,7 +73,7 @@ impl Web {
             schema,
             files,
             commands,
-            limiter,
+            guesses,
             feed_limiter,
             sampler,
             exports,

@@ -129,7 +129,7 @@ use super::{
     Retention, Signals,
     calendars::Calendars,
     cluster::{Cluster, Comparison, Standing, describe},
-    people::{Elsewhere, Limiter},
+    people::{Elsewhere, Guesses},
     vault::Vault,
 };
 use crate::{
@@ -156,7 +156,7 @@ pub struct Commands {
     many: Arc<Semaphore>,
     patience: Duration,
     /// Guesses at passwords.
-    guesses: Arc<Limiter>,
+    guesses: Arc<Guesses>,
     /// What seals secrets.
     vault: Vault,
     /// Whose groups count here, and for how long after a sign-in.
@@ -178,7 +178,7 @@ impl Commands {
         let cluster = Cluster::default();
         let at_once = if store.dialect().is_postgres() { many::AT_ONCE } else { 1 };
         let (many, patience) = (Arc::new(Semaphore::new(at_once)), many::PATIENCE);
-        let guesses = Arc::new(Limiter::new(clock.clone()));
+        let guesses = Arc::new(Guesses::new(store.clone(), clock.clone()));
         Self {
             store,
             clock,
@@ -219,7 +219,7 @@ impl Commands {
     }
 
     /// What counts guesses at passwords; for all doors that a password opens.
-    pub fn guesses(&self) -> Arc<Limiter> {
+    pub fn guesses(&self) -> Arc<Guesses> {
         self.guesses.clone()
     }
 

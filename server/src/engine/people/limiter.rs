@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::clock::Clock;
+use sha2::{Digest, Sha256};
+
+use crate::{clock::Clock, store::guesses::Guess};
 
 /// So many attempts at once, and one more after each pause.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +26,16 @@ const NAME: Allowance = Allowance { burst: 60.0, pause: Duration::from_secs(2) }
 /// Beyond so many, the oldest are forgotten.
 const REMEMBERED: usize = 20_000;
 
-/// Counts attempts to sign in. Successful ones are given back.
+/// Counts attempts, those of this process alone. Successful ones are given back.
 #[derive(Debug)]
 pub struct Limiter {
     clock: Clock,
     buckets: Mutex<HashMap<Key, Bucket>>,
 }
 
+/// Whose allowance it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
+pub(super) enum Key {
     Pair(String, IpAddr),
     Address(IpAddr),
     Name(String),
@@ -45,6 +48,19 @@ impl Key {
             Self::Address(_) => ADDRESS,
             Self::Name(_) => NAME,
         }
+    }
+
+    /// The same for the database. Whatever was typed in becomes a hash.
+    pub(super) fn guess(&self) -> Guess {
+        let text = match self {
+            Self::Pair(name, address) => format!("pair\0{address}\0{name}"),
+            Self::Address(address) => format!("address\0{address}"),
+            Self::Name(name) => format!("name\0{name}"),
+        };
+        let Allowance { burst, pause } = self.allowance();
+        let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let id = format!("{:x}", Sha256::digest(text));
+        Guess { id, pause_ms: ms(pause), room_ms: ms(pause.mul_f64(burst)) }
     }
 }
 
@@ -74,13 +90,8 @@ impl Limiter {
         self.count(&keys(name, address))
     }
 
-    /// Counts what somebody begins without a name, in the same way. It is forgiven under an empty
-    /// one.
-    pub fn visit(&self, address: IpAddr) -> Result<(), Duration> {
-        self.count(&[Key::Address(network(address))])
-    }
-
-    fn count(&self, keys: &[Key]) -> Result<(), Duration> {
+    /// Takes one from each of these, or says how long to wait until there is one.
+    pub(super) fn count(&self, keys: &[Key]) -> Result<(), Duration> {
         let now = self.clock.instant();
         let mut buckets = self.locked();
         let mut wait = Duration::ZERO;
@@ -106,6 +117,14 @@ impl Limiter {
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
+    /// What is left is what others say: so much time is missing until it is full.
+    pub(super) fn learn(&self, key: &Key, missing: Duration) {
+        let Allowance { burst, pause } = key.allowance();
+        let left = burst - missing.as_secs_f64() / pause.as_secs_f64();
+        let bucket = Bucket { left: left.max(0.0), at: self.clock.instant() };
+        self.locked().insert(key.clone(), bucket);
+    }
+
     /// The attempt was the right password: it does not count.
     pub fn forgive(&self, name: &str, address: IpAddr) {
         let mut buckets = self.locked();
@@ -121,14 +140,15 @@ impl Limiter {
     }
 }
 
-fn keys(name: &str, address: IpAddr) -> [Key; 3] {
+/// The allowances that an attempt is taken from.
+pub(super) fn keys(name: &str, address: IpAddr) -> [Key; 3] {
     let name: String = name.chars().take(128).collect();
     let address = network(address);
     [Key::Pair(name.clone(), address), Key::Address(address), Key::Name(name)]
 }
 
 /// Who has one IPv6 address has its whole network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {

@@ -12,12 +12,14 @@
 //! - `users`: adding, disabling, signing in
 //! - `tokens`: making, revoking, recognising
 //! - `granted`: what a user may do
-//! - `limiter`: guessing passwords takes longer than anybody has
+//! - `guesses`: guessing passwords takes longer than anybody has, on all nodes together; `limiter`:
+//!   what one node knows of that
 //! - `oidc`: signing in by an identity provider
 //! - `error`: why it was refused
 
 mod error;
 mod granted;
+mod guesses;
 mod limiter;
 pub mod oidc;
 pub(in crate::engine) mod password;
@@ -27,6 +29,7 @@ mod users;
 pub use error::PeopleError;
 pub(in crate::engine) use error::check_name;
 pub use granted::{Elsewhere, grants_of, user_viewer};
+pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
 pub use password::{mark, random_password};
 pub use tokens::{NewToken, create_token, revoke_token, token_viewer};

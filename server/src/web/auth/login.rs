@@ -11,7 +11,7 @@ use tower_sessions::Session;
 
 use super::{Asking, oidc, session::SignedIn};
 use crate::{
-    engine::people,
+    engine::people::{self, Hindrance},
     telemetry::SignIn,
     web::{Web, refusal::Refusal},
 };
@@ -36,12 +36,7 @@ pub(in crate::web) async fn login(
         Refusal::new(rejection.status(), text)
     })?;
     let metrics = web.telemetry.metrics();
-    if let Err(wait) = web.limiter.attempt(&name, address) {
-        metrics.sign_in(SignIn::Limited);
-        let seconds = wait.as_secs() + 1;
-        let text = format!("too many attempts; wait {seconds} seconds");
-        return Err(Refusal::too_many(text, seconds));
-    }
+    web.guesses.attempt(&name, address).await.map_err(|hindrance| held_up(&web, &hindrance))?;
     let user = people::sign_in(&web.store, &web.clock, &name, password).await;
     let Some(user) = user.map_err(|error| Refusal::internal(&error))? else {
         metrics.sign_in(SignIn::Refused);
@@ -49,7 +44,7 @@ pub(in crate::web) async fn login(
         // One text for an unknown name, a wrong password and a disabled user.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };
-    web.limiter.forgive(&name, address);
+    web.guesses.forgive(&name, address).await;
     metrics.sign_in(SignIn::Accepted);
     // A key that somebody planted before is worth nothing now, and what the session kept of whoever
     // signed in before them does not go along.
@@ -61,6 +56,19 @@ pub(in crate::web) async fn login(
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name, %address, "signed in");
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What somebody hears who may not try now. Nobody may whose guesses cannot be counted.
+pub(super) fn held_up(web: &Web, hindrance: &Hindrance) -> Refusal {
+    match hindrance {
+        Hindrance::Wait(wait) => {
+            web.telemetry.metrics().sign_in(SignIn::Limited);
+            let seconds = wait.as_secs() + 1;
+            let text = format!("too many attempts; wait {seconds} seconds");
+            Refusal::too_many(text, seconds)
+        }
+        Hindrance::Unknown(error) => Refusal::internal(error),
+    }
 }
 
 /// Ends the session, if there is one: 204; or 200 and `{"continue_at": ...}` where the browser can

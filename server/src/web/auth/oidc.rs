@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tower_sessions::{Expiry, Session};
 
-use super::{Asking, session::SignedIn};
+use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
     engine::people::oidc::{Identity, Joined, OidcError, Provider, join},
     telemetry::SignIn,
@@ -72,14 +72,7 @@ pub(in crate::web) async fn begin(
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Some(provider) = &web.oidc else { return Err(not_configured()) };
-    if let Err(wait) = web.limiter.visit(address) {
-        web.telemetry.metrics().sign_in(SignIn::Limited);
-        let seconds = wait.as_secs() + 1;
-        return Err(Refusal::too_many(
-            format!("too many attempts; wait {seconds} seconds"),
-            seconds,
-        ));
-    }
+    web.guesses.visit(address).await.map_err(|hindrance| held_up(&web, &hindrance))?;
     let wanted = wanted.ok().and_then(|Query(wanted)| wanted.to);
     let begun = match provider.begin().await {
         Ok(begun) => begun,
@@ -162,7 +155,7 @@ async fn enter(
         }
     };
     web.telemetry.metrics().sign_in(SignIn::Accepted);
-    web.limiter.forgive("", address);
+    web.guesses.forgive("", address).await;
     // A key that somebody planted before is worth nothing now.
     let opened = async {
         session.clear().await;

@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 31] = columns![
+    let expected: [(String, BTreeSet<String>); 32] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -43,6 +43,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         calendar_feed,
         concurrency_group,
         fire,
+        guess,
         idempotency,
         lease,
         membership,

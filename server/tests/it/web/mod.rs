@@ -6,6 +6,7 @@ mod cluster_events;
 mod coming_back;
 mod console;
 mod graphql;
+mod guessing;
 mod instruments;
 pub(crate) mod oidc;
 mod other_sites;

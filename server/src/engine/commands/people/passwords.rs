@@ -10,7 +10,7 @@ use crate::{
         commands::{
             BadInput, Call, CommandError, Commands, Owner, Viewer, ViewerKind, audit::Entry,
         },
-        people::{mark, password},
+        people::{Hindrance, mark, password},
     },
     store::{DatabaseTransaction, sessions, users},
 };
@@ -43,13 +43,14 @@ impl Commands {
         }
         let address = who.source.parse().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         // Whoever sits before somebody's open session may guess no faster than at the door.
-        if let Err(wait) = self.guesses.attempt(&who.name, address) {
-            return Err(CommandError::TooOften(wait.as_secs() + 1));
-        }
+        self.guesses.attempt(&who.name, address).await.map_err(|hindrance| match hindrance {
+            Hindrance::Wait(wait) => CommandError::TooOften(wait.as_secs() + 1),
+            Hindrance::Unknown(error) => error.into(),
+        })?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             self.holds(tx, earlier, change.new).await?;
-            self.guesses.forgive(&who.name, address);
+            self.guesses.forgive(&who.name, address).await;
             return Ok(earlier);
         }
         // Nothing is held while passwords are computed.
@@ -67,7 +68,7 @@ impl Commands {
             let help = "give the one that you signed in with";
             return Err(BadInput::new("oldPassword", "", "is not your password", help).into());
         }
-        self.guesses.forgive(&who.name, address);
+        self.guesses.forgive(&who.name, address).await;
         checked("newPassword", &change.new)?;
         let hash = password::hash(change.new.clone()).await?;
 

@@ -1,0 +1,81 @@
+//! Guesses at passwords on several nodes, over restarts, and where they cannot be counted.
+
+use std::time::Instant;
+
+use carillon::clock::Clock;
+use reqwest::StatusCode;
+use sea_orm::ConnectionTrait;
+
+use crate::support::{Command, Server, TestDatabase, on_both};
+
+const PASSWORD: &str = "correct horse battery";
+
+on_both!(guesses_are_not_forgotten_by_a_restart, nobody_comes_in_whose_guesses_cannot_be_counted,);
+
+fn add_ada(database: &TestDatabase) {
+    let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
+    Command::new(&add).on(database).input(PASSWORD).run().done();
+}
+
+/// How many wrong passwords are tried before a server says that there were too many; each server
+/// has its turn.
+async fn guesses(servers: &[&Server]) -> u64 {
+    let mut refused = 0;
+    for guess in 0..200 {
+        let server = servers[guess % servers.len()];
+        match server.sign_in("ada", "wrong horse battery").await.status() {
+            StatusCode::UNAUTHORIZED => {}
+            StatusCode::TOO_MANY_REQUESTS => refused += 1,
+            other => panic!("{other}"),
+        }
+        if refused == servers.len() {
+            return (guess + 1 - refused) as u64;
+        }
+    }
+    panic!("nobody was refused");
+}
+
+/// Five at once and one more each 30 s, however slow the machine is.
+fn most(begun: Instant, clock: &Clock) -> u64 {
+    5 + clock.instant().duration_since(begun).as_secs() / 30 + 1
+}
+
+async fn guesses_are_not_forgotten_by_a_restart(database: TestDatabase) {
+    add_ada(&database);
+    let clock = Clock::system();
+    let begun = clock.instant();
+    let server = Server::start(&database);
+    let before = guesses(&[&server]).await;
+    assert!(before >= 5, "{before}");
+    server.stop();
+    let server = Server::start(&database);
+    let after = guesses(&[&server]).await;
+    assert!(before + after <= most(begun, &clock), "{before} and {after}");
+}
+
+#[tokio::test]
+async fn two_nodes_count_the_same_guesses() {
+    let database = TestDatabase::postgres().await;
+    add_ada(&database);
+    let clock = Clock::system();
+    let [one, two] =
+        ["one", "two"].map(|name| Server::start_with(&database, &["--node-name", name]));
+    let begun = clock.instant();
+    let guessed = guesses(&[&one, &two]).await;
+    assert!((5..=most(begun, &clock)).contains(&guessed), "{guessed}");
+    // Others have theirs, at either node.
+    for server in [&one, &two] {
+        let answer = server.sign_in("bob", "wrong horse battery").await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
+}
+
+async fn nobody_comes_in_whose_guesses_cannot_be_counted(database: TestDatabase) {
+    add_ada(&database);
+    let server = Server::start(&database);
+    let transaction = database.store.begin().await.unwrap();
+    transaction.execute_unprepared("DROP TABLE guess").await.unwrap();
+    database.store.commit(transaction).await.unwrap();
+    let answer = server.sign_in("ada", PASSWORD).await;
+    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+}
