@@ -11,9 +11,9 @@ use entity::{
     schedule_version,
 };
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
     QuerySelect, QueryTrait,
-    sea_query::{Expr, ExprTrait, Func},
+    sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
 
@@ -87,6 +87,42 @@ pub async fn of_module<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
+/// The living schedules that the module declared, and those of these names, whose cursors lie
+/// before their catch-up windows at `now`.
+pub async fn far_behind<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+    now: Timestamp,
+) -> Result<Vec<Model>, StoreError> {
+    let query = Entity::find()
+        .filter(declared(namespace, theirs))
+        .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
+        .order_by_asc(Column::Name);
+    Ok(query.all(connection).await?)
+}
+
+/// Moves those cursors to the beginnings of the windows as if what lies before were accounted for:
+/// for a transaction that is taken back.
+pub async fn pass_over_far_behind<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::NextScheduledAt, window_begins(now))
+        .filter(declared(namespace, theirs))
+        .filter(Column::NextScheduledAt.into_expr().lt(window_begins(now)))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+fn window_begins(now: Timestamp) -> SimpleExpr {
+    Expr::value(now.0).sub(Expr::col(Column::CatchUpWindowMs))
+}
+
 /// See the index `schedule_name`.
 const IF_NAME_FREE: &str = "ON CONFLICT (namespace_id, lower(name), name) \
     WHERE deleted_at IS NULL DO NOTHING RETURNING id";
@@ -117,6 +153,47 @@ pub async fn update_if_version<C: ConnectionTrait>(
         .filter(Column::Version.eq(version))
         .filter(Column::DeletedAt.is_null());
     Ok(update.exec(tx).await?.rows_affected == 1)
+}
+
+/// Tells the followers of the schedules that something about them changed. They are locked in the
+/// order of their keys.
+pub async fn stamp<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    ids: &[Uuid],
+) -> Result<(), StoreError> {
+    lock_all(tx, Column::Id.is_in(ids.iter().copied())).await?;
+    Entity::update_many()
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.is_in(ids.iter().copied()))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// Locks the living schedules that the module declared, and those of these names, until the
+/// transaction ends.
+pub async fn lock_declared<C: ConnectionTrait>(
+    tx: &C,
+    namespace: Uuid,
+    theirs: (&str, &[String]),
+) -> Result<(), StoreError> {
+    lock_all(tx, declared(namespace, theirs)).await
+}
+
+async fn lock_all<C: ConnectionTrait>(tx: &C, which: impl IntoCondition) -> Result<(), StoreError> {
+    let query = Entity::find().select_only().column(Column::Id).filter(which);
+    let query = query.order_by_asc(Column::Id).lock_exclusive();
+    query.into_tuple::<Uuid>().all(tx).await?;
+    Ok(())
+}
+
+fn declared(namespace: Uuid, (module, names): (&str, &[String])) -> Condition {
+    let theirs = Condition::any().add(Column::Module.eq(module)).add(Column::Name.is_in(names));
+    Condition::all()
+        .add(Column::NamespaceId.eq(namespace))
+        .add(Column::DeletedAt.is_null())
+        .add(theirs)
 }
 
 /// Deletes the schedule, softly: it fires no more and its name is free.

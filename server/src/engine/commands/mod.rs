@@ -13,7 +13,8 @@
 //! - `error`: why a command was refused
 //! - `check`: the small rules that many inputs share
 //! - `spec`: a schedule's definition, wherever it came from
-//! - `schedules`: create, update, delete; `bulk`: create many at once
+//! - `schedules`: create, update, delete; `bulk`: create many at once; `behind`: what is far behind is
+//!   accounted for before
 //! - `many`: one order for all that a search finds; `deeds`: what it does to each; `many_edit`: a
 //!   change to all of them; `sought`: a search as a caller writes it
 //! - `together`: calls at the same moment in one transaction
@@ -45,6 +46,7 @@ pub(crate) mod alerts;
 mod audit;
 mod auditing;
 mod backfills;
+mod behind;
 mod buffer;
 mod bulk;
 mod calendars;

@@ -3,7 +3,6 @@
 //! Each is one transaction: the row, its history, the audit log and the idempotency key. What a
 //! module deploys goes the same way, so it is checked alike.
 
-use chrono::TimeDelta;
 use entity::schedule::Model;
 use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
@@ -11,10 +10,7 @@ use timetable::Warning;
 use uuid::Uuid;
 
 use super::{Call, CommandError, Commands, Editor, Permit, check, spec::Spec, workflows::Work};
-use crate::{
-    engine::closing,
-    store::{DatabaseTransaction, namespaces, schedules},
-};
+use crate::store::{DatabaseTransaction, namespaces, schedules};
 
 /// A schedule to be made.
 #[derive(Clone, Debug)]
@@ -132,31 +128,6 @@ impl Commands {
         self.signals.wake_backfill();
         self.signals.wake_canceller();
         Ok(id)
-    }
-
-    /// Accounts for what nobody has claimed of a schedule and nothing can run any more, if that is
-    /// more than one transaction should write: before an order that ends the schedule's timing
-    /// would have to do it in its own.
-    pub(super) async fn shorten(&self, permit: Permit<'_>, id: Uuid) -> Result<(), CommandError> {
-        let now = self.clock.now();
-        let is_far_behind = |row: &Model| {
-            let window = now - TimeDelta::milliseconds(row.catch_up_window_ms);
-            row.deleted_at.is_none() && row.next_scheduled_at.is_some_and(|at| at.utc() < window)
-        };
-        let row = schedules::by_id(self.store.read(), id).await?;
-        if !row.as_ref().is_some_and(is_far_behind) {
-            return Ok(());
-        }
-        loop {
-            let tx = self.store.begin().await?;
-            self.has_right_clock(&tx).await?;
-            let row = self.permitted(&tx, permit, id).await?;
-            let schedule = (id, !row.enabled);
-            if !closing::shorten(&self.store, &self.cache, &tx, schedule, now).await? {
-                return Ok(tx.rollback().await?);
-            }
-            self.store.commit(tx).await?;
-        }
     }
 
     /// The living schedule, locked, if the right holds over it.

@@ -13,6 +13,7 @@ mod creating_together;
 mod deploying;
 pub(crate) mod desk;
 mod editing;
+mod far_behind;
 mod figures;
 mod following;
 mod grouping;

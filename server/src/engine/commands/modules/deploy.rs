@@ -77,18 +77,29 @@ impl Commands {
             check::text("reason", reason, 500)?;
         }
         within_bounds(&file)?;
+        let names = Names::of(&file);
+        if !source.dry_run {
+            self.shorten_before(right, source, &file, &names).await?;
+        }
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &file.namespace).await?;
+        let theirs = (&*file.module, &*names.schedules);
+        // The schedules before the calendars, as whoever saves a schedule locks them.
+        schedules::lock_declared(&tx, namespace, theirs).await?;
+        if source.dry_run {
+            // Nothing of what it would write ahead is told, so it need not be written to be taken back.
+            let now = self.clock.now();
+            schedules::pass_over_far_behind(&tx, namespace, theirs, now.into()).await?;
+        }
         let (module, declared) = (file.module.clone(), Declared::of(&file));
         let last = self.declared(&tx, namespace, &module).await?;
         let mut who = right.who().clone();
         who.reason = source.reason.map(str::to_owned).or(who.reason);
         let (who, adopt) = (&who, source.adopt);
         let site = Site { tx: &tx, who, namespace, module: &module, adopt, last: &last };
-        let names = Names::of(&file);
         let mut outlooks = self.before(&site, &names).await?;
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
@@ -125,6 +136,24 @@ impl Commands {
         self.clear_up(aftermath).await;
         deployment.effect = Some(self.effect(outlooks).await?);
         Ok(deployment)
+    }
+
+    /// What is far behind is accounted for before the deployment's own transaction.
+    async fn shorten_before(
+        &self,
+        right: &Editor,
+        source: Source<'_>,
+        file: &File,
+        names: &Names,
+    ) -> Result<(), CommandError> {
+        let read = self.store.read();
+        let namespace = match self.namespace(read, right.permit(), &file.namespace).await {
+            Ok(namespace) => namespace,
+            // It is told once it is known that the call is not repeated.
+            Err(_) => return Ok(()),
+        };
+        let (theirs, manner) = ((namespace, &*file.module), (source.prune, source.adopt));
+        self.shorten_before_deployment(right.permit(), theirs, &names.schedules, manner).await
     }
 
     async fn apply(
