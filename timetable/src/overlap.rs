@@ -20,19 +20,23 @@ pub enum Policy {
     /// The live runs are asked to stop, and the fire waits until they have. One that waits already
     /// gives way.
     CancelOther,
-    /// The live runs are ended at once, and the fire starts.
+    /// The live runs are ended at once, and the fire starts. Where they are too many for that, it
+    /// waits until they have been ended, and one that waits already gives way.
     TerminateOther,
     /// Both run.
     Allow,
 }
 
 /// How a schedule stands when fires of it are due.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Runs that have not settled, and fires on their way to one.
     pub live: usize,
     /// Fires that wait for these.
     pub waiting: usize,
+    /// So many live ones may be stopped along with this decision. Where there are more, the fire
+    /// waits until they have been stopped step by step.
+    pub stoppable: usize,
 }
 
 /// What becomes of a fire that wants to start.
@@ -75,8 +79,8 @@ pub struct Plan {
 impl Policy {
     /// Decides about `wanting` fires that are due, the earliest first.
     pub fn plan(self, standing: Standing, wanting: usize) -> Plan {
-        let Standing { live, waiting } = standing;
-        let free = live == 0;
+        let Standing { live, waiting, stoppable } = standing;
+        let (free, at_once) = (live == 0, live <= stoppable);
         let mut plan = Plan {
             fates: Vec::with_capacity(wanting),
             others: Others::Leave,
@@ -92,22 +96,31 @@ impl Policy {
                 plan.fates.resize(wanting - 1, Fate::Replaced);
                 plan.fates.push(if free { Fate::Start } else { Fate::Wait });
                 plan.replaces_waiting = waiting > 0;
-                plan.others = if free { Others::Leave } else { Others::Cancel };
+                plan.others = if free || !at_once { Others::Leave } else { Others::Cancel };
             }
             Self::TerminateOther if wanting > 0 => {
                 plan.fates.resize(wanting - 1, Fate::Replaced);
-                plan.fates.push(Fate::Start);
+                plan.fates.push(if at_once { Fate::Start } else { Fate::Wait });
                 plan.replaces_waiting = waiting > 0;
-                plan.others = if free { Others::Leave } else { Others::Terminate };
+                plan.others = if free || !at_once { Others::Leave } else { Others::Terminate };
             }
             Self::CancelOther | Self::TerminateOther => {}
         }
         plan
     }
 
-    /// Whether what is alive is to be stopped because fires wait for it.
-    pub fn presses(self, standing: Standing) -> bool {
-        self == Self::CancelOther && standing.live > 0 && standing.waiting > 0
+    /// What becomes of what is alive because fires wait for it.
+    pub fn presses(self, standing: Standing) -> Others {
+        match self {
+            Self::CancelOther if standing.live > 0 && standing.waiting > 0 => Others::Cancel,
+            Self::TerminateOther if standing.live > 0 && standing.waiting > 0 => Others::Terminate,
+            Self::CancelOther
+            | Self::TerminateOther
+            | Self::Skip
+            | Self::BufferOne
+            | Self::BufferAll { .. }
+            | Self::Allow => Others::Leave,
+        }
     }
 
     /// How many of the waiting fires may start now, from the head of their queue.
@@ -155,8 +168,12 @@ mod tests {
 
     const BUFFER_TWO: Policy = Policy::BufferAll { limit: 2 };
 
+    fn standing(live: usize, waiting: usize) -> Standing {
+        Standing { live, waiting, stoppable: 10 }
+    }
+
     fn plan(policy: Policy, live: usize, waiting: usize, wanting: usize) -> Plan {
-        policy.plan(Standing { live, waiting }, wanting)
+        policy.plan(standing(live, waiting), wanting)
     }
 
     fn fates(policy: Policy, live: usize, waiting: usize, wanting: usize) -> Vec<Fate> {
@@ -190,12 +207,28 @@ mod tests {
     }
 
     #[test]
+    fn where_more_is_alive_than_may_be_stopped_the_last_fire_waits() {
+        for policy in [Policy::CancelOther, Policy::TerminateOther] {
+            let many = plan(policy, 11, 1, 2);
+            assert_eq!(many.fates, [Fate::Replaced, Fate::Wait]);
+            assert_eq!((many.others, many.replaces_waiting), (Others::Leave, true));
+            assert_eq!(policy.release(standing(1, 1)), 0, "beside one that is left");
+            assert_eq!(policy.release(standing(0, 1)), 1);
+        }
+        assert_eq!(Policy::TerminateOther.presses(standing(11, 1)), Others::Terminate);
+        assert_eq!(Policy::CancelOther.presses(standing(11, 1)), Others::Cancel);
+        assert_eq!(Policy::TerminateOther.presses(standing(11, 0)), Others::Leave);
+        let few = plan(Policy::TerminateOther, 10, 0, 1);
+        assert_eq!((few.fates, few.others), (vec![Fate::Start], Others::Terminate));
+    }
+
+    #[test]
     fn a_new_fire_does_not_overtake_one_that_waits() {
         // The run in the way has just settled: the head starts, which frees its place.
         assert_eq!(fates(Policy::BufferOne, 0, 1, 2), [Fate::Wait, Fate::BufferFull]);
         assert_eq!(fates(BUFFER_TWO, 0, 2, 2), [Fate::Wait, Fate::BufferFull]);
-        assert_eq!(BUFFER_TWO.release(Standing { live: 0, waiting: 2 }), 1);
-        assert_eq!(BUFFER_TWO.release(Standing { live: 1, waiting: 2 }), 0);
+        assert_eq!(BUFFER_TWO.release(standing(0, 2)), 1);
+        assert_eq!(BUFFER_TWO.release(standing(1, 2)), 0);
     }
 
     #[test]
@@ -232,11 +265,12 @@ mod tests {
             (Policy::BufferOne, 1),
             (BUFFER_TWO, 2),
             (Policy::CancelOther, 1),
-            (Policy::TerminateOther, 0),
+            (Policy::TerminateOther, 1),
         ];
-        for (policy, limit) in policies {
+        for ((policy, limit), stoppable) in policies.iter().flat_map(|one| [(*one, 1), (*one, 10)])
+        {
             for (live, waiting, wanting) in all(3, limit, 5) {
-                let standing = Standing { live, waiting };
+                let standing = Standing { live, waiting, stoppable };
                 let decided = policy.plan(standing, wanting);
                 assert_eq!(decided.fates.len(), wanting);
                 let count = |fate| decided.fates.iter().filter(|other| **other == fate).count();

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use entity::Timestamp;
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
@@ -20,16 +20,23 @@ pub struct Way {
     pub reason: String,
 }
 
+/// What is alive and no backfill's.
+const IS_ALIVE: &str =
+    "run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill'";
+
 impl Store {
-    /// Asks the live runs in the `ways` to stop, unless somebody has: those that wait are
-    /// cancelled, those that are at work through their node. Says which those were.
+    /// Asks the live runs in the `ways` to stop, so many at the `most`, unless somebody has: those
+    /// that wait are cancelled, those that are at work through their node. Says which those were.
     pub async fn cancel_live(
         &self,
         tx: &DatabaseTransaction,
         ways: &[Way],
+        most: Option<usize>,
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
-        if ways.is_empty() {
+        let is_asked = " AND run.cancel_requested_at IS NULL";
+        let found = self.in_the_way(tx, ways, is_asked, most).await?;
+        if found.is_empty() {
             return Ok(HashSet::new());
         }
         let sql = format!(
@@ -38,21 +45,20 @@ impl Store {
                finished_at = CASE WHEN run.state = 'running' THEN NULL ELSE {{0}} END, \
                state = CASE WHEN run.state = 'running' THEN run.state ELSE 'cancelled' END, \
                changed = {} \
-             FROM v WHERE run.schedule_id = v.schedule_id \
-               AND run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill' \
-               AND run.cancel_requested_at IS NULL RETURNING run.id",
+             FROM v WHERE run.id = v.run_id AND {IS_ALIVE}{is_asked} {{days}} RETURNING run.id",
             self.dialect().stamp("run")
         );
-        let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
+        let statement = runs_of(&found).statement(self.dialect(), &sql, vec![now.0.into()]);
         returned_ids(tx, statement).await
     }
 
-    /// Ends the live runs in the `ways` at once, and skips the fires on their way to one. Whoever
-    /// held one of these runs has lost it. Says which those were.
+    /// Ends the live runs in the `ways` at once, so many at the `most`, and skips the fires on their
+    /// way to one. Whoever held one of these runs has lost it. Says which those were.
     pub async fn terminate_live(
         &self,
         tx: &DatabaseTransaction,
         ways: &[Way],
+        most: Option<usize>,
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
         if ways.is_empty() {
@@ -70,17 +76,19 @@ impl Store {
             vec![now.0.into()],
         );
         tx.execute_raw(intents).await?;
+        let found = self.in_the_way(tx, ways, "", most).await?;
+        if found.is_empty() {
+            return Ok(HashSet::new());
+        }
         let sql = format!(
             "UPDATE run SET cancel_requested_at = coalesce(run.cancel_requested_at, {{0}}), \
                cancel_by = coalesce(run.cancel_by, 'carillon'), \
                cancel_reason = coalesce(run.cancel_reason, v.reason), finished_at = {{0}}, \
                state = 'cancelled', epoch = run.epoch + 1, hard_deadline_at = NULL, changed = {} \
-             FROM v WHERE run.schedule_id = v.schedule_id AND run.id <> v.fire_id \
-               AND run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill' \
-             RETURNING run.id",
+             FROM v WHERE run.id = v.run_id AND {IS_ALIVE} {{days}} RETURNING run.id",
             self.dialect().stamp("run")
         );
-        let statement = ways_of(ways).statement(self.dialect(), &sql, vec![now.0.into()]);
+        let statement = runs_of(&found).statement(self.dialect(), &sql, vec![now.0.into()]);
         let ended = returned_ids(tx, statement).await?;
         if !ended.is_empty() {
             let days = Days::of_keys("task_run.run_id", ended.iter().copied());
@@ -96,6 +104,41 @@ impl Store {
         }
         Ok(ended)
     }
+
+    /// The live runs in the `ways`, so many at the `most`: each with why it is stopped.
+    async fn in_the_way(
+        &self,
+        tx: &DatabaseTransaction,
+        ways: &[Way],
+        more: &str,
+        most: Option<usize>,
+    ) -> Result<Vec<InTheWay>, StoreError> {
+        if ways.is_empty() || most == Some(0) {
+            return Ok(Vec::new());
+        }
+        let limit = most.map_or_else(String::new, |most| format!(" LIMIT {most}"));
+        let sql = format!(
+            "SELECT run.id AS run_id, v.reason AS reason FROM v \
+               JOIN run ON run.schedule_id = v.schedule_id \
+             WHERE run.id <> v.fire_id AND {IS_ALIVE}{more} ORDER BY run.id{limit}"
+        );
+        let statement = ways_of(ways).statement(self.dialect(), &sql, vec![]);
+        Ok(InTheWay::find_by_statement(statement).all(tx).await?)
+    }
+}
+
+/// A run that is to give way.
+#[derive(FromQueryResult)]
+struct InTheWay {
+    run_id: Uuid,
+    reason: String,
+}
+
+fn runs_of(found: &[InTheWay]) -> Bulk {
+    Bulk::default()
+        .uuid("run_id", found.iter().map(|run| run.run_id))
+        .text("reason", found.iter().map(|run| run.reason.clone()))
+        .days(Days::of_keys("run.id", found.iter().map(|run| run.run_id)))
 }
 
 fn ways_of(ways: &[Way]) -> Bulk {

@@ -1,3 +1,8 @@
+//! Runs that are to give way. So many of them are stopped in one transaction and no more, however
+//! many live: a claim stops those of a schedule all together or leaves them, and lets its fire wait.
+//! What presses on the runs in the way of fires that wait stops them step by step; the last step is
+//! followed by the fire.
+
 use std::collections::HashSet;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -12,6 +17,9 @@ use crate::{
     },
     store::{DatabaseTransaction, clearing::Way},
 };
+
+/// So many runs one transaction stops.
+const MOST: usize = 500;
 
 /// What a fire asks of whatever is in its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +63,12 @@ impl Demand {
 /// The demands of one transaction's fires.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Clearing {
+    /// Of fires that are decided along with it: all that is in their way.
     demands: Vec<Demand>,
+    /// Of fires that wait anyway: as much as there is room for.
+    pressing: Vec<Demand>,
+    /// How many runs the former stop.
+    stopped: usize,
 }
 
 /// What a transaction has stopped. It is told to the attempts after the commit.
@@ -66,8 +79,23 @@ pub(in crate::engine) struct Cleared {
 }
 
 impl Clearing {
-    pub(in crate::engine) fn add(&mut self, demands: impl IntoIterator<Item = Demand>) {
-        self.demands.extend(demands);
+    /// How many runs more may be stopped.
+    pub(in crate::engine) fn stoppable(&self) -> usize {
+        MOST.saturating_sub(self.stopped)
+    }
+
+    /// The demand of a fire that found so many alive.
+    pub(in crate::engine) fn add(&mut self, demand: Option<Demand>, live: usize) {
+        let Some(demand) = demand else { return };
+        if demand.others != Others::Leave {
+            self.stopped += live;
+        }
+        self.demands.push(demand);
+    }
+
+    /// The demand of a fire that waits already.
+    pub(super) fn press(&mut self, demand: Demand) {
+        self.pressing.push(demand);
     }
 
     /// Keeps the demands of the fires that were written: one whose slot was taken asks nothing.
@@ -77,6 +105,8 @@ impl Clearing {
 
     pub(super) fn extend(&mut self, other: Self) {
         self.demands.extend(other.demands);
+        self.pressing.extend(other.pressing);
+        self.stopped += other.stopped;
     }
 
     /// Writes what is demanded.
@@ -86,24 +116,47 @@ impl Clearing {
         tx: &DatabaseTransaction,
         now: DateTime<Utc>,
     ) -> Result<Cleared, EngineError> {
-        let ways = |others| {
-            let demands = self.demands.iter().filter(move |demand| demand.others == others);
-            demands.map(Demand::way).collect::<Vec<_>>()
-        };
         let replaced = self.demands.iter().filter(|demand| demand.replaces_waiting);
         let replaced: Vec<_> =
             replaced.map(|demand| (demand.schedule_id, demand.fire_id)).collect();
         core.store.replace_waiting(tx, &replaced, now.into()).await?;
-        Ok(Cleared {
-            cancelled: core.store.cancel_live(tx, &ways(Others::Cancel), now.into()).await?,
-            terminated: core.store.terminate_live(tx, &ways(Others::Terminate), now.into()).await?,
-        })
+        let mut cleared = Cleared::default();
+        cleared.stop(core, tx, (&self.demands, None), now).await?;
+        if !self.pressing.is_empty() {
+            let most = MOST.saturating_sub(cleared.count());
+            cleared.stop(core, tx, (&self.pressing, Some(most)), now).await?;
+        }
+        Ok(cleared)
     }
 }
 
 impl Cleared {
     pub(super) fn has_any(&self) -> bool {
-        !(self.cancelled.is_empty() && self.terminated.is_empty())
+        self.count() > 0
+    }
+
+    fn count(&self) -> usize {
+        self.cancelled.len() + self.terminated.len()
+    }
+
+    /// Stops what the demands name, so many at the most, if that is said.
+    async fn stop(
+        &mut self,
+        core: &Core,
+        tx: &DatabaseTransaction,
+        (demands, most): (&[Demand], Option<usize>),
+        now: DateTime<Utc>,
+    ) -> Result<(), EngineError> {
+        let ways = |others| {
+            let demands = demands.iter().filter(move |demand| demand.others == others);
+            demands.map(Demand::way).collect::<Vec<_>>()
+        };
+        let (cancel, terminate) = (ways(Others::Cancel), ways(Others::Terminate));
+        let cancelled = core.store.cancel_live(tx, &cancel, most, now.into()).await?;
+        let most = most.map(|most| most.saturating_sub(cancelled.len()));
+        self.cancelled.extend(cancelled);
+        self.terminated.extend(core.store.terminate_live(tx, &terminate, most, now.into()).await?);
+        Ok(())
     }
 
     /// Stops the attempts of this node that are affected, and wakes the other nodes for theirs.

@@ -88,6 +88,7 @@ pub(super) async fn release(
             queue: queues.get(&schedule).and_then(Option::as_ref),
             live: live.get(&schedule).copied(),
             buffered: buffers.get(&schedule).copied().unwrap_or_default(),
+            stoppable: all.clearing.stoppable(),
             now,
         };
         all.extend(turn(intents, facts));
@@ -126,8 +127,11 @@ pub(super) fn policy(overlap: Overlap, buffer_limit: Option<i32>) -> overlap::Po
 /// Whether a claim under this policy must know how the buffer stands.
 pub(super) fn has_buffer(overlap: Overlap) -> bool {
     match overlap {
-        Overlap::BufferOne | Overlap::BufferAll | Overlap::CancelOther => true,
-        Overlap::Skip | Overlap::TerminateOther | Overlap::Allow => false,
+        Overlap::BufferOne
+        | Overlap::BufferAll
+        | Overlap::CancelOther
+        | Overlap::TerminateOther => true,
+        Overlap::Skip | Overlap::Allow => false,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Facts<'a> {
     pub(super) queue: Option<&'a Queue>,
     pub(super) live: Option<Live>,
     pub(super) buffered: Buffered,
+    /// How many runs may be stopped along with it.
+    pub(super) stoppable: usize,
     pub(super) now: DateTime<Utc>,
 }
 
@@ -60,24 +62,26 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let Some(queue) = facts.queue else { return turn };
     let policy = policy(queue.overlap, queue.buffer_limit);
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
-    let standing = Standing { live, waiting: facts.buffered.waiting };
+    let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
+    let standing = Standing { live, waiting: buffered, stoppable };
     let plan = policy.plan(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
     if let Some(last) = due.last() {
-        turn.clearing.add(Demand::of(&plan, queue.id, (last.id, last.scheduled_at)));
+        turn.clearing.add(Demand::of(&plan, queue.id, (last.id, last.scheduled_at)), live);
     } else if let Some(head) = waiting.first()
         && plan.others == Others::Leave
-        && policy.presses(standing)
+        && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // Whatever came between since the fire began to wait gives way, too.
-        turn.clearing.add([Demand {
+        // Whatever came between since the fire began to wait gives way, too, and what is left of so
+        // many that they could not be stopped at once.
+        turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
             scheduled_at: head.scheduled_at,
-            others: Others::Cancel,
+            others,
             replaces_waiting: false,
-        }]);
+        });
     }
     if !plan.replaces_waiting {
         let released = policy.release(standing).min(waiting.len());
@@ -152,6 +156,7 @@ mod tests {
             queue: Some(queue),
             live: (live > 0).then_some(Live { runs: live, latest }),
             buffered: Buffered { waiting: buffered.0, last: buffered.1 },
+            stoppable: 10,
             now: DateTime::from_timestamp(60, 0).unwrap(),
         }
     }

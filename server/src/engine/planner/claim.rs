@@ -129,13 +129,15 @@ pub(super) async fn claim_due(
         let there = There {
             live: live.get(&schedule.id).copied(),
             buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
+            stoppable: clearing.stoppable(),
         };
+        let alive = there.alive();
         let (mut decided, demand) = decide(&schedule, plan.entries, there, now, node);
         let advance = advance(&schedule, &mut decided, (&timetable, plan.next, last));
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);
         fires.extend(decided);
-        clearing.add(demand);
+        clearing.add(demand, alive);
     }
     let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
     allowance::discount(&mut advances, &fires, &written);
@@ -265,10 +267,18 @@ pub(in crate::engine) async fn go_around_taken(
 }
 
 /// What stands in the way of a schedule's fires.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct There {
     live: Option<Live>,
     buffered: Buffered,
+    /// How many runs may be stopped along with the claim.
+    stoppable: usize,
+}
+
+impl There {
+    fn alive(&self) -> usize {
+        self.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX))
+    }
 }
 
 /// What becomes of a schedule's entries, given what is there of it: the ledger's rows, and what
@@ -287,9 +297,10 @@ fn decide(
         matches!(entry.fate, Fate::Run | Fate::CatchUp) && entry.due_at <= now && !too_late(entry)
     };
     let wanting = entries.iter().filter(|entry| wants(entry)).count();
-    let alive = there.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
-    let plan = policy.plan(Standing { live: alive, waiting: there.buffered.waiting }, wanting);
+    let There { stoppable, buffered, .. } = there;
+    let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
+    let plan = policy.plan(standing, wanting);
     let mut in_the_way = there.live.map(|live| live.latest);
     let mut place = there.buffered.last;
     let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);

@@ -200,9 +200,10 @@ impl Store {
              WHERE waiting.schedule_id IS NOT NULL AND ( \
                s.id IS NULL OR s.deleted_at IS NOT NULL OR NOT s.enabled \
                OR {} < s.fires_version OR {} < $1 \
-               OR (s.overlap = 'cancel_other' AND EXISTS (SELECT 1 FROM run \
+               OR (s.overlap IN ('cancel_other', 'terminate_other') AND EXISTS (SELECT 1 FROM run \
                  WHERE run.schedule_id = s.id AND run.state IN ('queued', 'running', 'retrying') \
-                   AND run.trigger <> 'backfill' AND run.cancel_requested_at IS NULL{runs})) \
+                   AND run.trigger <> 'backfill' AND (run.cancel_requested_at IS NULL \
+                     OR s.overlap = 'terminate_other'){runs})) \
                OR NOT (EXISTS (SELECT 1 FROM run WHERE run.schedule_id = s.id \
                    AND run.state IN ('queued', 'running', 'retrying') \
                    AND run.trigger <> 'backfill'{runs}) \

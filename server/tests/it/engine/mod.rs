@@ -30,6 +30,7 @@ mod idle;
 mod limits;
 mod logs;
 mod lost_answers;
+mod many_alive;
 mod max_fires;
 mod membership;
 mod misfire;
