@@ -20,6 +20,7 @@ pub mod backfill;
 pub mod backfill_fire;
 pub mod calendar;
 pub mod calendar_feed;
+pub mod calendar_version;
 pub mod concurrency_group;
 pub mod fire;
 pub mod guess;

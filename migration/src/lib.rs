@@ -26,6 +26,7 @@ mod m0017_run_spreads;
 mod m0018_fires_version;
 mod m0019_calm_watchers;
 mod m0020_queues_of_groups;
+mod m0021_calendar_versions;
 mod m0022_guesses;
 
 /// Applies and rolls back what follows, in order.
@@ -54,6 +55,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0018_fires_version::Migration),
             Box::new(m0019_calm_watchers::Migration),
             Box::new(m0020_queues_of_groups::Migration),
+            Box::new(m0021_calendar_versions::Migration),
             Box::new(m0022_guesses::Migration),
         ]
     }

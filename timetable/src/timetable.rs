@@ -271,15 +271,16 @@ impl Timetable {
             return (None, DateTime::<Utc>::MAX_UTC);
         };
         let span = self.0.zone.span_at(at.timestamp());
-        let mut end = span.end;
+        let mut end = instant(span.end);
         for (index, calendar) in calendars.iter().enumerate() {
+            let (calendar, change) = calendar.in_force(at);
             let (suppresses, until) = calendar.suppresses(at.timestamp() + span.offset);
-            end = end.min(until - span.offset);
+            end = end.min(instant(until - span.offset)).min(change);
             if suppresses {
-                return (Some(index), instant(end));
+                return (Some(index), end);
             }
         }
-        (None, instant(end))
+        (None, end)
     }
 
     /// If any calendar suppresses fires at an instant: a later instant up to which one of them
@@ -288,9 +289,12 @@ impl Timetable {
         let calendars = self.1.as_ref()?;
         let span = self.0.zone.span_at(at.timestamp());
         let civil = at.timestamp() + span.offset;
-        let ends = calendars.iter().map(|calendar| calendar.suppresses(civil));
-        let last = ends.filter(|(suppresses, _)| *suppresses).map(|(_, until)| until).max()?;
-        Some(instant(span.end.min(last - span.offset)))
+        let ends = calendars.iter().filter_map(|calendar| {
+            let (calendar, change) = calendar.in_force(at);
+            let (suppresses, until) = calendar.suppresses(civil);
+            suppresses.then(|| instant(until - span.offset).min(change))
+        });
+        Some(ends.max()?.min(instant(span.end)))
     }
 
     pub(crate) fn name(&self, calendar: Option<usize>) -> Option<&Arc<str>> {

@@ -166,9 +166,10 @@ pub async fn timetable<C: ConnectionTrait>(
     connection: &C,
     schedule: &DueSchedule,
 ) -> Result<Result<Timetable, TimingError>, EngineError> {
-    let current = calendars::read(connection, schedule.calendars.as_ref()).await?;
+    let (keys, since) = (schedule.calendars.as_ref(), schedule.next_scheduled_at);
+    let current = calendars::read(connection, keys, since).await?;
     let timetable = timings.timetable(&definition(schedule));
-    Ok(timetable.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current)))
+    Ok(timetable.and_then(|plain| calendars::with(plain, keys, &current)))
 }
 
 pub(super) async fn write(

@@ -1,13 +1,17 @@
 //! Compiled calendars, by key and version: a calendar is compiled once, and one that was changed
 //! is not taken for what it was. Only rows that are committed may be kept: a version that was taken
 //! back is given again to another definition.
+//!
+//! Whoever asks about instants of the past says from when on, and gets calendars that know what they
+//! were: each instant is judged by what was in force at it, however late somebody comes to it. Where
+//! nothing has changed since, which is nearly always, that costs nothing.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use entity::{Keys, calendar};
+use entity::{Keys, Timestamp, calendar, calendar_version};
 use sea_orm::ConnectionTrait;
 use timetable::{Calendar, CalendarMode, Timetable, TimingError};
 use uuid::Uuid;
@@ -30,29 +34,33 @@ pub type Current = HashMap<Uuid, Compiled>;
 const KEPT: usize = 1_000;
 
 impl Calendars {
-    /// The calendars of `ids` as `connection` sees them: no statement for none, one for those that
-    /// are known, two otherwise.
+    /// The calendars of `ids` as `connection` sees them, for instants from `since` on: no statement
+    /// for none, one for those that are known, two otherwise, and one more if any has changed since.
     pub async fn current<C: ConnectionTrait>(
         &self,
         connection: &C,
         ids: &HashSet<Uuid>,
+        since: Timestamp,
     ) -> Result<Current, StoreError> {
         if ids.is_empty() {
             return Ok(Current::new());
         }
         let ids: Vec<Uuid> = ids.iter().copied().collect();
-        let mut current = Current::new();
-        for (id, version) in calendars::versions(connection, &ids).await? {
+        let (mut current, mut changed) = (Current::new(), Vec::new());
+        for (id, version, updated_at) in calendars::versions(connection, &ids).await? {
             if let Some(compiled) = self.known(id, version) {
                 current.insert(id, compiled);
+                changed.extend((updated_at > since).then_some(id));
             }
         }
         let unknown: Vec<Uuid> = ids.into_iter().filter(|id| !current.contains_key(id)).collect();
         if !unknown.is_empty() {
             for row in calendars::by_ids(connection, &unknown).await? {
                 current.insert(row.id, self.compiled(&row));
+                changed.extend((row.updated_at > since).then_some(row.id));
             }
         }
+        add_past(connection, &mut current, &changed, since).await?;
         Ok(current)
     }
 
@@ -76,14 +84,54 @@ impl Calendars {
     }
 }
 
-/// The calendars of those keys as `connection` sees them, not kept.
+/// The calendars of those keys as `connection` sees them, for instants from `since` on; not kept.
 pub async fn read<C: ConnectionTrait>(
     connection: &C,
     keys: Option<&Keys>,
+    since: Timestamp,
 ) -> Result<Current, StoreError> {
     let Some(Keys(ids)) = keys else { return Ok(Current::new()) };
     let rows = calendars::by_ids(connection, ids).await?;
-    Ok(rows.iter().map(|row| (row.id, compile(row))).collect())
+    let mut current = rows.iter().map(|row| (row.id, compile(row))).collect();
+    let changed = rows.iter().filter(|row| row.updated_at > since).map(|row| row.id);
+    add_past(connection, &mut current, &changed.collect::<Vec<_>>(), since).await?;
+    Ok(current)
+}
+
+/// Later than any instant: for whoever asks about none of the past.
+pub const NOW: Timestamp = Timestamp(i64::MAX);
+
+/// Lets those of `changed` know what they were at the instants from `since` on.
+async fn add_past<C: ConnectionTrait>(
+    connection: &C,
+    current: &mut Current,
+    changed: &[Uuid],
+    since: Timestamp,
+) -> Result<(), StoreError> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut past: HashMap<Uuid, Vec<calendar_version::Model>> = HashMap::new();
+    for row in calendars::past(connection, changed).await? {
+        let rows = past.entry(row.calendar_id).or_default();
+        if row.ended_at > since {
+            rows.push(row);
+        } else {
+            // Neither it nor what was before it is in force at any of them.
+            rows.clear();
+        }
+    }
+    for (id, rows) in past {
+        let Some(Ok(calendar)) = current.get(&id).filter(|_| !rows.is_empty()) else { continue };
+        let was = |row: &calendar_version::Model| {
+            let was = of_definition(calendar.name(), row.mode, &row.definition)?;
+            Ok((row.ended_at.utc(), was))
+        };
+        let was: Result<Vec<_>, TimingError> = rows.iter().map(was).collect();
+        let with_past = was.map(|was| Arc::new(calendar.with_past(was)));
+        current.insert(id, with_past);
+    }
+    Ok(())
 }
 
 /// The keys that any of some schedules names.
@@ -107,13 +155,17 @@ pub fn with(
 
 /// A row's calendar, not kept: for rows that a transaction may yet take back.
 pub fn compile(row: &calendar::Model) -> Compiled {
-    let mode = match row.mode {
+    of_definition(&row.name, row.mode, &row.definition)
+}
+
+fn of_definition(name: &str, mode: calendar::Mode, definition: &serde_json::Value) -> Compiled {
+    let mode = match mode {
         calendar::Mode::Exclude => CalendarMode::Exclude,
         calendar::Mode::Only => CalendarMode::Only,
     };
-    let entries = serde_json::from_value(row.definition.clone())
-        .map_err(|error| unusable(&row.name, &format!("it cannot be read: {error}")))?;
-    Calendar::new(&row.name, mode, &entries).map(Arc::new)
+    let entries = serde_json::from_value(definition.clone())
+        .map_err(|error| unusable(name, &format!("it cannot be read: {error}")))?;
+    Calendar::new(name, mode, &entries).map(Arc::new)
 }
 
 fn unusable(which: &str, problem: &str) -> TimingError {

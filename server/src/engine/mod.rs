@@ -17,10 +17,9 @@
 //! `beginnings` are attempts between their commit and their start; `membership` says who is alive;
 //! `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and
 //! keeps a node from it that must not schedule; `lookout` says where in the ledger something is alive;
-//! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part, and
-//! `overdue` before a calendar changes;
+//! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
-//! suppresses fires compiled; `backfill` runs instants of the past that somebody ordered.
+//! suppresses fires compiled, and knows what it was; `backfill` runs instants of the past that somebody ordered.
 //! `feeds` are calendars of what is to come.
 //! `commands` is the write side for people and tools; `people` says who they are; `vault` keeps
 //! secrets sealed and opens them for an attempt; `alerts` tells people of what goes wrong,
@@ -49,7 +48,6 @@ pub mod health;
 mod logs;
 mod lookout;
 mod membership;
-mod overdue;
 pub mod people;
 pub mod pings;
 mod planner;

@@ -3,19 +3,16 @@
 use entity::{
     Timestamp,
     calendar::{ActiveModel, Column, Entity, Model},
-    schedule,
+    calendar_version, schedule,
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Select,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    Select, Set,
     sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
-use super::{
-    DatabaseTransaction, Dialect, Page, Store, StoreError, Window,
-    claims::{DUE_COLUMNS, DueSchedule},
-};
+use super::{Dialect, Page, StoreError, Window};
 
 /// The living calendar of that name.
 pub async fn by_name<C: ConnectionTrait>(
@@ -38,15 +35,16 @@ pub async fn by_ids<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(connection).await?)
 }
 
-/// The versions of the calendars of those keys.
+/// The versions of the calendars of those keys, and since when each is in force.
 pub async fn versions<C: ConnectionTrait>(
     connection: &C,
     ids: &[Uuid],
-) -> Result<Vec<(Uuid, i32)>, StoreError> {
+) -> Result<Vec<(Uuid, i32, Timestamp)>, StoreError> {
     let query = Entity::find()
         .select_only()
         .column(Column::Id)
         .column(Column::Version)
+        .column(Column::UpdatedAt)
         .filter(Column::Id.is_in(ids.iter().copied()));
     Ok(query.into_tuple().all(connection).await?)
 }
@@ -64,7 +62,8 @@ pub async fn by_names<C: ConnectionTrait>(
         .filter(Column::Name.is_in(names))
         .filter(Column::DeletedAt.is_null());
     if are_held {
-        query = query.lock_shared();
+        // Whoever holds several holds them in the order in which a deployment changes them.
+        query = query.order_by_asc(Column::Name).lock_shared();
     }
     Ok(query.all(connection).await?)
 }
@@ -147,8 +146,49 @@ pub async fn update_if_version<C: ConnectionTrait>(
     Ok(update.exec(tx).await?.rows_affected == 1)
 }
 
-/// Deletes the calendar, softly: its name is free.
+/// So many versions of a calendar are kept. What lies before all of them goes by the oldest.
+const KEPT: i32 = 100;
+
+/// Keeps what a calendar was before the change at an instant.
+pub async fn keep_version<C: ConnectionTrait>(
+    tx: &C,
+    was: &Model,
+    ended_at: Timestamp,
+) -> Result<(), StoreError> {
+    let row = calendar_version::ActiveModel {
+        calendar_id: Set(was.id),
+        version: Set(was.version),
+        mode: Set(was.mode),
+        definition: Set(was.definition.clone()),
+        ended_at: Set(ended_at),
+    };
+    calendar_version::Entity::insert(row).exec_without_returning(tx).await?;
+    calendar_version::Entity::delete_many()
+        .filter(calendar_version::Column::CalendarId.eq(was.id))
+        .filter(calendar_version::Column::Version.lte(was.version - KEPT))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
+/// What the calendars of those keys were before what they are now, in the order of their versions.
+pub async fn past<C: ConnectionTrait>(
+    connection: &C,
+    ids: &[Uuid],
+) -> Result<Vec<calendar_version::Model>, StoreError> {
+    let query = calendar_version::Entity::find()
+        .filter(calendar_version::Column::CalendarId.is_in(ids.iter().copied()))
+        .order_by_asc(calendar_version::Column::Version);
+    Ok(query.all(connection).await?)
+}
+
+/// Deletes the calendar, softly: its name is free. No schedule names it, so what it was does not
+/// matter any more.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
+    calendar_version::Entity::delete_many()
+        .filter(calendar_version::Column::CalendarId.eq(id))
+        .exec(tx)
+        .await?;
     Entity::update_many()
         .col_expr(Column::DeletedAt, Expr::value(at))
         .filter(Column::Id.eq(id))
@@ -176,43 +216,25 @@ pub async fn users<C: ConnectionTrait>(
     Ok(query.all(connection).await?)
 }
 
-/// Tells the followers of the schedules that name the calendar that something about them changed.
-pub async fn stamp_users<C: ConnectionTrait>(
-    tx: &C,
+/// Some of the living schedules that name the calendar, by key, from behind that of `after` on: at
+/// most `most`.
+pub async fn keys_of_users<C: ConnectionTrait>(
+    connection: &C,
     dialect: &Dialect,
     calendar: &Model,
-) -> Result<(), StoreError> {
-    use schedule::Column;
-    let users = naming(dialect, calendar).select_only().column(Column::Id).into_query();
-    schedule::Entity::update_many()
-        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
-        .filter(Column::Id.in_subquery(users))
-        .exec(tx)
-        .await?;
-    Ok(())
-}
-
-impl Store {
-    /// Schedules that name the calendar and are due at `now`, the most overdue first: at most
-    /// `most`. The transaction has [stamped](stamp_users) them, so nobody claims them meanwhile.
-    pub async fn due_under_calendar(
-        &self,
-        tx: &DatabaseTransaction,
-        calendar: &Model,
-        now: Timestamp,
-        most: u64,
-    ) -> Result<Vec<DueSchedule>, StoreError> {
-        let names = self.dialect().list_has("schedule.calendars", "$2");
-        let sql = format!(
-            "SELECT {DUE_COLUMNS} FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
-               AND next_fire_at <= $1 AND namespace_id = $3 AND calendars IS NOT NULL AND {names} \
-             ORDER BY next_fire_at, id LIMIT $4"
-        );
-        let (id, most) = (calendar.id.to_string(), most.cast_signed());
-        let values = [now.0.into(), id.into(), calendar.namespace_id.into(), most.into()];
-        let statement = self.dialect().statement(sql, values);
-        Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
+    after: Option<Uuid>,
+    most: u64,
+) -> Result<Vec<Uuid>, StoreError> {
+    let mut query = naming(dialect, calendar)
+        .filter(schedule::Column::DeletedAt.is_null())
+        .select_only()
+        .column(schedule::Column::Id)
+        .order_by_asc(schedule::Column::Id)
+        .limit(most);
+    if let Some(after) = after {
+        query = query.filter(schedule::Column::Id.gt(after));
     }
+    Ok(query.into_tuple().all(connection).await?)
 }
 
 fn naming(dialect: &Dialect, calendar: &Model) -> Select<schedule::Entity> {

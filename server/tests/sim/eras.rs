@@ -1,6 +1,6 @@
 //! What calendars suppressed, and when: a calendar may be drawn anew at any time, and each instant
-//! is judged by what it says in the transaction that writes the instant's row. The database itself
-//! notes with each row in which era of the calendars that was.
+//! is judged by what was in force at it, as far as the transaction knows that writes the instant's
+//! row. The database itself notes with each row in which era of the calendars that was.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,6 +18,9 @@ struct Window {
     mode: Mode,
     from: NaiveTime,
     to: NaiveTime,
+    /// The calendar's version, and since when it is in force.
+    version: i32,
+    since: DateTime<Utc>,
 }
 
 /// All that calendars have said.
@@ -26,6 +29,9 @@ pub(crate) struct Eras {
     /// By the sum of their versions, which each change makes greater.
     said: BTreeMap<i64, BTreeMap<String, Window>>,
     of_fires: HashMap<Uuid, i64>,
+    /// How many eras a row may know: on PostgreSQL changes may come between what a claim reads of
+    /// calendars and what it writes.
+    known: usize,
 }
 
 /// Lets the database note the era of each row of the ledger. On PostgreSQL a row that is moved from
@@ -64,7 +70,8 @@ impl Eras {
             let entries: CalendarEntries = serde_json::from_value(row.definition).unwrap();
             let window = &entries.windows[0];
             let (from, to) = (time(&window.from), time(&window.to));
-            (row.name, Window { mode: row.mode, from, to })
+            let since = row.updated_at.utc();
+            (row.name, Window { mode: row.mode, from, to, version: row.version, since })
         };
         self.said.insert(era, rows.into_iter().map(window).collect());
     }
@@ -79,30 +86,56 @@ impl Eras {
         let statement = store.dialect().statement("SELECT fire_id, era FROM era", []);
         let rows = Row::find_by_statement(statement).all(store.read()).await.unwrap();
         self.of_fires = rows.into_iter().map(|row| (row.fire_id, row.era)).collect();
+        self.known = if store.dialect().is_postgres() { 3 } else { 1 };
     }
 
-    /// Whether one of these calendars suppressed an instant when that row was written: the wall
-    /// clock shows a time that it excludes.
-    pub(crate) fn suppress(
+    /// Whether that row may say this of an instant: that one of these calendars suppressed it, or
+    /// that none did.
+    pub(crate) fn allow(
         &self,
-        row: Uuid,
+        (row, is_suppressed): (Uuid, bool),
         calendars: &[String],
         zone: &str,
         at: DateTime<Utc>,
     ) -> bool {
         if calendars.is_empty() {
-            return false;
+            return !is_suppressed;
         }
+        let era = self.of_fires[&row];
+        let mut known = self.said.range(..=era).rev().map(|(_, said)| said).take(self.known);
+        known.any(|said| self.suppress(said, calendars, zone, at) == is_suppressed)
+    }
+
+    /// Whether one of these calendars suppresses an instant, by what is known in an era: the wall
+    /// clock shows a time that it excludes.
+    fn suppress(
+        &self,
+        known: &BTreeMap<String, Window>,
+        calendars: &[String],
+        zone: &str,
+        at: DateTime<Utc>,
+    ) -> bool {
         let zone: Tz = zone.parse().expect("a zone");
         let time = at.with_timezone(&zone).time();
-        let said = &self.said[&self.of_fires[&row]];
         calendars.iter().any(|name| {
-            let Window { mode, from, to } = said[name];
+            let Window { mode, from, to, .. } = self.in_force(name, known[name].version, at);
             let is_within = from <= time && time < to;
             match mode {
                 Mode::Exclude => is_within,
                 Mode::Only => !is_within,
             }
         })
+    }
+
+    /// What a calendar was at an instant, by its versions up to that one: the last that had begun by
+    /// then, or the first of all.
+    fn in_force(&self, name: &str, version: i32, at: DateTime<Utc>) -> Window {
+        let windows = self.said.values().filter_map(|said| said.get(name));
+        let of_then = windows.filter(|window| window.version <= version);
+        let order = |window: &&Window| (window.since <= at, window.version);
+        let mut of_then: Vec<&Window> = of_then.collect();
+        of_then.sort_by_key(order);
+        let begun = of_then.last().filter(|window| window.since <= at);
+        **begun.or(of_then.first()).expect("it was made")
     }
 }

@@ -323,10 +323,11 @@ impl History {
         self.segments.last().is_some_and(|last| last.first_version > version)
     }
 
-    /// Whether a calendar suppressed an instant when that row was written.
-    fn is_suppressed(&self, row: &fire::Model, eras: &Eras, at: DateTime<Utc>) -> bool {
+    /// Whether what a row says of calendars at an instant is what they said.
+    fn is_as_calendars_say(&self, row: &fire::Model, eras: &Eras, at: DateTime<Utc>) -> bool {
         let version = &row.schedule_version;
-        eras.suppress(row.id, &self.calendars[version], &self.specs[version].timing.zone, at)
+        let told = (row.id, row.reason == Reason::Calendar);
+        eras.allow(told, &self.calendars[version], &self.specs[version].timing.zone, at)
     }
 
     fn close(&mut self, over: Over) {
@@ -374,7 +375,7 @@ impl History {
                 return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
             }
             for (at, _) in instants {
-                if self.is_suppressed(row, eras, *at) != (row.reason == Reason::Calendar) {
+                if !self.is_as_calendars_say(row, eras, *at) {
                     return Err(format!("what calendars said of {at} does not fit {row:?}"));
                 }
                 accounted.entry(*at).or_default().push(row);

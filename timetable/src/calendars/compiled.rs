@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use super::{
     entries::{CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday},
     text,
@@ -32,6 +34,8 @@ pub struct Calendar {
     weekly: Box<[(i64, i64)]>,
     /// Days of the year: bit 25 of 12 is 25 December.
     yearly: [u32; 13],
+    /// What it was before, each of these up to an instant: in order.
+    past: Box<[(DateTime<Utc>, Arc<Calendar>)]>,
 }
 
 impl Calendar {
@@ -88,7 +92,35 @@ impl Calendar {
             once: apart(once),
             weekly: apart(weekly),
             yearly: months,
+            past: Box::default(),
         })
+    }
+
+    /// The same calendar, which was another one before: the instants up to that of its change are
+    /// judged by what it was then. Given in the order of the changes, each with what it replaced. It
+    /// keeps its name for them, too.
+    ///
+    /// Where a later change came at an earlier instant, for a clock was stepped back, that one
+    /// counts: what it replaced was never in force from there on.
+    pub fn with_past(
+        &self,
+        past: impl IntoIterator<Item = (DateTime<Utc>, Arc<Calendar>)>,
+    ) -> Calendar {
+        let mut past: Vec<(DateTime<Utc>, Arc<Calendar>)> = past.into_iter().collect();
+        let mut until = DateTime::<Utc>::MAX_UTC;
+        for (change, _) in past.iter_mut().rev() {
+            until = until.min(*change);
+            *change = until;
+        }
+        Calendar { past: past.into_boxed_slice(), ..self.clone() }
+    }
+
+    /// The calendar as it was in force at an instant, and until when.
+    pub(crate) fn in_force(&self, at: DateTime<Utc>) -> (&Calendar, DateTime<Utc>) {
+        match self.past.get(self.past.partition_point(|(until, _)| *until <= at)) {
+            Some((until, was)) => (was, *until),
+            None => (self, DateTime::<Utc>::MAX_UTC),
+        }
     }
 
     /// What people call it.

@@ -227,6 +227,45 @@ proptest! {
         prop_assert!(rest.next().is_none());
     }
 
+    /// Changes come at any instants, earlier ones after later ones too: of those that have come by
+    /// the fire's, the last that was made says what the calendar was.
+    #[test]
+    fn a_fire_goes_by_the_calendar_of_its_own_time(
+        expression in any_rhythm(),
+        zone in prop::sample::select(ZONES.to_vec()),
+        calendars in any_calendars(),
+        changes in prop::collection::vec((any_after(), any_calendars()), 1..4),
+        after in any_after(),
+    ) {
+        let asked = Definition { anchor: instant("2026-02-01T00:00:00.250Z"), ..definition(&expression, zone) };
+        let Ok(plain) = Timetable::new(&asked) else { return Ok(()) };
+        // The first calendar was each of these before, up to the change to the next.
+        let versions: Vec<_> =
+            changes.iter().map(|(_, was)| was[0].clone()).chain([calendars[0].clone()]).collect();
+        let made = |(mode, entries): &(CalendarMode, CalendarEntries)| made("0", *mode, entries);
+        let was = changes.iter().zip(&versions).map(|((until, _), was)| (*until, made(was)));
+        let current = Arc::new(made(&calendars[0]).with_past(was));
+        let timetable = plain.with_calendars([current]).unwrap_or_else(|error| panic!("{error}"));
+        let suppresses = |at: DateTime<Utc>| {
+            let begun = changes.iter().rposition(|(change, _)| *change <= at);
+            let version = begun.map_or(0, |change| change + 1);
+            suppressor(&versions[version..=version], zone, at).is_some()
+        };
+        let until = after + TimeDelta::days(6);
+        let fires: Vec<Fire> = timetable.fires(after, until).take(2_000).collect();
+        let Some(last) = fires.last() else { return Ok(()) };
+        let until = if fires.len() == 2_000 { last.at } else { until };
+        for fire in &fires {
+            let found = timetable.suppressed_by(fire.at).is_some();
+            prop_assert_eq!(found, suppresses(fire.at), "at {}", fire.at);
+        }
+        let open = fires.iter().filter(|fire| !suppresses(fire.at));
+        prop_assert_eq!(timetable.count_allowed(after, until), Some(open.clone().count() as u64));
+        if let Some(first) = open.clone().next() {
+            prop_assert_eq!(timetable.next_allowed(after), Some(*first));
+        }
+    }
+
     /// Every instant from the cursor to now has one fate, whatever is asked for.
     #[test]
     fn a_plan_under_calendars_gives_every_instant_its_fate(

@@ -1,9 +1,12 @@
 //! Making, changing and deleting calendars.
 //!
 //! A change makes no new version of the schedules that name it: their timing is the same, and each
-//! instant is judged by the calendar as it is when the instant is claimed. What is due and not
-//! claimed yet when a calendar changes is accounted for by the calendar as it was. So previews and
-//! the planner obey at once, and nothing that was decided is decided again.
+//! instant is judged by the calendar that is in force at it, however late somebody comes to it. So
+//! previews and the planner obey at once, what is due and not claimed yet costs the change nothing,
+//! and nothing that was decided is decided again.
+//!
+//! Those who follow the schedules are told after the commit, step by step: the change itself writes
+//! as much for ten thousand schedules as for one.
 
 use entity::{
     Timestamp,
@@ -17,8 +20,8 @@ use uuid::Uuid;
 
 use super::{BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check};
 use crate::{
-    engine::{core::new_id, overdue},
-    store::{Constraint, DatabaseTransaction, StoreError, calendars},
+    engine::core::new_id,
+    store::{Constraint, DatabaseTransaction, StoreError, calendars, schedules},
 };
 
 /// What a calendar is.
@@ -63,6 +66,9 @@ pub struct SavedCalendar {
 /// So many of the schedules that name a calendar an error names.
 const SHOWN: usize = 5;
 
+/// So many schedules are stamped in one transaction.
+const STEP: u64 = 500;
+
 impl Commands {
     /// Makes a calendar.
     pub async fn create_calendar(
@@ -106,7 +112,8 @@ impl Commands {
         let mut spec = spec_of(&row)?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
-        if self.update_calendar_in(&tx, right.who(), &row, &spec, reason).await? {
+        let is_other = self.update_calendar_in(&tx, right.who(), &row, &spec, reason).await?;
+        if is_other {
             let silenced = self.silenced_by(&tx, &row, std::slice::from_ref(&row)).await?;
             if !silenced.is_empty() {
                 return Err(silences(&silenced));
@@ -116,7 +123,31 @@ impl Commands {
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit(tx).await?;
         self.signals.wake_planner();
+        if is_other {
+            self.tell_users_of(&row).await;
+        }
         Ok(saved)
+    }
+
+    /// Tells those who follow the schedules that name the calendar that it changed. Nothing else
+    /// depends on it: where it fails, they see it with whatever happens next to the schedule.
+    pub(super) async fn tell_users_of(&self, row: &Model) {
+        if let Err(error) = self.stamp_users_of(row).await {
+            tracing::warn!(calendar = row.name, %error, "failed to tell of a changed calendar");
+        }
+    }
+
+    async fn stamp_users_of(&self, row: &Model) -> Result<(), StoreError> {
+        let (store, mut last) = (&self.store, None);
+        loop {
+            let read = store.read();
+            let keys = calendars::keys_of_users(read, store.dialect(), row, last, STEP).await?;
+            let Some(behind) = keys.last().copied() else { return Ok(()) };
+            let tx = store.begin().await?;
+            schedules::stamp(&tx, store.dialect(), &keys).await?;
+            store.commit(tx).await?;
+            last = Some(behind);
+        }
     }
 
     /// Deletes a calendar that no schedule names.
@@ -194,17 +225,15 @@ impl Commands {
         if before == after {
             return Ok(false);
         }
-        // The schedules before the calendar, as whoever saves a schedule locks them.
-        calendars::stamp_users(tx, self.store.dialect(), row).await?;
-        overdue::account(&self.store, &self.cache, tx, row, self.clock.now()).await?;
-        let columns =
-            ActiveModel { version: Set(row.version + 1), ..spec.columns(self.clock.now().into()) };
+        let now = Timestamp::from(self.clock.now());
+        let columns = ActiveModel { version: Set(row.version + 1), ..spec.columns(now) };
         let written = calendars::update_if_version(tx, row.id, row.version, columns).await;
         if !written.map_err(|error| name_taken(error, &spec.name))? {
             let there = calendars::by_ids(tx, &[row.id]).await?.pop();
             let there = there.map_or(row.version, |row| row.version);
             return Err(check::stale("calendar", row.version, there));
         }
+        calendars::keep_version(tx, row, now).await?;
         let entry = Entry {
             action: "calendar.update",
             namespace: Some(row.namespace_id),

@@ -30,7 +30,8 @@ impl Commands {
         loop {
             let page = calendars::users(tx, dialect, row, last.as_deref(), PAGE).await?;
             let named = compiled::named(page.iter().map(|schedule| &schedule.calendars));
-            let after = compiled::read(tx, Some(&Keys(named.into_iter().collect()))).await?;
+            let after =
+                compiled::read(tx, Some(&Keys(named.into_iter().collect())), compiled::NOW).await?;
             let mut earlier = after.clone();
             earlier.extend(before.iter().map(|row| (row.id, compiled::compile(row))));
             last = page.last().map(|schedule| schedule.name.clone());
@@ -55,12 +56,13 @@ impl Commands {
     }
 
     /// Refuses what this transaction has made of calendars that were like `before`, if one of them
-    /// silences a schedule, whoever owns that.
+    /// silences a schedule, whoever owns that; gives those that are not what they were.
     pub(super) async fn silences_nobody(
         &self,
         tx: &DatabaseTransaction,
         before: &[Model],
-    ) -> Result<(), CommandError> {
+    ) -> Result<Vec<Model>, CommandError> {
+        let mut redrawn = Vec::new();
         let keys: Vec<_> = before.iter().map(|row| row.id).collect();
         for row in calendars::by_ids(tx, &keys).await? {
             let was = before.iter().find(|was| was.id == row.id);
@@ -75,7 +77,8 @@ impl Commands {
                 let help = "leave a time at which they fire, or change their timing along with it";
                 return Err(BadInput::new(field, row.name, problem, help).into());
             }
+            redrawn.push(row);
         }
-        Ok(())
+        Ok(redrawn)
     }
 }

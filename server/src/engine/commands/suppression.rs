@@ -33,7 +33,7 @@ impl Commands {
         Ok(spec)
     }
 
-    /// The timetable that a row holds, with its calendars.
+    /// The timetable that a row holds, with its calendars, from its cursor on.
     pub(crate) async fn timetable_of<C: ConnectionTrait>(
         &self,
         connection: &C,
@@ -41,7 +41,8 @@ impl Commands {
     ) -> Result<Timetable, CommandError> {
         let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
         let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
-        let current = calendars::read(connection, row.calendars.as_ref()).await?;
+        let since = row.next_scheduled_at.unwrap_or(calendars::NOW);
+        let current = calendars::read(connection, row.calendars.as_ref(), since).await?;
         let timetable = calendars::with(plain, row.calendars.as_ref(), &current);
         Ok(timetable.map_err(BadInput::of_calendars)?)
     }

@@ -74,7 +74,7 @@ pub async fn events(
     let now = commands.clock.now();
     let rows = schedules_of(commands, opened).await?;
     let named = calendars::named(rows.iter().map(|row| &row.calendars));
-    let current = commands.calendars.current(commands.store.read(), &named).await?;
+    let current = commands.calendars.current(commands.store.read(), &named, calendars::NOW).await?;
     let mut is_whole = rows.len() < usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
     let (mut found, mut looks) = (Vec::new(), LOOKS);
     for row in rows {

@@ -86,7 +86,9 @@ pub(super) async fn claim_due(
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(&tx, &ids, now.into(), intents_since(&due, now)).await?;
     let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
-    let current = core.calendars.current(&tx, &named).await?;
+    let dated = due.iter().filter(|schedule| schedule.calendars.is_some());
+    let since = dated.map(|schedule| schedule.next_scheduled_at).min();
+    let current = core.calendars.current(&tx, &named, since.unwrap_or(calendars::NOW)).await?;
     let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
     let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
     let buffers =
@@ -211,21 +213,17 @@ fn intents_since(due: &[DueSchedule], now: DateTime<Utc>) -> Since {
 }
 
 /// A schedule whose instants have their fates.
-pub(in crate::engine) struct Planned {
-    pub(in crate::engine) schedule: DueSchedule,
-    pub(in crate::engine) timetable: Timetable,
-    pub(in crate::engine) plan: misfire::Plan,
+struct Planned {
+    schedule: DueSchedule,
+    timetable: Timetable,
+    plan: misfire::Plan,
     /// The last instant that is accounted for then.
-    pub(in crate::engine) last: Option<Timestamp>,
+    last: Option<Timestamp>,
 }
 
 impl Planned {
     /// What becomes of the instants from the schedule's cursor on that are due.
-    pub(in crate::engine) fn new(
-        schedule: DueSchedule,
-        timetable: Timetable,
-        now: DateTime<Utc>,
-    ) -> Self {
+    fn new(schedule: DueSchedule, timetable: Timetable, now: DateTime<Utc>) -> Self {
         let cursor = schedule.next_scheduled_at.utc();
         let plan = misfire::plan(&timetable, cursor, now, &plan_policy(&schedule));
         let last = plan.entries.last().map(|entry| entry.last.into());
@@ -237,7 +235,7 @@ impl Planned {
 /// others start: a backfill does not wait for the cursor, and what it has run stands in no way.
 /// The schedules are locked, so nobody writes such a row meanwhile. An instant that is due alone
 /// is left to the unique key, which costs nothing.
-pub(in crate::engine) async fn go_around_taken(
+async fn go_around_taken(
     store: &Store,
     tx: &DatabaseTransaction,
     planned: &mut [Planned],

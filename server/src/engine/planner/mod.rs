@@ -28,7 +28,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
 pub(super) use self::{
-    claim::{Planned, advance, go_around_taken, kind},
+    claim::{advance, kind},
     timing::{definition, plan_policy},
 };
 use super::{

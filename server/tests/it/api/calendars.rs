@@ -1,3 +1,5 @@
+use entity::fire::{self, Reason};
+use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
@@ -7,6 +9,7 @@ on_both!(
     a_calendar_is_made_changed_and_deleted,
     a_schedule_obeys_the_calendars_that_it_names,
     a_changed_calendar_is_obeyed_at_once,
+    a_change_decides_nothing_of_what_came_before_it,
     a_module_declares_calendars_and_takes_them_away,
     a_deployment_that_silences_a_schedule_is_refused,
 );
@@ -171,6 +174,45 @@ async fn a_changed_calendar_is_obeyed_at_once(database: TestDatabase) {
     assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
     assert!(error["message"].as_str().unwrap().contains("any more of report"), "{error}");
     assert_eq!(desk.ask(next, json!({ "id": id })).await, after, "nothing is half done");
+}
+
+async fn a_change_decides_nothing_of_what_came_before_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let windows = |from: &str, to: &str| json!([{ "from": from, "to": to }]);
+    let input = json!({ "name": "off", "mode": "EXCLUDE", "windows": windows("12:00", "12:15") });
+    let calendar = make(&desk, input).await;
+    let every = json!({
+        "name": "every", "timing": { "expressions": ["*/10 * * * *"], "zone": "UTC" },
+        "task": { "target": { "noop": {} } }, "calendars": ["off"],
+    });
+    let made = desk.ask(CREATE, json!({ "input": every })).await;
+    let id = made["createSchedule"]["schedule"]["id"].clone();
+    let reasons = async || {
+        let mut rows = fire::Entity::find().all(desk.database.store.read()).await.unwrap();
+        rows.sort_by_key(|row| row.scheduled_at);
+        rows.iter().map(|row| row.reason).collect::<Vec<_>>()
+    };
+    // Nobody has claimed anything, and two changes leave that to whoever does.
+    for (version, now, from, to) in [(1, "12:25", "12:15", "12:25"), (2, "12:35", "12:45", "12:55")]
+    {
+        desk.clock.set(format!("2026-03-01T{now}:00Z").parse().unwrap());
+        let edit = json!({ "id": calendar["id"], "expectedVersion": version,
+            "windows": windows(from, to) });
+        desk.ask(CHANGE, json!({ "input": edit })).await;
+        assert_eq!(reasons().await, []);
+    }
+    desk.clock.set("2026-03-01T13:02:00Z".parse().unwrap());
+    let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
+    desk.ask(delete, json!({ "id": id })).await;
+    let expected = [
+        Reason::Calendar,
+        Reason::Outage,
+        Reason::Outage,
+        Reason::Outage,
+        Reason::Calendar,
+        Reason::Deleted,
+    ];
+    assert_eq!(reasons().await, expected);
 }
 
 const SOURCE: &str = r#"

@@ -24,6 +24,7 @@ on_both!(
     the_latest_fire_that_is_allowed_runs_for_those_that_were_missed,
     what_a_calendar_suppresses_in_a_pause_is_not_skipped_by_it,
     a_changed_calendar_is_obeyed_by_the_next_claim,
+    what_came_before_a_change_goes_by_the_calendar_of_then,
     a_schedule_whose_calendar_is_gone_is_paused_with_the_reason,
     calendars_cost_a_claim_nothing_if_no_schedule_has_any,
     more_rows_than_one_statement_takes_are_written,
@@ -157,6 +158,48 @@ async fn a_changed_calendar_is_obeyed_by_the_next_claim(database: TestDatabase) 
     clock.set(at("2026-03-06T12:01:00Z"));
     let ledger = world.decided(schedule.id, 2).await;
     assert_eq!(fate(&ledger[1]), (Verdict::Skipped, Reason::Calendar, Some("days-off")));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn what_came_before_a_change_goes_by_the_calendar_of_then(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at(FRIDAY)).await;
+    let today = json!({ "dates": ["2026-03-06"] });
+    let calendar = world.calendar("days-off", Mode::Exclude, today).await;
+    // It suppressed nothing until half past eleven, and the afternoon before that.
+    let definition = if world.database.store.dialect().is_postgres() { "$3::jsonb" } else { "$3" };
+    let sql = format!(
+        "INSERT INTO calendar_version (calendar_id, version, mode, definition, ended_at) \
+         VALUES ($1, $2, 'exclude', {definition}, $4)"
+    );
+    let afternoon = json!({ "windows": [{ "from": "11:00", "to": "18:00" }] });
+    for (version, was, end) in
+        [(1, afternoon, "2026-03-06T11:10:00Z"), (2, json!({}), "2026-03-06T11:30:00Z")]
+    {
+        let end = ms(end).0;
+        let values = [calendar.into(), version.into(), was.to_string().into(), end.into()];
+        world.write(&sql, values).await;
+    }
+    let sql = "UPDATE calendar SET version = 3, updated_at = $1";
+    world.write(sql, [ms("2026-03-06T11:30:00Z").0.into()]).await;
+    let schedule = world
+        .schedule("* * * * *", noop(), |row| {
+            row.calendars = Some(Keys(vec![calendar]));
+            row.next_scheduled_at = Some(ms("2026-03-06T10:50:00Z"));
+            row.grace_ms = 0;
+        })
+        .await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    // The change costs no fire and starts none: the latest that was allowed runs for the others.
+    assert_eq!(run.scheduled_at, ms("2026-03-06T11:29:00Z"));
+    let ledger = world.ledger(schedule.id).await;
+    let minutes = |verdict, reason| {
+        let rows = ledger.iter().filter(|row| (row.verdict, row.reason) == (verdict, reason));
+        rows.map(|row| row.count).sum::<i64>()
+    };
+    assert_eq!(minutes(Verdict::Collapsed, Reason::Outage), 10 + 19);
+    assert_eq!(minutes(Verdict::Started, Reason::CaughtUp), 1);
+    assert_eq!(minutes(Verdict::Skipped, Reason::Calendar), 10 + 30);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 

@@ -16,7 +16,7 @@ use entity::{
     schedule_version,
     user::Role,
 };
-use sea_orm::EntityTrait;
+use sea_orm::{EntityTrait, PaginatorTrait, QueryOrder};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -32,7 +32,7 @@ on_both!(
     an_edit_of_policies_starts_nothing_of_the_past,
     a_deadline_counts_wherever_in_a_reordered_queue_its_fire_waits,
     what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives_it,
-    what_is_past_its_deadline_when_a_calendar_changes_is_promised_no_run,
+    a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it,
     every_schedule_that_names_a_calendar_is_asked_before_it_changes,
     an_edit_after_the_end_of_a_pause_tells_it_from_the_outage,
     what_nothing_can_run_any_more_is_written_ahead_of_an_order,
@@ -262,28 +262,33 @@ async fn close_for_a_day(commands: &Commands, calendar: Uuid) -> Result<(), Comm
     commands.update_calendar(&ada().editor().unwrap(), edit, &Call::once()).await.map(drop)
 }
 
-async fn what_is_past_its_deadline_when_a_calendar_changes_is_promised_no_run(
-    database: TestDatabase,
-) {
+/// More than are told of it in one transaction, and all of them behind.
+async fn a_change_of_a_calendar_leaves_what_is_due_to_whoever_claims_it(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
     let commands = commands(&world);
     let calendar = world.calendar("closed", Mode::Exclude, json!({})).await;
-    let schedule = world
-        .schedule("0 * * * *", noop(), |row| {
+    world
+        .schedules_with(1_200, noop(), |_, row| {
             row.calendars = Some(Keys(vec![calendar]));
-            row.catch_up = CatchUp::All;
-            row.start_deadline_ms = Some(60_000);
-            row.max_fires = Some(2);
+            row.expressions.0 = vec!["0 * * * *".to_owned()];
         })
         .await;
     clock.set(at("2026-03-06T15:30:00Z"));
+    let read = world.database.store.read();
+    let rows = async || {
+        let rows = schedule::Entity::find().order_by_asc(schedule::Column::Id);
+        rows.all(read).await.unwrap()
+    };
+    let before = rows().await;
     close_for_a_day(&commands, calendar).await.unwrap();
-    let ledger = world.ledger(schedule.id).await;
-    let too_late = (1, Verdict::Skipped, Reason::Deadline);
-    assert_eq!(ledger.iter().map(fate).collect::<Vec<_>>(), [too_late; 4]);
-    let row = schedule::Entity::find_by_id(schedule.id).one(world.database.store.read());
-    let row = row.await.unwrap().unwrap();
-    assert_eq!((row.fire_count, row.next_fire_at), (0, Some(ms("2026-03-06T16:00:00Z"))));
+    assert_eq!(fire::Entity::find().count(read).await.unwrap(), 0);
+    let cursors =
+        |rows: &[schedule::Model]| rows.iter().map(|row| row.next_scheduled_at).collect::<Vec<_>>();
+    let after = rows().await;
+    assert_eq!(cursors(&after), cursors(&before));
+    let is_told =
+        |(before, after): (&schedule::Model, &schedule::Model)| after.changed > before.changed;
+    assert!(before.iter().zip(&after).all(is_told), "who follows them has not heard of it");
 }
 
 /// They are read page by page, by name; the last of them would never fire any more.

@@ -41,6 +41,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         backfill_fire,
         calendar,
         calendar_feed,
+        calendar_version,
         concurrency_group,
         fire,
         guess,

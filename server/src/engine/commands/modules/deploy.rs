@@ -104,7 +104,7 @@ impl Commands {
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
         let changes = self.apply(&site, file, source.prune, &mut aftermath).await?;
-        self.silences_nobody(&tx, &dated).await?;
+        let redrawn = self.silences_nobody(&tx, &dated).await?;
         self.after(&site, &names, &mut outlooks).await?;
         let dry_run = source.dry_run;
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
@@ -134,6 +134,9 @@ impl Commands {
         self.signals.wake_backfill();
         self.signals.wake_canceller();
         self.clear_up(aftermath).await;
+        for calendar in &redrawn {
+            self.tell_users_of(calendar).await;
+        }
         deployment.effect = Some(self.effect(outlooks).await?);
         Ok(deployment)
     }
