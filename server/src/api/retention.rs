@@ -1,10 +1,23 @@
-use async_graphql::{Context, Object, SimpleObject};
+use async_graphql::{ComplexObject, Context, InputObject, Object, SimpleObject};
+use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant};
-use crate::engine::{commands::Kept, retention::Preview};
+use super::{
+    context::Ask, error::Result, loaders::NamespaceName, query::namespace_id, scalar::Instant,
+};
+use crate::{
+    engine::{
+        commands::{CommandError, Kept, Thought},
+        retention::Preview,
+    },
+    store::{namespaces, schedules},
+};
+
+/// So many schedules are named that have a retention of their own.
+const MOST: u64 = 1_000;
 
 /// How long a namespace keeps what has settled.
 #[derive(SimpleObject)]
+#[graphql(complex)]
 pub(crate) struct NamespaceRetention {
     namespace: String,
     /// Its own; null is the server's.
@@ -17,6 +30,54 @@ impl From<Kept> for NamespaceRetention {
     fn from(kept: Kept) -> Self {
         let Kept { namespace, days, effective_days } = kept;
         Self { namespace, days, effective_days }
+    }
+}
+
+impl NamespaceRetention {
+    pub(crate) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = namespaces::by_ids(cx.store().read(), &[id]).await?.pop();
+        let row = row.ok_or_else(|| CommandError::not_found("namespace", id))?;
+        let (days, usual) = (row.retention_days, cx.commands().retention.days);
+        Ok(Self { namespace: row.name, days, effective_days: days.unwrap_or(usual) })
+    }
+}
+
+/// How long a namespace keeps what has settled.
+#[ComplexObject]
+impl NamespaceRetention {
+    /// The schedules that have a retention of their own, by name: a thousand at the most.
+    async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
+        let id = namespace_id(cx, &self.namespace).await?;
+        let rows = schedules::with_own_retention(cx.store().read(), id, MOST).await?;
+        let own = |(id, name, days)| ScheduleRetention { id, name, days };
+        Ok(rows.into_iter().map(own).collect())
+    }
+}
+
+/// How long a schedule keeps what has settled.
+#[derive(SimpleObject)]
+pub(crate) struct ScheduleRetention {
+    id: Uuid,
+    name: String,
+    days: i32,
+}
+
+/// A retention that is only asked about.
+#[derive(InputObject)]
+#[graphql(name = "RetentionChangeInput")]
+pub(crate) struct RetentionThought {
+    #[graphql(default = "default")]
+    namespace: String,
+    /// The schedule in it, by name, if it is about one.
+    schedule: Option<String>,
+    /// For how many days, 1 to 3650; null takes away what it has.
+    days: Option<i64>,
+}
+
+impl From<RetentionThought> for Thought {
+    fn from(thought: RetentionThought) -> Self {
+        let RetentionThought { namespace, schedule, days } = thought;
+        Self { namespace, schedule, days }
     }
 }
 
@@ -49,6 +110,8 @@ impl RetentionPreview {
                 namespace,
                 rows: figure.rows,
                 estimated_bytes: figure.bytes,
+                oldest: figure.oldest.map(Into::into),
+                newest: figure.newest.map(Into::into),
             });
         }
         Ok(tables)
@@ -78,6 +141,11 @@ pub(crate) struct RetentionFigure {
     rows: i64,
     /// What they take up, by their contents.
     estimated_bytes: i64,
+    /// The oldest of them: a fire's instant, else when its run was made; null of what stands beside
+    /// the ledger.
+    oldest: Option<Instant>,
+    /// The newest of them.
+    newest: Option<Instant>,
 }
 
 /// The oldest row of a table that would stay.

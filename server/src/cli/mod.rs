@@ -7,10 +7,10 @@
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
 //! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
-//! `restore`, `retention`, `user`, `member`, `token`, `secret`, `audit`), and those that talk to a
-//! running server over GraphQL (`apply`, `export`, `trigger`, `pause`, `resume`, `skip-next`,
-//! `versions`, `rollback`, `buffer`, `schedules`, `runs`, `run`, `backfill`, `nodes`, `alerts`) or ask
-//! how it is (`healthcheck`).
+//! `restore`, `retention` by itself, `user`, `member`, `token`, `secret`, `audit`), and those that talk
+//! to a running server over GraphQL (`apply`, `export`, `trigger`, `pause`, `resume`, `skip-next`,
+//! `versions`, `rollback`, `buffer`, `schedules`, `runs`, `run`, `backfill`, `nodes`, `alerts`,
+//! `retention show`, `set` and `preview`) or ask how it is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close

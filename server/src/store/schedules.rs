@@ -294,3 +294,20 @@ pub async fn by_paths(
     let rows = Row::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.id, row.namespace, row.name)).collect())
 }
+
+/// Some of the living schedules that have a retention of their own, by name: key, name, days.
+pub async fn with_own_retention<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    most: u64,
+) -> Result<Vec<(Uuid, String, i32)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .columns([Column::Id, Column::Name, Column::RetentionDays])
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null())
+        .filter(Column::RetentionDays.is_not_null())
+        .order_by_asc(Column::Name)
+        .limit(most);
+    Ok(query.into_tuple().all(connection).await?)
+}

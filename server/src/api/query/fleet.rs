@@ -4,8 +4,13 @@ use async_graphql::{Context, Object};
 
 use super::names::{ROOT, namespace_id};
 use crate::api::{
-    context::Ask, error::Result, health::Health, node::Node, overview::Overview,
-    retention::RetentionPreview, viewer::Viewer,
+    context::Ask,
+    error::Result,
+    health::Health,
+    node::Node,
+    overview::Overview,
+    retention::{NamespaceRetention, RetentionPreview, RetentionThought},
+    viewer::Viewer,
 };
 
 /// Who asks, and how the whole is.
@@ -41,11 +46,28 @@ impl ReadingFleet {
         Health::now(cx, namespace).await
     }
 
-    /// What the next round of retention would remove. Counts rows: ask seldom.
+    /// How long a namespace keeps what has settled, and which of its schedules keep it otherwise.
     #[graphql(complexity = "ROOT + child_complexity")]
-    async fn retention_preview(&self, cx: &Context<'_>) -> Result<RetentionPreview> {
+    async fn retention(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+    ) -> Result<NamespaceRetention> {
+        cx.viewer()?;
+        NamespaceRetention::of(cx, namespace_id(cx, &namespace).await?).await
+    }
+
+    /// What the next round of retention would remove; with `if`, what it would if somebody kept
+    /// history for so long. Counts rows: ask seldom.
+    #[graphql(complexity = "ROOT + child_complexity")]
+    async fn retention_preview(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(name = "if")] thought: Option<RetentionThought>,
+    ) -> Result<RetentionPreview> {
         let right = cx.owner()?;
-        Ok(RetentionPreview(cx.commands().retention_preview(&right).await?))
+        let thought = thought.map(Into::into);
+        Ok(RetentionPreview(cx.commands().retention_preview(&right, thought.as_ref()).await?))
     }
 
     #[graphql(complexity = "ROOT + child_complexity")]

@@ -112,7 +112,7 @@ pub use people::{
     MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPerson,
     OwnPassword,
 };
-pub use retention::Kept;
+pub use retention::{Kept, Thought};
 pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
 pub use rotation::Rotated;

@@ -6,7 +6,11 @@ use serde_json::json;
 use super::{Admin, BadInput, Call, CommandError, Commands, Owner, audit::Entry, check};
 use crate::{
     engine::retention::{self, Preview},
-    store::{DatabaseTransaction, namespaces},
+    store::{
+        DatabaseTransaction, namespaces,
+        retention::{Instead, Whose},
+        schedules,
+    },
 };
 
 /// How long a namespace keeps its history.
@@ -18,6 +22,17 @@ pub struct Kept {
     pub days: Option<i32>,
     /// The one that holds.
     pub effective_days: i32,
+}
+
+/// A retention that is only asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thought {
+    /// The namespace, by name.
+    pub namespace: String,
+    /// The schedule in it, by name, if it is about one.
+    pub schedule: Option<String>,
+    /// For how many days; none takes away what it has.
+    pub days: Option<i64>,
 }
 
 /// Checks a retention of somebody.
@@ -77,8 +92,29 @@ impl Commands {
         Ok(Kept { namespace: namespace.to_owned(), days, effective_days })
     }
 
-    /// What the next round of retention would remove.
-    pub async fn retention_preview(&self, _right: &Owner) -> Result<Preview, CommandError> {
-        Ok(retention::preview(&self.retention, &self.store, self.clock.now()).await?)
+    /// What the next round of retention would remove; with a `thought`, if that were so.
+    pub async fn retention_preview(
+        &self,
+        _right: &Owner,
+        thought: Option<&Thought>,
+    ) -> Result<Preview, CommandError> {
+        let instead = match thought {
+            Some(thought) => Some(self.instead(thought).await?),
+            None => None,
+        };
+        Ok(retention::preview(&self.retention, &self.store, self.clock.now(), instead).await?)
+    }
+
+    async fn instead(&self, thought: &Thought) -> Result<Instead, CommandError> {
+        let Thought { namespace: name, schedule, days } = thought;
+        let (read, days) = (self.store.read(), check_days("days", *days)?);
+        let namespace = namespaces::by_name(read, name).await?;
+        let namespace = namespace.ok_or_else(|| CommandError::not_found("namespace", name))?.id;
+        let Some(name) = schedule else {
+            return Ok(Instead { whose: Whose::Namespace(namespace), days });
+        };
+        let found = schedules::by_name(read, namespace, name).await?;
+        let found = found.ok_or_else(|| CommandError::not_found("schedule", name))?;
+        Ok(Instead { whose: Whose::Schedule(found.id), days })
     }
 }

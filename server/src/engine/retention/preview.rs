@@ -7,7 +7,7 @@ use crate::{
     engine::EngineError,
     store::{
         Store,
-        retention::{Family, Figure, Oldest, Policies},
+        retention::{Family, Figure, Instead, Oldest, Policies},
     },
 };
 
@@ -24,14 +24,16 @@ pub struct Preview {
     pub oldest: Vec<Oldest>,
 }
 
-/// Looks, and removes nothing.
+/// Looks, and removes nothing. What somebody thinks of can be seen `instead` of what is.
 pub async fn preview(
     settings: &Retention,
     store: &Store,
     now: DateTime<Utc>,
+    instead: Option<Instead>,
 ) -> Result<Preview, EngineError> {
-    let policies = store.retention_policies(settings.days).await?;
-    let mut rule = store.retention_rule(policies, settings.days, now.into());
+    let policies = store.retention_policies(settings.days, instead).await?;
+    let rule = store.retention_rule(policies, settings.days, now.into());
+    let mut rule = rule.if_it_were(instead, store);
     let mut partitions = 0;
     if store.dialect().is_postgres() {
         for family in Family::ALL {

@@ -23,6 +23,11 @@ pub struct Figure {
     pub rows: i64,
     /// What they take up, by their contents: an estimate.
     pub bytes: i64,
+    /// When the oldest of them was: a fire's instant, else when its run was made. Not known of what
+    /// stands beside the ledger.
+    pub oldest: Option<Timestamp>,
+    /// When the newest was.
+    pub newest: Option<Timestamp>,
 }
 
 /// The oldest row of a table that would stay.
@@ -56,6 +61,8 @@ struct Row {
     namespace_id: Option<Uuid>,
     found: i64,
     bytes: i64,
+    oldest: Option<i64>,
+    newest: Option<i64>,
 }
 
 impl Shape {
@@ -78,7 +85,10 @@ impl Store {
     pub async fn old_figures(&self, rule: &Rule) -> Result<Vec<Figure>, StoreError> {
         let (last, joins) = (first_key(rule.reach()), rule.joins());
         let (old_run, old_fire) = (rule.run_is_old(), rule.fire_is_old());
-        let counted = "t.namespace_id AS namespace_id, count(*) AS found";
+        let counted = "t.namespace_id AS namespace_id, count(*) AS found, \
+            min(t.created_at) AS oldest, max(t.created_at) AS newest";
+        let counted_fires = "t.namespace_id AS namespace_id, count(*) AS found, \
+            min(t.scheduled_at) AS oldest, max(t.last_scheduled_at) AS newest";
         let of_runs = |shape: &Shape| {
             format!(
                 "SELECT {counted}, {} FROM run t JOIN {} c ON c.run_id = t.id {joins} \
@@ -93,7 +103,7 @@ impl Store {
             RUN.bytes(self, "t")
         );
         let fire = format!(
-            "SELECT {counted}, {} FROM fire t {joins} WHERE t.id < $1 AND t.scheduled_at < {} \
+            "SELECT {counted_fires}, {} FROM fire t {joins} WHERE t.id < $1 AND t.scheduled_at < {} \
                AND {old_fire} GROUP BY t.namespace_id",
             FIRE.bytes(self, "t"),
             rule.reach()
@@ -112,6 +122,8 @@ impl Store {
                 namespace_id: row.namespace_id,
                 rows: row.found,
                 bytes: row.bytes,
+                oldest: row.oldest.map(Timestamp),
+                newest: row.newest.map(Timestamp),
             }));
         }
         Ok(figures)
@@ -137,7 +149,8 @@ impl Store {
             let rows = Count::find_by_statement(statement).one(self.read()).await?;
             let rows = rows.map_or(0, |count| count.found);
             if rows > 0 {
-                figures.push(Figure { table, namespace_id: None, rows, bytes: rows * USUAL_BYTES });
+                let (bytes, oldest, newest) = (rows * USUAL_BYTES, None, None);
+                figures.push(Figure { table, namespace_id: None, rows, bytes, oldest, newest });
             }
         }
         Ok(figures)

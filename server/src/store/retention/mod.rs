@@ -22,5 +22,5 @@ pub use figures::{Figure, Oldest};
 pub use layout::{Family, Layout, Stretch};
 pub use partitions::Dropped;
 pub use purge::Leftover;
-pub use rule::{Policies, Rule};
+pub use rule::{Instead, Policies, Rule, Whose};
 pub use sweep::{FireKey, OldRun, Part, PartKey};

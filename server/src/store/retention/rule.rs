@@ -2,6 +2,7 @@
 
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
+use uuid::Uuid;
 
 use super::Family;
 use crate::store::{
@@ -18,6 +19,24 @@ pub struct Policies {
     pub shortest: i32,
 }
 
+/// A retention that somebody thinks of, and that nobody has yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// Whose.
+    pub whose: Whose,
+    /// For how many days; none as whoever counts when it has none of its own.
+    pub days: Option<i32>,
+}
+
+/// Who can have a retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A namespace.
+    Namespace(Uuid),
+    /// A schedule.
+    Schedule(Uuid),
+}
+
 /// What is old enough at an instant. The age of a row counts from when it was settled: a fire that
 /// was made up for late, or a run that took long, is as young as its end. What is not settled has
 /// no age.
@@ -31,6 +50,8 @@ pub struct Rule {
     /// Where the days begin that whoever keeps history the longest keeps: they go as a whole, so
     /// nothing is deleted from them for that one. By family; none where there are no days.
     kept: [Option<i64>; 2],
+    /// What is asked about although nobody has it, and whether in PostgreSQL's words.
+    instead: Option<(Instead, bool)>,
 }
 
 /// The states of runs that are not settled.
@@ -38,24 +59,37 @@ const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
     /// The retention of all namespaces and schedules; `usual` is that of a namespace without one.
-    pub async fn retention_policies(&self, usual: i32) -> Result<Policies, StoreError> {
+    pub async fn retention_policies(
+        &self,
+        usual: i32,
+        instead: Option<Instead>,
+    ) -> Result<Policies, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             longest: Option<i32>,
             shortest: Option<i32>,
         }
+        let (namespace, schedule, thought) = match instead {
+            None => (Uuid::nil(), Uuid::nil(), None),
+            Some(Instead { whose: Whose::Namespace(id), days }) => {
+                (id, Uuid::nil(), Some(days.unwrap_or(usual)))
+            }
+            Some(Instead { whose: Whose::Schedule(id), days }) => (Uuid::nil(), id, days),
+        };
         let statement = self.dialect().statement(
             "SELECT max(days) AS longest, min(days) AS shortest FROM ( \
-               SELECT coalesce(retention_days, $1) AS days FROM namespace \
+               SELECT coalesce(retention_days, $1) AS days FROM namespace WHERE id <> $2 \
                UNION ALL \
-               SELECT retention_days AS days FROM schedule WHERE retention_days IS NOT NULL \
+               SELECT retention_days AS days FROM schedule \
+                 WHERE retention_days IS NOT NULL AND id <> $3 \
              ) policies",
-            [usual.into()],
+            [usual.into(), namespace.into(), schedule.into()],
         );
         let row = Row::find_by_statement(statement).one(self.read()).await?;
-        let of = |days: Option<i32>| days.unwrap_or(usual);
         let (longest, shortest) = row.map_or((None, None), |row| (row.longest, row.shortest));
-        Ok(Policies { longest: of(longest), shortest: of(shortest) })
+        let longest = longest.into_iter().chain(thought).max();
+        let shortest = shortest.into_iter().chain(thought).min();
+        Ok(Policies { longest: longest.unwrap_or(usual), shortest: shortest.unwrap_or(usual) })
     }
 
     /// What is old enough at `now`. On PostgreSQL whoever keeps history the longest keeps whole
@@ -63,7 +97,7 @@ impl Store {
     pub fn retention_rule(&self, policies: Policies, usual: i32, now: Timestamp) -> Rule {
         let last = before(now.0, policies.longest);
         let last = if self.dialect().is_postgres() { day_of(last) } else { last };
-        Rule { now: now.0, usual, policies, last, kept: [None; 2] }
+        Rule { now: now.0, usual, policies, last, kept: [None; 2], instead: None }
     }
 }
 
@@ -85,6 +119,31 @@ impl Rule {
         self
     }
 
+    /// The same if somebody had another retention.
+    #[must_use]
+    pub fn if_it_were(self, instead: Option<Instead>, store: &Store) -> Self {
+        let is_postgres = store.dialect().is_postgres();
+        Self { instead: instead.map(|instead| (instead, is_postgres)), ..self }
+    }
+
+    /// For how many days a row of the alias is kept.
+    fn days(&self) -> String {
+        let (mut schedule, mut namespace) =
+            ("s.retention_days".to_owned(), "n.retention_days".to_owned());
+        if let Some((Instead { whose, days }, is_postgres)) = self.instead {
+            let days = days.map_or_else(|| "NULL".to_owned(), |days| days.to_string());
+            let key = |id: Uuid| {
+                if is_postgres { format!("'{id}'") } else { format!("X'{}'", id.simple()) }
+            };
+            let (column, id, of) = match whose {
+                Whose::Namespace(id) => ("t.namespace_id", id, &mut namespace),
+                Whose::Schedule(id) => ("t.schedule_id", id, &mut schedule),
+            };
+            *of = format!("CASE WHEN {column} = {} THEN {days} ELSE {of} END", key(id));
+        }
+        format!("coalesce({schedule}, {namespace}, {})", self.usual)
+    }
+
     /// The same days with the retention of now.
     #[must_use]
     pub fn with_days_of(self, other: &Self) -> Self {
@@ -101,11 +160,11 @@ impl Rule {
 
     /// Before when a row of the alias must have settled to be too old.
     pub(super) fn cutoff(&self) -> String {
-        let Self { now, usual, last, policies, kept: _ } = *self;
+        let Self { now, last, policies, .. } = *self;
         if policies.longest == policies.shortest {
             return last.to_string();
         }
-        let days = format!("coalesce(s.retention_days, n.retention_days, {usual})");
+        let days = self.days();
         format!(
             "(CASE WHEN {days} >= {} THEN {last} \
              ELSE {now} - CAST({days} AS bigint) * {DAY_MS} END)",
@@ -116,7 +175,7 @@ impl Rule {
     /// Whether a row of a family is not in a day that goes as a whole.
     fn is_loose(&self, family: Family) -> String {
         let Some(from) = self.kept[family.index()] else { return "true".to_owned() };
-        let Self { usual, policies, .. } = self;
+        let Self { policies, .. } = self;
         let before = match family {
             Family::Fires => format!("t.scheduled_at < {from}"),
             Family::Runs => format!("t.id < '{}'", first_key(from)),
@@ -124,7 +183,7 @@ impl Rule {
         if policies.longest == policies.shortest {
             return before;
         }
-        let days = format!("coalesce(s.retention_days, n.retention_days, {usual})");
+        let days = self.days();
         format!("({before} OR {days} < {})", policies.longest)
     }
 
@@ -192,7 +251,7 @@ mod tests {
         let now = 100 * DAY_MS + 5;
         let last = day_of(before(now, longest));
         let policies = Policies { longest, shortest };
-        Rule { now, usual: longest, policies, last, kept: [None; 2] }
+        Rule { now, usual: longest, policies, last, kept: [None; 2], instead: None }
     }
 
     #[test]

@@ -9,6 +9,7 @@ on_both!(
     a_namespace_keeps_history_for_as_long_as_an_admin_says,
     a_schedule_keeps_history_for_as_long_as_it_says,
     a_preview_names_what_would_go,
+    a_preview_says_what_another_retention_would_free,
 );
 
 const SET: &str = "mutation($days: Int, $key: String) {
@@ -90,4 +91,51 @@ async fn a_preview_names_what_would_go(database: TestDatabase) {
     assert_eq!((&tables[0]["table"], &tables[0]["rows"]), (&json!("run"), &json!(1)));
     assert_eq!(tables[0]["namespace"], "default");
     assert!(tables[0]["estimatedBytes"].as_i64().unwrap() > 100, "{tables}");
+}
+
+/// Of a namespace and of a schedule, before anybody sets it.
+async fn a_preview_says_what_another_retention_would_free(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    for name in ["tick", "tock"] {
+        let id = desk.schedule(name, "@hourly").await;
+        let run = desk.trigger(&id).await;
+        let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+        desk.ask(cancel, json!({ "id": run })).await;
+    }
+    desk.clock.advance(std::time::Duration::from_secs(10 * 24 * 3600));
+    let query = "query($if: RetentionChangeInput) { retentionPreview(if: $if) {
+        longestDays shortestDays tables { table namespace rows oldest newest } } }";
+    let look = async |change: serde_json::Value| {
+        desk.ask(query, json!({ "if": change })).await["retentionPreview"].clone()
+    };
+    assert_eq!(look(json!(null)).await["tables"], json!([]));
+    let week = look(json!({ "days": 7 })).await;
+    assert_eq!((&week["longestDays"], &week["shortestDays"]), (&json!(7), &json!(7)));
+    let table = &week["tables"][0];
+    assert_eq!((&table["table"], &table["rows"]), (&json!("run"), &json!(2)));
+    for end in ["oldest", "newest"] {
+        assert!(table[end].as_str().unwrap().starts_with("2026-03-01T12:00:00"), "{table}");
+    }
+    let of_one = look(json!({ "schedule": "tock", "days": 7 })).await;
+    assert_eq!((&of_one["longestDays"], &of_one["shortestDays"]), (&json!(45), &json!(7)));
+    assert_eq!(of_one["tables"][0]["rows"], 1);
+    // What it has of its own is taken away again, to see; the namespace's does not reach it.
+    desk.ask(SET, json!({ "days": 7 })).await;
+    assert_eq!(look(json!(null)).await["tables"][0]["rows"], 2);
+    assert_eq!(look(json!({ "days": null })).await["tables"], json!([]));
+    assert_eq!(look(json!({ "schedule": "tock", "days": 90 })).await["tables"][0]["rows"], 1);
+
+    for (change, code) in [
+        (json!({ "days": 0 }), "BAD_USER_INPUT"),
+        (json!({ "schedule": "missing", "days": 7 }), "NOT_FOUND"),
+        (json!({ "namespace": "missing", "days": 7 }), "NOT_FOUND"),
+    ] {
+        let error = desk.refused(query, json!({ "if": change })).await;
+        assert_eq!(error["extensions"]["code"], code, "{error}");
+    }
+    let kept = "{ retention { namespace days effectiveDays schedules { name days } } }";
+    assert_eq!(
+        desk.ask(kept, json!({})).await["retention"],
+        json!({ "namespace": "default", "days": 7, "effectiveDays": 7, "schedules": [] })
+    );
 }

@@ -1,10 +1,12 @@
+//! A round now, on the database that the configuration names.
+
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{CliError, flags::Place, offline::Office, output};
+use super::super::{CliError, flags::Place, offline::Office, output};
 use crate::{
     app,
     engine::{
@@ -15,9 +17,9 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// Remove history that is old enough, as the server does each hour
+/// Removes history that is old enough, as the server does each hour; or says what would go.
 #[derive(Debug, Args)]
-pub(super) struct Retention {
+pub(super) struct Round {
     #[command(flatten)]
     place: Place,
     /// Only say what would go
@@ -34,12 +36,12 @@ const PAUSE: Duration = Duration::from_millis(150);
 /// A row of the answer: table, namespace, rows, estimated bytes.
 type Line = (&'static str, Option<String>, i64, i64);
 
-impl Retention {
+impl Round {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let settings = app::retention(&self.place.config()?);
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         if self.dry_run {
-            let preview = retention::preview(&settings, &store, clock.now()).await;
+            let preview = retention::preview(&settings, &store, clock.now(), None).await;
             let preview = preview.map_err(CommandError::from)?;
             let ids: Vec<_> = preview.figures.iter().filter_map(|row| row.namespace_id).collect();
             let named = namespaces::by_ids(store.read(), &ids).await?;

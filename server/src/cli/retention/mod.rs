@@ -1,0 +1,74 @@
+//! Retention from the command line: a round on the database that the configuration names, and beside
+//! it what a running server is asked: how long who keeps history, what would go, and another length.
+
+mod preview;
+mod round;
+mod set;
+mod show;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::{CliError, client::Server};
+
+/// Remove history that is old enough, as the server does each hour; or look and set how long it is
+/// kept
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Retention {
+    #[command(flatten)]
+    round: round::Round,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Show(show::Show),
+    Set(set::Set),
+    Preview(preview::Preview),
+}
+
+impl Retention {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        match self.action {
+            None => self.round.run().await,
+            Some(Action::Show(show)) => show.run().await,
+            Some(Action::Set(set)) => set.run().await,
+            Some(Action::Preview(preview)) => preview.run().await,
+        }
+    }
+}
+
+/// A namespace of a server, or one schedule in it.
+#[derive(Debug, Args)]
+struct Whose {
+    #[command(flatten)]
+    server: Server,
+    /// Whose history
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// That of one schedule in it, by name
+    #[arg(long, value_name = "NAME")]
+    schedule: Option<String>,
+}
+
+/// What is asked of a preview.
+const PREVIEW: &str = "longestDays shortestDays partitions oldestKept { table madeAt }
+    tables { table namespace rows estimatedBytes oldest newest }";
+
+/// The day of an instant.
+fn day(instant: &Value) -> String {
+    let day = instant.as_str().and_then(|text| text.get(..10));
+    day.unwrap_or("-").to_owned()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}
+
+/// Those figures of a preview that are of this namespace, or of any.
+fn figures<'a>(preview: &'a Value, of: Option<&str>) -> impl Iterator<Item = &'a Value> {
+    let tables = preview["tables"].as_array().into_iter().flatten();
+    tables.filter(move |figure| of.is_none() || figure["namespace"].as_str() == of)
+}

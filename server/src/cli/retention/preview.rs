@@ -1,0 +1,62 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{PREVIEW, day, figures, text};
+use crate::cli::{CliError, client::Server, output};
+
+/// Say what the server's next round would remove
+#[derive(Debug, Args)]
+pub(super) struct Preview {
+    #[command(flatten)]
+    server: Server,
+    /// Only what is this one's [default: all, and what belongs to none]
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Preview {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let query = format!("{{ retentionPreview {{ {PREVIEW} }} }}");
+        let mut answer = self.server.ask("look what would be removed", &query, json!({})).await?;
+        let mut preview = answer["retentionPreview"].take();
+        let of = self.namespace.as_deref();
+        let found: Vec<Value> = figures(&preview, of).cloned().collect();
+        if self.json {
+            preview["tables"] = found.into();
+            return output::json(&preview);
+        }
+        print(&preview, found)
+    }
+}
+
+fn print(preview: &Value, mut found: Vec<Value>) -> Result<(), CliError> {
+    if found.is_empty() {
+        output::line("nothing is old enough to go")?;
+    } else {
+        found.sort_by_key(|figure| text(&figure["namespace"]));
+        let rows: Vec<[String; 6]> = found.iter().map(row).collect();
+        output::table(["NAMESPACE", "TABLE", "ROWS", "BYTES", "OLDEST", "NEWEST"], &rows)?;
+    }
+    if preview["partitions"].as_i64().is_some_and(|partitions| partitions > 0) {
+        output::line(format!("{} partitions are old enough to go", preview["partitions"]))?;
+    }
+    for oldest in preview["oldestKept"].as_array().into_iter().flatten() {
+        let (table, day) = (text(&oldest["table"]), day(&oldest["madeAt"]));
+        output::line(format!("the oldest {table} that stays is of {day}"))?;
+    }
+    Ok(())
+}
+
+fn row(figure: &Value) -> [String; 6] {
+    [
+        text(&figure["namespace"]),
+        text(&figure["table"]),
+        figure["rows"].to_string(),
+        format!("~{}", figure["estimatedBytes"]),
+        day(&figure["oldest"]),
+        day(&figure["newest"]),
+    ]
+}

@@ -1,0 +1,124 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{PREVIEW, Whose, day, figures};
+use crate::cli::{CliError, named::find, output, why::Why};
+
+/// Say how long history is kept from now on, or what would go if it were so
+#[derive(Debug, Args)]
+pub(super) struct Set {
+    /// For how many days, 1 to 3650; 'default' as whoever counts without it
+    #[arg(value_name = "DAYS", value_parser = days)]
+    days: Days,
+    #[command(flatten)]
+    whose: Whose,
+    /// Only say what the next round would remove then, beside what it removes as it is
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    why: Why,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// None as whoever counts without it.
+#[derive(Clone, Copy, Debug)]
+struct Days(Option<i64>);
+
+fn days(text: &str) -> Result<Days, String> {
+    if text == "default" {
+        return Ok(Days(None));
+    }
+    let days = text.parse().ok().filter(|days| (1..=3_650).contains(days));
+    let refused = || "give 1 to 3650, or 'default'".to_owned();
+    days.map(|days| Days(Some(days))).ok_or_else(refused)
+}
+
+const SET: &str = "mutation ($namespace: String!, $days: Int) {
+    done: setNamespaceRetention(namespace: $namespace, days: $days) {
+        namespace days effectiveDays
+    }
+}";
+
+const SET_ONE: &str = "mutation ($input: UpdateScheduleInput!) {
+    done: updateSchedule(input: $input) { schedule { id name version retentionDays } }
+}";
+
+const VERSION: &str = "query ($id: UUID!) { schedule(id: $id) { version } }";
+
+const ACTION: &str = "set how long history is kept";
+
+impl Set {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        if self.dry_run {
+            return self.look().await;
+        }
+        let Whose { server, namespace, schedule } = &self.whose;
+        let days = self.days.0;
+        let Some(name) = schedule else {
+            let variables = json!({ "namespace": namespace, "days": days });
+            let done = server.order(ACTION, SET, variables, &self.why).await?["done"].take();
+            if self.json {
+                return output::json(&done);
+            }
+            let effective = &done["effectiveDays"];
+            return output::line(format!("{namespace} keeps history for {effective} days"));
+        };
+        let id = find(server, ACTION, namespace, name).await?;
+        let found = server.ask(ACTION, VERSION, json!({ "id": id })).await?;
+        let expected = &found["schedule"]["version"];
+        let input = json!({ "id": id, "expectedVersion": expected, "retentionDays": days });
+        let variables = json!({ "input": input });
+        let mut done = server.order(ACTION, SET_ONE, variables, &self.why).await?;
+        let schedule = done["done"]["schedule"].take();
+        if self.json {
+            return output::json(&schedule);
+        }
+        output::line(match days {
+            Some(days) => format!("{name} keeps history for {days} days"),
+            None => format!("{name} keeps history as its namespace does"),
+        })
+    }
+
+    /// What the next round removes as it is, and what it would then.
+    async fn look(&self) -> Result<(), CliError> {
+        let Whose { server, namespace, schedule } = &self.whose;
+        let query = format!(
+            "query ($if: RetentionChangeInput!) {{ now: retentionPreview {{ {PREVIEW} }} \
+             then: retentionPreview(if: $if) {{ {PREVIEW} }} }}"
+        );
+        let thought = json!({ "namespace": namespace, "schedule": schedule, "days": self.days.0 });
+        let answer =
+            server.ask("look what would be removed", &query, json!({ "if": thought })).await?;
+        if self.json {
+            return output::json(&answer);
+        }
+        let (now, then) = (&answer["now"], &answer["then"]);
+        let of = Some(namespace.as_str());
+        let mut rows: Vec<[String; 6]> = Vec::new();
+        for table in ["fire", "run", "task_run", "task_log"] {
+            let find = |preview| figures(preview, of).find(|figure| figure["table"] == table);
+            let (now, then) = (find(now), find(then));
+            if now.is_none() && then.is_none() {
+                continue;
+            }
+            let count = |figure: Option<&Value>| {
+                figure.map_or_else(|| "0".to_owned(), |figure| figure["rows"].to_string())
+            };
+            let (bytes, oldest, newest) = match then {
+                Some(then) => (
+                    format!("~{}", then["estimatedBytes"]),
+                    day(&then["oldest"]),
+                    day(&then["newest"]),
+                ),
+                None => ("0".to_owned(), "-".to_owned(), "-".to_owned()),
+            };
+            rows.push([table.to_owned(), count(now), count(then), bytes, oldest, newest]);
+        }
+        if rows.is_empty() {
+            return output::line(format!("nothing of {namespace} would be old enough to go"));
+        }
+        output::table(["TABLE", "GOES NOW", "WOULD GO", "BYTES", "OLDEST", "NEWEST"], &rows)
+    }
+}
