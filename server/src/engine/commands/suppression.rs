@@ -2,7 +2,7 @@
 //! a row, with the names of what it refers to.
 
 use chrono::{DateTime, Utc};
-use entity::{Keys, schedule::Model};
+use entity::{Keys, Timestamp, schedule::Model};
 use sea_orm::ConnectionTrait;
 use timetable::Timetable;
 use uuid::Uuid;
@@ -39,9 +39,26 @@ impl Commands {
         connection: &C,
         row: &Model,
     ) -> Result<Timetable, CommandError> {
+        self.timetable_since(connection, row, row.next_scheduled_at.unwrap_or(calendars::NOW)).await
+    }
+
+    /// The same with its calendars as they are now, whatever they were.
+    pub(super) async fn timetable_as_of_now<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+    ) -> Result<Timetable, CommandError> {
+        self.timetable_since(connection, row, calendars::NOW).await
+    }
+
+    async fn timetable_since<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        row: &Model,
+        since: Timestamp,
+    ) -> Result<Timetable, CommandError> {
         let definition = Spec::of(row).timing.definition(row.id, row.anchor_at.utc());
         let plain = self.cache.timetable(&definition).map_err(BadInput::timing)?;
-        let since = row.next_scheduled_at.unwrap_or(calendars::NOW);
         let current = calendars::read(connection, row.calendars.as_ref(), since).await?;
         let timetable = calendars::with(plain, row.calendars.as_ref(), &current);
         Ok(timetable.map_err(BadInput::of_calendars)?)

@@ -91,7 +91,10 @@ impl Commands {
             .filter(|schedule| schedule.deleted_at.is_none())
             .ok_or_else(|| CommandError::not_found("schedule", id))?;
         permit.over(schedule.namespace_id, "schedule", id)?;
-        let timetable = self.timetable_of(self.store.read(), &schedule).await?;
+        // What comes by itself goes by the calendars of its time; what somebody makes up for, by those
+        // of now: one that was drawn wrong can be mended first.
+        let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
+        let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
             let problem = format!("the window holds {} fires; the limit is {MOST}", many.count);
             let help = format!("end it at {}, or make several backfills", many.end.to_rfc3339());
@@ -105,7 +108,7 @@ impl Commands {
             let mut facts = facts.get(&Timestamp::from(fire.at)).cloned().unwrap_or_default();
             let is_suppressed = timetable.suppressed_by(fire.at).is_some();
             // Then its own fire will not come.
-            facts.is_to_come &= !is_suppressed;
+            facts.is_to_come &= by_itself.suppressed_by(fire.at).is_none();
             let is_forgotten = facts.fire_id().is_none() && forgotten.contains(&fire.at);
             let standing = match facts.standing() {
                 Standing::Missing if is_suppressed => Standing::Suppressed,

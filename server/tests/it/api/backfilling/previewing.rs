@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use entity::fire::Verdict;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ on_both!(
     a_preview_tells_what_each_instant_has_come_to,
     what_is_ordered_is_what_the_preview_said,
     what_a_calendar_suppresses_is_not_run,
+    what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for,
     what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all,
     a_range_accounts_only_for_what_its_own_timing_named,
     what_the_planner_has_yet_to_claim_is_left_to_it,
@@ -124,6 +126,36 @@ async fn what_a_calendar_suppresses_is_not_run(database: TestDatabase) {
     run_of(&desk, id, "10:00", "failed").await;
     let wanted = with(window(id, "10:00", "11:00"), json!({ "mode": "MISSING_AND_FAILED" }));
     assert_eq!(desk.ask(PREVIEW, wanted).await["previewBackfill"]["selected"], 1);
+}
+
+/// Nobody has claimed anything since nine: what comes by itself goes by the calendar of its time.
+async fn what_a_calendar_suppressed_before_it_was_mended_can_be_made_up_for(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let make = "mutation($input: CreateCalendarInput!) {
+        createCalendar(input: $input) { calendar { id } } }";
+    let windows = json!([{ "from": "09:30", "to": "10:30" }]);
+    let calendar = json!({ "name": "noisy-hour", "mode": "EXCLUDE", "windows": windows });
+    let made = desk.ask(make, json!({ "input": calendar })).await;
+    let calendar = &made["createCalendar"]["calendar"]["id"];
+    let input = json!({
+        "name": "tick", "timing": { "expressions": ["@hourly"] }, "calendars": ["noisy-hour"],
+        "task": { "target": { "noop": {} } },
+    });
+    let made = desk.ask(desk::CREATE, json!({ "input": input })).await;
+    let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap();
+    let nine = "2026-03-01T09:00:00Z".parse::<DateTime<Utc>>().unwrap().timestamp_millis();
+    write(&desk, "UPDATE schedule SET next_scheduled_at = $1", vec![nine.into()]).await;
+    let mend = "mutation($input: UpdateCalendarInput!) {
+        updateCalendar(input: $input) { calendar { version } } }";
+    let windows = json!([{ "from": "21:30", "to": "22:30" }]);
+    let edit = json!({ "id": calendar, "expectedVersion": 1, "windows": windows });
+    desk.ask(mend, json!({ "input": edit })).await;
+    let preview = desk.ask(PREVIEW, window(id, "09:00", "12:00")).await["previewBackfill"].take();
+    let fires = preview["fires"]["nodes"].as_array().unwrap().iter();
+    let standings: Vec<_> = fires.map(|fire| fire["standing"].as_str().unwrap()).collect();
+    assert_eq!(standings, ["LIVE", "MISSING", "LIVE"]);
 }
 
 async fn what_is_so_long_ago_that_it_is_forgotten_runs_only_with_all(database: TestDatabase) {
