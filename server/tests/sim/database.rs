@@ -13,7 +13,7 @@ use sea_orm::{ActiveModelTrait, IntoActiveModel};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{eras, removals, support::TestDatabase, witness};
+use super::{eras, moments, removals, support::TestDatabase, witness};
 
 /// The tenant of all simulated schedules.
 pub(crate) const NAMESPACE: &str = "sim";
@@ -114,6 +114,7 @@ async fn furnish(store: &Store) {
     };
     row.into_active_model().insert(&tx).await.unwrap();
     witness::install(store, &tx).await;
+    moments::install(store, &tx).await;
     removals::install(store, &tx).await;
     eras::install(store, &tx).await;
     store.commit(tx).await.unwrap();

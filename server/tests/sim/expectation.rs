@@ -6,7 +6,10 @@
 //! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
 //! that was stepped back later.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::RangeBounds as _,
+};
 
 use carillon::{
     engine::commands::{Spec, Timing},
@@ -17,7 +20,15 @@ use entity::{calendar, fire, fire::Reason, schedule, schedule_version};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::{backfills, eras::Eras, oracle, pauses::Pauses, removals};
+use super::{
+    backfills,
+    eras::Eras,
+    misfires::{Case, Span},
+    moments::{Moment, ms},
+    oracle,
+    pauses::Pauses,
+    removals,
+};
 
 /// Everything that was ordered, as far as the ledger is concerned.
 pub(crate) struct Expectations {
@@ -228,6 +239,7 @@ impl Expectations {
     pub(crate) async fn check(
         &mut self,
         fires: impl Iterator<Item = &fire::Model>,
+        beginnings: &HashMap<Uuid, Moment>,
         end: DateTime<Utc>,
     ) -> Result<(), String> {
         self.eras.read(&self.store).await;
@@ -243,7 +255,7 @@ impl Expectations {
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            let checked = history.check(&rows, (&self.eras, &backfilled), end);
+            let checked = history.check(&rows, (&self.eras, &backfilled, beginnings), end);
             checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
@@ -344,7 +356,7 @@ impl History {
     fn check(
         &self,
         rows: &[&fire::Model],
-        (eras, backfilled): (&Eras, &BTreeSet<Uuid>),
+        (eras, backfilled, beginnings): (&Eras, &BTreeSet<Uuid>, &HashMap<Uuid, Moment>),
         end: DateTime<Utc>,
     ) -> Result<(), String> {
         // Which instants each row accounts for, by the segment of its version.
@@ -356,6 +368,11 @@ impl History {
             let ahead = skipped.clone().filter(|row| self.place(row) == Some(place));
             let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
             expected.push(segment.instants(self.anchor, end, ahead));
+        }
+        let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
+        for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {
+            let made = &beginnings[&made.id];
+            together.entry((made.claimed_at, made.version)).or_default().push(made);
         }
         for &row in rows {
             if backfilled.contains(&row.id) {
@@ -380,6 +397,20 @@ impl History {
                 }
                 accounted.entry(*at).or_default().push(row);
             }
+            let made = &beginnings[&row.id];
+            let allowed = |span: Span| {
+                let all = expected[place].0.keys();
+                all.filter(|at| span.contains(&ms(**at)) && !self.is_suppressed(row, eras, **at))
+                    .count()
+            };
+            let case = Case {
+                made,
+                last_at: row.last_scheduled_at.0,
+                spec: &self.specs[&row.schedule_version],
+                allowed: &allowed,
+                together: &together[&(made.claimed_at, made.version)],
+            };
+            case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))?;
         }
         let is_twice = |rows: &[&fire::Model]| rows.len() > 1 && !was_forgotten(rows, backfilled);
         if let Some((at, rows)) = accounted.iter().find(|(_, rows)| is_twice(rows)) {

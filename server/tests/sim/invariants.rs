@@ -16,22 +16,25 @@ use uuid::Uuid;
 use super::{
     backfills::Backfills,
     expectation::{Expectations, History},
+    moments, order,
     plan::{FLOWS, flow},
+    reckoning,
     removals::gone,
     scenario::Ending,
+    truth,
     workshop::Execution,
     world::Size,
 };
 
 /// A run, a task and the number of its attempt.
-type Key = (Uuid, String, i32);
+pub(crate) type Key = (Uuid, String, i32);
 
 /// The tables, and what the world outside has seen.
 pub(crate) struct Ended {
-    fires: BTreeMap<Uuid, fire::Model>,
+    pub(crate) fires: BTreeMap<Uuid, fire::Model>,
     backfills: Backfills,
-    runs: BTreeMap<Uuid, run::Model>,
-    attempts: BTreeMap<Key, task_run::Model>,
+    pub(crate) runs: BTreeMap<Uuid, run::Model>,
+    pub(crate) attempts: BTreeMap<Key, task_run::Model>,
     seen: HashMap<Key, Execution>,
     /// The workflows of several tasks.
     flows: HashMap<Uuid, Definition>,
@@ -88,7 +91,11 @@ impl Ended {
     }
 
     /// Whether all is as it must be; the first thing that is not.
-    pub(crate) async fn check(&self, expected: &mut Expectations) -> Result<(), String> {
+    pub(crate) async fn check(
+        &self,
+        expected: &mut Expectations,
+        is_steady: bool,
+    ) -> Result<(), String> {
         for fire in self.fires.values() {
             let history = expected.history(fire.schedule_id).ok_or("a fire of no schedule")?;
             let problem = self.verdict(fire, history);
@@ -107,7 +114,12 @@ impl Ended {
             return Err(format!("attempt {attempt} at {task} of run {run} {what}"));
         }
         self.backfills.check(&self.runs, &self.fires)?;
-        expected.check(self.fires.values(), self.now).await
+        let moments = moments::all(expected.store()).await;
+        let lives = truth::judge(&moments, is_steady)?;
+        reckoning::check(&lives, self, expected).await?;
+        order::check(expected.store(), self, is_steady).await?;
+        let beginnings = moments::beginnings(&moments);
+        expected.check(self.fires.values(), &beginnings, self.now).await
     }
 
     /// A verdict that is final, for a reason that there can be.

@@ -40,6 +40,9 @@
 //!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
 //! - `expectation`: what the ledger must say; `oracle`: when a schedule should have fired
 //! - `witness`: what must hold after each step; `invariants`: in the end
+//!   - `moments`: what was noted of each row and run, as things stood; `truth`: what that says of
+//!     verdicts and reasons; `misfires`: of what was late; `order`: of when all that was;
+//!     `reckoning`: whether the books add up
 //! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when;
 //!   `pauses`: when schedules were paused
 //! - `database`: a database for each seed; `support`: what is borrowed of the integration tests
@@ -57,17 +60,22 @@ mod eras;
 mod expectation;
 mod gate;
 mod invariants;
+mod misfires;
 mod module;
+mod moments;
 mod node;
 mod operator;
 #[path = "../common/oracle.rs"]
 mod oracle;
+mod order;
 mod pauses;
 mod plan;
+mod reckoning;
 mod removals;
 mod runner;
 mod scenario;
 mod support;
+mod truth;
 mod witness;
 mod workshop;
 mod world;

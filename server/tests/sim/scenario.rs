@@ -189,6 +189,14 @@ impl Scenario {
         };
         self.plans.iter().any(is_flow) || self.events.iter().any(ordered)
     }
+
+    /// Whether no clock is stepped, so that all of them show the same all along.
+    pub(crate) fn is_steady(&self) -> bool {
+        !self.events.iter().any(|event| {
+            let Event::Fault { fault, .. } = event else { return false };
+            matches!(fault, Fault::StepClock(_) | Fault::StepAll(_))
+        })
+    }
 }
 
 impl Event {

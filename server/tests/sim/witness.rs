@@ -3,10 +3,12 @@
 
 use carillon::store::{DatabaseTransaction, Store};
 use entity::{fire::Verdict, run, task_run};
-use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, FromQueryResult};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+};
 use uuid::Uuid;
 
-use super::workshop::Execution;
+use super::workshop::{self, Execution};
 
 /// The states of a run that has not settled.
 pub(crate) const LIVE: &str = "('queued', 'running', 'retrying')";
@@ -33,6 +35,9 @@ const TWIN: &str = "(SELECT CASE WHEN NEW.trigger = 'backfill' AND ( \
          WHERE r.backfill_id = b.id AND r.state IN {live}))) \
    THEN 1 ELSE 0 END)";
 
+/// Whether the node that works on an attempt is taken to be alive.
+const ALIVE: &str = "(SELECT count(*) FROM node n WHERE n.id = NEW.node_id AND n.state = 'alive')";
+
 const INTO: &str = "INSERT INTO journal (what, id, was, became, was_attempt, attempt, was_epoch, \
    epoch, beside, crowd, twin)";
 
@@ -51,7 +56,8 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
     let fire =
         format!("{INTO} SELECT 'fire', NEW.id, OLD.verdict, NEW.verdict, 0, 0, 0, 0, 0, 0, 0;");
     let attempt = format!(
-        "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, 0, 0, 0;"
+        "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
+           0, 0;"
     );
     let statements = if store.dialect().is_postgres() {
         let function = |name: &str, body: &str| {
@@ -142,6 +148,9 @@ impl Witness {
         for line in lines {
             self.read = line.seq;
             judge(&line)?;
+            if line.what == "attempt" && line.became == "lost" && line.beside > 0 {
+                is_lost(store, &line).await?;
+            }
         }
         for execution in &seen[self.executions..] {
             recorded(store, execution).await?;
@@ -226,4 +235,21 @@ async fn recorded(store: &Store, execution: &Execution) -> Result<(), String> {
         "attempt {} of run {} is carried out without a row",
         execution.attempt, execution.run
     ))
+}
+
+/// What is called lost while its node is taken to be alive is at work nowhere any more: nobody was
+/// told of it, or its node has let go of it.
+async fn is_lost(store: &Store, line: &Line) -> Result<(), String> {
+    let attempts = task_run::Entity::find()
+        .filter(task_run::Column::RunId.eq(line.id))
+        .filter(task_run::Column::State.eq(task_run::State::Lost));
+    for row in attempts.all(store.read()).await.unwrap() {
+        let (run, task, attempt) = (row.run_id, &row.task, row.attempt);
+        if i64::from(attempt) == line.attempt && workshop::is_open(run, task, attempt) {
+            return Err(format!(
+                "attempt {attempt} at {task} of run {run} is called lost, and is at work"
+            ));
+        }
+    }
+    Ok(())
 }

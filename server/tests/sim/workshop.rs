@@ -83,6 +83,17 @@ pub(crate) fn open() -> Vec<(usize, u32)> {
     WORKSHOP.with_borrow(|shop| shop.open.iter().map(|open| open.place).collect())
 }
 
+/// Whether an attempt is at work somewhere.
+pub(crate) fn is_open(run: Uuid, task: &str, attempt: i32) -> bool {
+    WORKSHOP.with_borrow(|shop| {
+        let is_it = |open: &Open| {
+            let Execution { run: at, task: of, attempt: number, .. } = &shop.seen[open.execution];
+            (*at, of.as_str(), *number) == (run, task, attempt)
+        };
+        shop.open.iter().any(is_it)
+    })
+}
+
 /// Ends the open attempt of that number; says what it was.
 pub(crate) fn end(number: usize, ending: Ending) -> Execution {
     WORKSHOP.with_borrow_mut(|shop| {

@@ -80,7 +80,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
     }
     world.calm(scenario).await?;
     let ended = Ended::read(&world.expected, workshop::seen(), world.latest).await?;
-    ended.check(&mut world.expected).await?;
+    ended.check(&mut world.expected, scenario.is_steady()).await?;
     let (rounds, removed) = (world.rounds, world.removals.count());
     Ok(Size { rounds, removed, ..ended.size() })
 }

@@ -1,0 +1,135 @@
+//! Whether what became of an instant when it was claimed is what its schedule's policy says of how
+//! late that was: reckoned from the moment of the claim and from the oracle's instants.
+
+use std::ops::Bound;
+
+use entity::{
+    fire::{Reason, Verdict},
+    schedule::CatchUp,
+};
+
+use super::moments::Moment;
+use carillon::engine::commands::Spec;
+
+/// Between two instants, in milliseconds.
+pub(crate) type Span = (Bound<i64>, Bound<i64>);
+
+/// What is asked of a row.
+pub(crate) struct Case<'a> {
+    /// How it began.
+    pub(crate) made: &'a Moment,
+    /// The last instant that it accounts for.
+    pub(crate) last_at: i64,
+    /// The definition that was in force.
+    pub(crate) spec: &'a Spec,
+    /// How many instants, which no calendar suppressed then, lie behind one, up to another.
+    pub(crate) allowed: &'a dyn Fn(Span) -> usize,
+    /// The rows that were written of the schedule at the same moment, and it.
+    pub(crate) together: &'a [&'a Moment],
+}
+
+/// Whether it wanted to start when it was claimed, whatever stood in its way.
+fn wants_to_run(made: &Moment) -> bool {
+    match (made.verdict(), made.reason()) {
+        (Verdict::Pending, _) => true,
+        (Verdict::Skipped, reason) => {
+            let in_its_way =
+                [Reason::Overlap, Reason::BufferFull, Reason::Replaced, Reason::Deadline];
+            in_its_way.contains(&reason)
+        }
+        (Verdict::Started | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned, _) => false,
+    }
+}
+
+impl Case<'_> {
+    pub(crate) fn judge(&self) -> Result<(), String> {
+        let Self { made, last_at, spec, .. } = self;
+        let now = made.claimed_at;
+        let late_until = now - self.grace_ms() - 1;
+        let is_late = *last_at <= late_until;
+        let window = now - spec.misfire.window_seconds * 1_000;
+        let is_old = *last_at <= window;
+        let is_young = window < made.scheduled_at;
+        let behind = (Bound::Excluded(*last_at), Bound::Included(late_until));
+        let says = |is_so, what: &str| if is_so { Ok(()) } else { Err(what.to_owned()) };
+        match (made.verdict(), made.reason()) {
+            (Verdict::Missed, Reason::Outage) => {
+                says(is_late, "it was not late")?;
+                says(is_young, "it was outside of the window")
+            }
+            (Verdict::Missed, Reason::CatchUpWindow) => {
+                says(is_late, "it was not late")?;
+                says(is_old, "it was within the window")
+            }
+            (Verdict::Missed, Reason::CatchUpLimit) => {
+                says(is_late, "it was not late")?;
+                says(is_young, "it was outside of the window")?;
+                let most = usize::try_from(spec.misfire.max).unwrap();
+                says((self.allowed)(behind) >= most, "fewer than the limit came behind it")
+            }
+            (Verdict::Collapsed, Reason::Outage) => {
+                says(is_late, "it was not late")?;
+                says(is_young, "it was outside of the window")?;
+                let runs_for_it = (self.allowed)(behind) > 0 || self.one_is_on_time();
+                says(runs_for_it, "none came behind it that could run for it")
+            }
+            _ if wants_to_run(made) => self.runs(is_late, is_young),
+            _ => Ok(()),
+        }
+    }
+
+    fn grace_ms(&self) -> i64 {
+        (self.spec.misfire.grace_seconds + self.spec.timing.jitter_seconds) * 1_000
+    }
+
+    /// Those that wanted to run with it. What the end of a pause promises is none of a claim's.
+    fn beside(&self) -> impl Iterator<Item = &&Moment> {
+        let is_same = |other: &&&Moment| other.is_enabled() == self.made.is_enabled();
+        self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
+    }
+
+    /// Whether one was claimed behind it that was on time.
+    fn one_is_on_time(&self) -> bool {
+        let late_until = self.made.claimed_at - self.grace_ms() - 1;
+        self.beside().any(|other| other.scheduled_at > late_until)
+    }
+
+    fn runs(&self, is_late: bool, is_young: bool) -> Result<(), String> {
+        let Self { made, spec, .. } = self;
+        let (now, at) = (made.claimed_at, made.scheduled_at);
+        let wait = made.due_at - now;
+        let jitter = made.due_at - at;
+        if !is_late && made.is_enabled() {
+            let is_due = (0..=spec.timing.jitter_seconds * 1_000).contains(&jitter) && wait <= 0;
+            return if is_due { Ok(()) } else { Err("it was claimed before its time".to_owned()) };
+        }
+        if !is_young {
+            return Err("it runs, and was outside of the window".to_owned());
+        }
+        // Whoever ends a pause says what becomes of it.
+        let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
+        let late_until = now - self.grace_ms() - 1;
+        let behind = (self.allowed)((Bound::Excluded(at), Bound::Included(late_until)));
+        let spacing = spec.misfire.spacing_seconds * 1_000;
+        let before = self.beside().filter(|other| other.scheduled_at < at).count();
+        let before = i64::try_from(before).unwrap();
+        let most = usize::try_from(spec.misfire.max).unwrap();
+        match catch_up {
+            Some(CatchUp::Skip) => Err("it runs, and was missed".to_owned()),
+            Some(CatchUp::Latest) if behind > 0 || self.one_is_on_time() => {
+                Err("it runs, and is not the latest".to_owned())
+            }
+            Some(CatchUp::Latest) if wait != 0 => Err("it waits for nothing".to_owned()),
+            Some(CatchUp::All) if behind >= most => Err("it runs over the limit".to_owned()),
+            Some(CatchUp::All) | None if wait < 0 => Err("it ran before its time".to_owned()),
+            Some(CatchUp::All) | None if spacing == 0 && wait > 0 => {
+                Err("it waits for nothing".to_owned())
+            }
+            Some(CatchUp::All) | None if spacing > 0 && wait % spacing != 0 => {
+                Err("it is out of its place".to_owned())
+            }
+            Some(CatchUp::All) if wait < spacing * before => Err("it runs too early".to_owned()),
+            None | Some(CatchUp::Latest | CatchUp::All) => Ok(()),
+        }
+    }
+}

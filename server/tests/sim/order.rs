@@ -1,0 +1,105 @@
+//! Whether moments lie in their order, and lives were over when somebody said so. Between nodes
+//! whose clocks are stepped no order can be asked for; durations on one clock hold in every world.
+
+use std::collections::{BTreeMap, HashMap};
+
+use carillon::{
+    engine::{Definition, Settings},
+    store::Store,
+};
+use chrono::TimeDelta;
+use entity::{Timestamp, fire, node, run, task_run, workflow_version};
+use sea_orm::EntityTrait;
+use timetable::retry::Backoff;
+use uuid::Uuid;
+
+use super::invariants::{Ended, Key};
+
+/// What each version of each workflow does.
+type Definitions = HashMap<(Uuid, i32), Definition>;
+
+/// Whether all moments of a world lie in order, in which no clock was stepped if it `is_steady`.
+pub(crate) async fn check(store: &Store, ended: &Ended, is_steady: bool) -> Result<(), String> {
+    let nodes = node::Entity::find().all(store.read()).await.unwrap();
+    for node in &nodes {
+        death(node, &nodes).map_err(|what| format!("{what}: {node:?}"))?;
+    }
+    if !is_steady {
+        return Ok(());
+    }
+    let versions = workflow_version::Entity::find().all(store.read()).await.unwrap();
+    let definitions = versions.into_iter().map(|row| {
+        let definition = serde_json::from_value(row.definition).expect("a definition");
+        ((row.workflow_id, row.version), definition)
+    });
+    let definitions: Definitions = definitions.collect();
+    for fire in ended.fires.values() {
+        in_order(&fire_moments(fire)).map_err(|what| format!("{what}: {fire:?}"))?;
+    }
+    for run in ended.runs.values() {
+        let moments = [Some(run.created_at), run.started_at, run.finished_at];
+        in_order(&moments).map_err(|what| format!("{what}: {run:?}"))?;
+    }
+    attempts(&ended.attempts, &ended.runs, &definitions)
+}
+
+/// A life is over when its node says so, when another one of that name begins, or when its lease has
+/// run out: all of it on one clock.
+fn death(node: &node::Model, nodes: &[node::Model]) -> Result<(), String> {
+    let (node::State::Dead, Some(ended)) = (node.state, node.ended_at) else { return Ok(()) };
+    let is_next = |other: &&node::Model| {
+        other.name == node.name && other.incarnation > node.incarnation && other.started_at == ended
+    };
+    let silence = TimeDelta::from_std(Settings::default().heartbeat_expiry).unwrap();
+    if nodes.iter().any(|other| is_next(&other)) || ended.utc() - node.heartbeat_at.utc() > silence
+    {
+        return Ok(());
+    }
+    Err("it was declared dead while its lease ran".to_owned())
+}
+
+fn fire_moments(fire: &fire::Model) -> [Option<Timestamp>; 2] {
+    [Some(fire.claimed_at), fire.decided_at]
+}
+
+fn in_order(moments: &[Option<Timestamp>]) -> Result<(), String> {
+    let known: Vec<_> = moments.iter().flatten().collect();
+    if known.is_sorted() { Ok(()) } else { Err("its moments are not in order".to_owned()) }
+}
+
+fn attempts(
+    attempts: &BTreeMap<Key, task_run::Model>,
+    runs: &BTreeMap<Uuid, run::Model>,
+    definitions: &Definitions,
+) -> Result<(), String> {
+    use task_run::State::{Failed, TimedOut};
+    let mut last: Option<&task_run::Model> = None;
+    let mut failures = 0;
+    for row in attempts.values() {
+        let moments = [Some(row.started_at), row.finished_at];
+        in_order(&moments).map_err(|what| format!("{what}: {row:?}"))?;
+        let same =
+            |other: &&task_run::Model| (other.run_id, &other.task) == (row.run_id, &row.task);
+        let before = last.replace(row).filter(same);
+        failures = if before.is_none() { 0 } else { failures };
+        let Some(before) = before else { continue };
+        let finished = before.finished_at.ok_or_else(|| format!("it did not end: {before:?}"))?;
+        let mut wait = TimeDelta::zero();
+        if matches!(before.state, Failed | TimedOut) {
+            failures += 1;
+            let run = &runs[&row.run_id];
+            let definition = definitions.get(&(run.workflow_id, run.workflow_version));
+            let task = definition.and_then(|all| all.tasks.iter().find(|t| t.name == row.task));
+            let retry = task.ok_or_else(|| format!("there is no such task: {row:?}"))?.retry;
+            let doublings = if retry.backoff == Backoff::Fixed { 0 } else { failures - 1 };
+            let full = retry.initial_ms.saturating_mul(1 << doublings).min(retry.max_ms);
+            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "ms")]
+            let least = (full as f64 * (1.0 - retry.jitter)) as i64;
+            wait = TimeDelta::milliseconds(least);
+        }
+        if row.started_at.utc() < finished.utc() + wait {
+            return Err(format!("it began before its time: {row:?}, after {before:?}"));
+        }
+    }
+    Ok(())
+}
