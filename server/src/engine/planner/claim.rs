@@ -134,8 +134,8 @@ pub(super) async fn claim_due(
             stoppable: clearing.stoppable(),
         };
         let alive = there.alive();
-        let (mut decided, demand) = decide(&schedule, plan.entries, there, now, node);
-        let advance = advance(&schedule, &mut decided, (&timetable, plan.next, last));
+        let (decided, demand, cut) = decide_within(&schedule, plan.entries, there, now, node);
+        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);
         fires.extend(decided);
@@ -172,21 +172,31 @@ pub(super) async fn claim_due(
 pub(in crate::engine) fn advance(
     schedule: &DueSchedule,
     decided: &mut Vec<NewFire>,
+    place: (&Timetable, Option<Fire>, Option<Timestamp>),
+) -> Advance {
+    let cut = allowance::cut_off(schedule, decided);
+    behind(schedule, decided, cut, place)
+}
+
+/// The same of what was cut off already: `cut` is the first that it was cut off before.
+fn behind(
+    schedule: &DueSchedule,
+    decided: &[NewFire],
+    cut: Option<NewFire>,
     (timetable, next, last): (&Timetable, Option<Fire>, Option<Timestamp>),
 ) -> Advance {
-    let (next_scheduled_at, next_fire_at, last_fire_at) =
-        match allowance::cut_off(schedule, decided) {
-            Some(fire) => (
-                Some(fire.scheduled_at),
-                Some(fire.due_at),
-                decided.last().map(|fire| fire.last_scheduled_at),
-            ),
-            None => (
-                next.as_ref().map(|fire| fire.at.into()),
-                next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
-                last,
-            ),
-        };
+    let (next_scheduled_at, next_fire_at, last_fire_at) = match cut {
+        Some(fire) => (
+            Some(fire.scheduled_at),
+            Some(fire.due_at),
+            decided.last().map(|fire| fire.last_scheduled_at),
+        ),
+        None => (
+            next.as_ref().map(|fire| fire.at.into()),
+            next.as_ref().map(|fire| timetable.due_at(fire.at).into()),
+            last,
+        ),
+    };
     let (schedule_id, fires) = (schedule.id, allowance::counted(decided));
     Advance { schedule_id, next_scheduled_at, next_fire_at, last_fire_at, fires }
 }
@@ -279,11 +289,32 @@ impl There {
     }
 }
 
-/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, and what
-/// they ask of the runs in their way.
+/// What becomes of a schedule's entries up to the last fire that it may have, and the first that
+/// was cut off behind that. Whoever is cut off takes nobody's place: it is asked once more what
+/// becomes of those that are left, as if there were no others.
+fn decide_within(
+    schedule: &DueSchedule,
+    mut entries: Vec<Entry>,
+    there: There,
+    now: DateTime<Utc>,
+    node: Uuid,
+) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
+    let mut cut = None;
+    loop {
+        let (mut decided, demand) = decide(schedule, &entries, there, now, node);
+        let Some(first) = allowance::cut_off(schedule, &mut decided) else {
+            return (decided, demand, cut);
+        };
+        entries.truncate(decided.len());
+        cut = Some(first);
+    }
+}
+
+/// What becomes of a schedule's entries, given what is there of it: the ledger's rows, one for each
+/// of them, and what they ask of the runs in their way.
 fn decide(
     schedule: &DueSchedule,
-    entries: Vec<Entry>,
+    entries: &[Entry],
     there: There,
     now: DateTime<Utc>,
     node: Uuid,
@@ -323,7 +354,7 @@ fn decide(
                 detail = entry.calendar.as_deref().map(str::to_owned);
                 (Verdict::Skipped, Reason::Calendar)
             }
-            Fate::Run | Fate::CatchUp if too_late(&entry) => (Verdict::Skipped, Reason::Deadline),
+            Fate::Run | Fate::CatchUp if too_late(entry) => (Verdict::Skipped, Reason::Deadline),
             // Its turn comes later: an intent that nobody owns yet.
             Fate::Run | Fate::CatchUp if entry.due_at > now => {
                 (Verdict::Pending, Reason::AwaitingHandoff)

@@ -17,6 +17,7 @@ on_both!(
     a_fire_that_does_not_start_does_not_count,
     a_catch_up_ends_with_the_last_fire_that_is_left,
     a_resumed_schedule_makes_up_for_no_more_than_are_left,
+    a_fire_gives_way_to_none_that_is_not_left,
 );
 
 async fn row(world: &World, id: Uuid) -> schedule::Model {
@@ -109,4 +110,36 @@ async fn a_resumed_schedule_makes_up_for_no_more_than_are_left(database: TestDat
     assert_eq!(ledger[0].verdict, Verdict::Pending);
     let row = row(&world, schedule.id).await;
     assert_eq!((row.enabled, row.fire_count, row.next_scheduled_at), (true, 2, None));
+}
+
+/// The last of those that want to start takes the place of the others; one that waits for its
+/// spacing counts as well, and so the last is one too many.
+async fn a_fire_gives_way_to_none_that_is_not_left(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:01:00Z")).await;
+    let hourly = async |overlap, max_fires| {
+        let schedule = world.schedule("0 * * * *", noop(), |row| {
+            row.overlap = overlap;
+            row.max_fires = Some(max_fires);
+            row.next_scheduled_at = Some(ms("2026-03-01T10:00:00Z"));
+            row.catch_up = CatchUp::All;
+            row.catch_up_spacing_ms = 30_000;
+        });
+        schedule.await.id
+    };
+    let cancelling = hourly(Overlap::CancelOther, 1).await;
+    let terminating = hourly(Overlap::TerminateOther, 1).await;
+    let with_room = hourly(Overlap::CancelOther, 2).await;
+    let engine = world.engine().await;
+    for schedule in [cancelling, terminating] {
+        let run = world.settled_run(schedule).await;
+        assert_eq!(run.scheduled_at, ms("2026-03-01T10:00:00Z"));
+        assert_eq!(world.ledger(schedule).await.len(), 1);
+        assert_eq!(row(&world, schedule).await.next_scheduled_at, None);
+    }
+    let run = world.settled_run(with_room).await;
+    assert_eq!(run.scheduled_at, ms("2026-03-01T12:00:00Z"));
+    let ledger = world.ledger(with_room).await;
+    assert_eq!((ledger[0].verdict, ledger[0].reason), (Verdict::Skipped, Reason::Replaced));
+    assert_eq!(ledger[0].detail, Some(ledger[2].id.to_string()));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
