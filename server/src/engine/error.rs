@@ -63,6 +63,18 @@ impl EngineError {
             | Self::Defect => false,
         }
     }
+
+    /// Whether the database refuses what it was given, and would again.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_refusal(),
+            Self::NoDefinition { .. }
+            | Self::BrokenDefinition { .. }
+            | Self::NameTaken { .. }
+            | Self::ClockOff { .. }
+            | Self::Defect => false,
+        }
+    }
 }
 
 impl From<sea_orm::DbErr> for EngineError {

@@ -73,7 +73,8 @@ const TRIES: u32 = 64;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
-/// does not hold up the others.
+/// does not hold up the others, nor does one intent that the database refuses: it is separated from
+/// them by halves.
 pub(super) async fn hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
@@ -81,10 +82,20 @@ pub(super) async fn hand_over(
 ) -> Result<HandedOver, EngineError> {
     let mut handed = HandedOver::default();
     let mut failed = None;
-    for batch in intents.chunks(usize::try_from(core.settings.batch).unwrap_or(usize::MAX)) {
-        match hand_over_batch(core, batch, recovery).await {
-            Ok(more) => handed += more,
-            Err(error) => failed = Some(error),
+    let batch = usize::try_from(core.settings.batch).unwrap_or(usize::MAX);
+    let mut parts: Vec<&[Intent]> = intents.chunks(batch).rev().collect();
+    while let Some(part) = parts.pop() {
+        match (hand_over_batch(core, part, recovery).await, part) {
+            (Ok(more), _) => handed += more,
+            (Err(error), [one]) if error.is_refusal() => {
+                // It stays an intent: recovery tries again, and gives up in the end.
+                tracing::error!(fire = %one.id, "failed to hand over a fire: {error}");
+            }
+            (Err(error), _) if error.is_refusal() => {
+                let (first, second) = part.split_at(part.len() / 2);
+                parts.extend([second, first]);
+            }
+            (Err(error), _) => failed = Some(error),
         }
     }
     failed.map_or(Ok(handed), Err)

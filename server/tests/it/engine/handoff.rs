@@ -28,6 +28,7 @@ on_both!(
     a_schedule_that_changed_between_claim_and_handoff_does_not_run,
     two_planners_on_one_database_fire_each_instant_once,
     a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round,
+    a_fire_whose_run_the_database_refuses_holds_up_no_other,
 );
 
 /// Intents that nobody owns yet are what a claim leaves for later: the planner hands them over.
@@ -115,5 +116,44 @@ async fn a_claim_whose_answer_was_lost_is_handed_over_at_the_next_round(database
     let run = world.settled_run(schedule.id).await;
     assert_eq!((run.state, run.is_recovery), (run::State::Succeeded, false));
     assert!(!is_armed.load(Ordering::SeqCst));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_fire_whose_run_the_database_refuses_holds_up_no_other(database: TestDatabase) {
+    const POISON: i16 = 77;
+    let mut world = World::new(database).await;
+    world.settings.lost_after = Duration::from_millis(1);
+    let is_it = format!("NEW.priority = {POISON}");
+    if world.database.store.dialect().is_postgres() {
+        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+            'BEGIN RAISE ''refused'' USING ERRCODE = ''22P05''; END'";
+        world.write(function, []).await;
+        let trigger = format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON run FOR EACH ROW WHEN ({is_it}) \
+             EXECUTE FUNCTION refuse()"
+        );
+        world.write(&trigger, []).await;
+    } else {
+        let trigger = format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON run WHEN {is_it} \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        );
+        world.write(&trigger, []).await;
+    }
+    let mut schedules = Vec::new();
+    for number in 0..9 {
+        let priority = if number == 5 { POISON } else { 0 };
+        let schedule = forge::idle(&world, noop(), |row| row.priority = priority).await;
+        forge::intent(&world, &schedule, |fire| fire.claimed_by = None).await;
+        schedules.push(schedule.id);
+    }
+    let engine = world.engine().await;
+    let poison = schedules.remove(5);
+    for schedule in schedules {
+        world.settled_run(schedule).await;
+    }
+    let fire = world.decided(poison, 1).await.remove(0);
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Abandoned, Reason::AttemptsExhausted));
+    assert!(world.runs(poison).await.is_empty());
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
