@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings,
-    cluster::{self, Cluster, Reading, Standing},
+    cluster::{self, Cluster, Fleet, Reading, Standing},
     core::{Core, StopReason, new_id},
     service::Service,
     signals::Kind,
@@ -38,7 +38,9 @@ pub(super) async fn enter(
     }
     cluster::make_way(store, clock, settings, cluster).await?;
     let id = join(store, clock, settings, cluster).await?;
-    let fleet = cluster.fleet(store).await?;
+    let living = cluster.living(store).await?;
+    cluster.watch(&living, clock.instant());
+    let fleet = Fleet::of(living, settings.heartbeat_expiry);
     cluster.see(id, fleet.members.clone());
     // What `/healthz` will say is said here once: whoever starts a node looks at its log.
     let own = (cluster.name(), cluster.standing(clock));
@@ -164,7 +166,9 @@ impl Service for Pulse {
         // At each beat: an attempt may have begun under the old life while the new one did.
         let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
         report.lost = core.stop_held(StopReason::Lost, is_lost);
-        report.has_another_share = core.cluster.see(node, core.cluster.living(&core.store).await?);
+        let living = core.cluster.living(&core.store).await?;
+        core.cluster.watch(&living, core.clock.instant());
+        report.has_another_share = core.cluster.see(node, living);
         if report.has_another_share {
             core.signals.wake_here(Kind::Planner);
         }

@@ -141,12 +141,27 @@ impl Store {
 
     /// Begins a transaction that will write.
     pub async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.begin_by(&self.write).await
+    }
+
+    /// The same for a heartbeat, which waits for nothing else that this process writes. (SQLite's
+    /// one writer has its turns in order, and its node is alone.)
+    pub(crate) async fn begin_heartbeat(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.begin_by(&self.write.for_heartbeats()).await
+    }
+
+    async fn begin_by(&self, link: &Link) -> Result<DatabaseTransaction, StoreError> {
         self.at(Edge::Begin).await?;
         let options = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
         };
-        Ok(self.write.begin(options).await?)
+        Ok(link.begin(options).await?)
+    }
+
+    /// The way to hear who is alive, which waits for nobody who reads.
+    pub(crate) fn heartbeats(&self) -> Link {
+        if self.dialect.is_postgres() { self.write.for_heartbeats() } else { self.read.clone() }
     }
 
     /// Commits, and wakes the followers of the change feed.
@@ -231,6 +246,7 @@ impl Store {
 
     /// Closes the connections after their statements in flight.
     pub async fn close(self) -> Result<(), StoreError> {
+        self.write.for_heartbeats().close().await?;
         self.write.close().await?;
         self.searching.close().await?;
         Ok(self.read.close().await?)

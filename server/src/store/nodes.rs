@@ -9,7 +9,7 @@ use entity::{
 use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
-use super::{DatabaseTransaction, Store, StoreError};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids};
 
 /// What a node says of itself when it joins.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +99,15 @@ pub struct Doubt {
     pub heard: Duration,
 }
 
+/// A life whose row had no heartbeat for the expiry, as somebody saw by a clock that is not stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// Its key.
+    pub node: Uuid,
+    /// The last heartbeat in its row.
+    pub since: Timestamp,
+}
+
 /// A node whose heartbeats go elsewhere is doubted after that part of the expiry.
 pub const DOUBTED_AFTER: u32 = 3;
 
@@ -144,7 +153,7 @@ impl Store {
         struct Row {
             heartbeat_at: Timestamp,
         }
-        let tx = self.begin().await?;
+        let tx = self.begin_heartbeat().await?;
         let sql = format!(
             "UPDATE node SET heartbeat_at = {}, held = $2, clock_offset_ms = $3, \
                redis_problem = $4, doubted_at = NULL, changed = {} \
@@ -161,6 +170,14 @@ impl Store {
 
     /// The lives that nobody has ended, by name; also those that have been silent for long.
     pub async fn living_nodes(&self) -> Result<Vec<Living>, StoreError> {
+        self.living_nodes_by(self.read()).await
+    }
+
+    /// The same, asked through a connection that the caller has.
+    pub(crate) async fn living_nodes_by<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+    ) -> Result<Vec<Living>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             #[sea_orm(nested)]
@@ -181,7 +198,7 @@ impl Store {
             living.silence = living.row_age();
             living
         };
-        Ok(rows.all(self.read()).await?.into_iter().map(living).collect())
+        Ok(rows.all(connection).await?.into_iter().map(living).collect())
     }
 
     /// One life.
@@ -230,7 +247,7 @@ impl Store {
             "UPDATE node SET doubted_at = {now} - $3 WHERE id = $1 AND state = 'alive' \
                AND beats_in <> 'database' AND doubted_at IS NULL AND heartbeat_at <= {now} - $2"
         );
-        let tx = self.begin().await?;
+        let tx = self.begin_heartbeat().await?;
         let mut doubted = 0;
         for Doubt { node, heard } in doubts {
             let values = [(*node).into(), ms(silence).into(), ms(*heard).into()];
@@ -246,7 +263,8 @@ impl Store {
         Ok(doubted)
     }
 
-    /// Declares dead the other nodes whose rows have no heartbeat within `expiry`, and says which.
+    /// Declares dead those of the `silent` whose rows still have no other heartbeat, and none within
+    /// `expiry` by the database's clock either, and says which.
     /// One whose heartbeats go elsewhere must have left a doubt without an answer for as long, too:
     /// what is elsewhere can be lost, and proves nothing. Not `own`: after a suspension or a step of
     /// the clock it may look before its heart beats again.
@@ -254,22 +272,25 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         own: Uuid,
+        silent: &[Silent],
         expiry: Duration,
     ) -> Result<Vec<Uuid>, StoreError> {
-        #[derive(FromQueryResult)]
-        struct Row {
-            id: Uuid,
+        if silent.is_empty() {
+            return Ok(Vec::new());
         }
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let sql = format!(
-            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} \
-             WHERE state = 'alive' AND heartbeat_at < {now} - $1 AND id <> $2 \
-               AND (beats_in = 'database' OR doubted_at < {now} - $1) RETURNING id"
+            "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} FROM v \
+             WHERE node.id = v.silent AND node.heartbeat_at = v.since AND node.state = 'alive' \
+               AND node.heartbeat_at < {now} - {{0}} AND node.id <> {{1}} \
+               AND (node.beats_in = 'database' OR node.doubted_at < {now} - {{0}}) \
+             RETURNING node.id"
         );
-        let values = [ms(expiry).into(), own.into()];
-        let statement = self.dialect().statement(sql, values);
-        let rows = Row::find_by_statement(statement).all(tx).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        let statement = Bulk::default()
+            .uuid("silent", silent.iter().map(|other| other.node))
+            .int("since", silent.iter().map(|other| other.since.0))
+            .statement(self.dialect(), &sql, vec![ms(expiry).into(), own.into()]);
+        Ok(returned_ids(tx, statement).await?.into_iter().collect())
     }
 }
 

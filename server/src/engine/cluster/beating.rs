@@ -16,7 +16,7 @@ use super::{Cluster, ring::Share};
 use crate::{
     beacon::{Beacon, Claim},
     store::{
-        Store, StoreError,
+        Link, Store, StoreError,
         nodes::{Beat, DOUBTED_AFTER, Doubt, Heartbeat, Living},
     },
 };
@@ -40,7 +40,7 @@ impl Cluster {
         let Some(beacon) = self.beacon() else { return store.beat_if_alive(node, beat).await };
         // First: who cannot reach the database does not count as alive, for it cannot settle what
         // it holds.
-        let living = store.living_nodes().await?;
+        let living = store.living_nodes_by(&store.heartbeats()).await?;
         let Some(own) = living.iter().find(|member| member.node.id == node) else {
             return Ok(Heartbeat::Lost);
         };
@@ -63,9 +63,18 @@ impl Cluster {
     }
 
     /// The lives that nobody has ended, each with the last heartbeat that is known of it, wherever
-    /// that was.
+    /// that was. For a heartbeat, which waits for nobody who reads.
     pub(in crate::engine) async fn living(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
-        let mut living = store.living_nodes().await?;
+        self.living_by(store, &store.heartbeats()).await
+    }
+
+    /// The same, asked through a connection that the caller has.
+    pub(super) async fn living_by(
+        &self,
+        store: &Store,
+        link: &Link,
+    ) -> Result<Vec<Living>, StoreError> {
+        let mut living = store.living_nodes_by(link).await?;
         if let Some(beacon) = self.beacon() {
             for member in &mut living {
                 hear(beacon, member);
@@ -77,7 +86,7 @@ impl Cluster {
     /// The same after a look at Redis, for a node that does not beat yet.
     pub(in crate::engine) async fn listen(&self, store: &Store) -> Result<Vec<Living>, StoreError> {
         if let Some(beacon) = self.beacon() {
-            beacon.listen(&lives(&store.living_nodes().await?)).await;
+            beacon.listen(&lives(&store.living_nodes_by(&store.heartbeats()).await?)).await;
         }
         self.living(store).await
     }

@@ -1,9 +1,9 @@
 use std::{
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use chrono::TimeDelta;
@@ -14,6 +14,7 @@ use super::{
     fleet::{Fleet, places},
     offset::{Reading, is_right},
     ring::Share,
+    witness::Witness,
 };
 use crate::{
     clock::Clock,
@@ -21,7 +22,7 @@ use crate::{
     engine::Settings,
     store::{
         Store, StoreError,
-        nodes::{Doubt, Living},
+        nodes::{Doubt, Living, Silent},
     },
 };
 
@@ -36,6 +37,7 @@ struct Inner {
     settings: Settings,
     seen: RwLock<Seen>,
     reading: Mutex<Option<Reading>>,
+    witness: Mutex<Witness>,
     is_draining: AtomicBool,
     is_usurped: AtomicBool,
 }
@@ -91,7 +93,7 @@ impl Cluster {
     /// The nodes that are alive now.
     pub async fn fleet(&self, store: &Store) -> Result<Fleet, StoreError> {
         let expiry = self.inner.settings.heartbeat_expiry;
-        Ok(Fleet::of(self.living(store).await?, expiry))
+        Ok(Fleet::of(self.living_by(store, store.read()).await?, expiry))
     }
 
     /// After how long a silence a node owns no shard any more.
@@ -122,6 +124,20 @@ impl Cluster {
     pub(in crate::engine) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
+    }
+
+    /// Takes down the heartbeats of the others.
+    pub(in crate::engine) fn watch(&self, living: &[Living], now: Instant) {
+        self.witness().look(living, now);
+    }
+
+    /// The nodes whose rows had no heartbeat for longer than the expiry, as this node saw it.
+    pub(in crate::engine) fn silent(&self, now: Instant) -> Vec<Silent> {
+        self.witness().silent(self.inner.settings.heartbeat_expiry, now)
+    }
+
+    fn witness(&self) -> MutexGuard<'_, Witness> {
+        self.inner.witness.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers who is alive; says whether what this node may claim is another share by that.

@@ -17,6 +17,7 @@
 //! - `compare`: the clock here beside the database's
 //! - `handle`: what a node knows of the others and of itself
 //! - `beating`: how a node says that it lives, and hears who else does
+//! - `witness`: for how long the others are silent, by the clock that nobody steps; pure
 //! - `lead`: terms of services that one node does for all
 //! - `namesake`: whether the process that bears a name already is still there
 //! - `process`: how a machine tells its processes apart
@@ -32,6 +33,7 @@ mod namesake;
 mod offset;
 mod process;
 mod ring;
+mod witness;
 
 pub(super) use compare::Comparison;
 pub use fleet::{Fleet, places};

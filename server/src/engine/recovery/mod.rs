@@ -119,7 +119,9 @@ impl Recovery {
         let expired = if self.grace.spares(core.clock.instant()) {
             Vec::new()
         } else {
-            core.store.expire_other_nodes(&tx, node, core.settings.heartbeat_expiry).await?
+            let silent = core.cluster.silent(core.clock.instant());
+            let expiry = core.settings.heartbeat_expiry;
+            core.store.expire_other_nodes(&tx, node, &silent, expiry).await?
         };
         let strays = core.store.lock_orphaned_runs(&tx, BATCH).await?;
         if expired.is_empty() && strays.is_empty() {
@@ -324,6 +326,9 @@ impl Recovery {
         let Some(tenure) = lead(&self.core, LEASE, term).await? else { return Ok(report) };
         let mut astray = self.astray(now).await?;
         if astray.orphans {
+            // What only looks old, as the database's clock was stepped, was not silent for long.
+            let living = self.core.store.living_nodes().await?;
+            self.core.cluster.watch(&living, self.core.clock.instant());
             while self.take_over_orphans(&tenure, now, &mut report).await? {}
             // What a dead node had claimed is lost by that.
             astray = self.astray(now).await?;

@@ -108,7 +108,8 @@ where
 }
 
 /// Half of the connections are for writing, so that readers never keep the engine from it. Nobody
-/// begins a transaction within another one, so one is enough.
+/// begins a transaction within another one, so one is enough. One is for heartbeats: a node that
+/// has much to write must not be declared dead for that.
 async fn connect(
     host: &Host,
     options: &Options,
@@ -117,12 +118,14 @@ async fn connect(
     generation: u64,
 ) -> Result<Pool, DbErr> {
     let writers = (options.connections / 2).max(1);
-    let readers = options.connections.saturating_sub(writers).max(1);
+    let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
     let to_read = session(&host.options, options, Use::Reading);
+    let to_beat = session(&host.options, options, Use::Beating);
     let writing = pool(&to_write, options, writers, (suspicion, generation)).await?;
     let reading = pool(&to_read, options, readers, (suspicion, generation)).await?;
-    Ok(Pool { reading, writing, server: Some(to_read), lost, generation })
+    let beating = pool(&to_beat, options, 1, (suspicion, generation)).await?;
+    Ok(Pool { reading, writing, beating, server: Some(to_read), lost, generation })
 }
 
 async fn pool(
@@ -181,7 +184,7 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
     let idle = [("idle_in_transaction_session_timeout", idle)];
     let session = host.clone().disable_statement_logging().options(ALWAYS).options(idle);
     match purpose {
-        Use::Reading => session,
+        Use::Reading | Use::Beating => session,
         Use::Writing => session.options(BY_KEYS),
     }
 }
@@ -319,7 +322,9 @@ impl Keeper {
             clock.sleep(AFTERGLOW).await;
             // They end with the last of their connections, and one that is deaf never does: the
             // driver asks it, when it is given back, whether it is well.
-            let closed = async { tokio::join!(old.reading.close(), old.writing.close()) };
+            let closed = async {
+                tokio::join!(old.reading.close(), old.writing.close(), old.beating.close())
+            };
             let _ = clock.timeout(patience, closed).await;
         }));
         true

@@ -39,6 +39,8 @@ pub(super) fn longest(options: &Options) -> Duration {
 pub(super) struct Pool {
     pub(super) reading: DatabaseConnection,
     pub(super) writing: DatabaseConnection,
+    /// One connection that nothing else waits for; on SQLite the one that writes.
+    pub(super) beating: DatabaseConnection,
     /// How to reach the server once more; none on SQLite.
     pub(super) server: Option<PgConnectOptions>,
     /// Cancelled when this life of the server is given up: whoever waits for it is told.
@@ -52,6 +54,8 @@ pub(super) struct Pool {
 pub(in crate::store) enum Use {
     Reading,
     Writing,
+    /// Saying that the node lives, and hearing who else does.
+    Beating,
 }
 
 impl Pool {
@@ -59,6 +63,7 @@ impl Pool {
         match purpose {
             Use::Reading => &self.reading,
             Use::Writing => &self.writing,
+            Use::Beating => &self.beating,
         }
     }
 }
@@ -100,9 +105,9 @@ impl Link {
     pub(in crate::store) fn fixed(connection: DatabaseConnection) -> Self {
         let backend = connection.get_database_backend();
         let lost = CancellationToken::new();
-        let (reading, writing) = (connection.clone(), connection);
-        let (_, pool) =
-            watch::channel(Pool { reading, writing, server: None, lost, generation: 0 });
+        let [reading, writing, beating] = [connection.clone(), connection.clone(), connection];
+        let pool = Pool { reading, writing, beating, server: None, lost, generation: 0 };
+        let (_, pool) = watch::channel(pool);
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
         let (purpose, writes) = (Use::Reading, Arc::default());
         Self { pool, purpose, backend, patience, longest, suspicion: None, observer: None, writes }
@@ -119,6 +124,12 @@ impl Link {
         let (patience, longest) = (options.acquire_timeout, longest(options));
         let (suspicion, writes) = (Some(suspicion), Arc::default());
         Self { pool, purpose, backend, patience, longest, suspicion, observer: None, writes }
+    }
+
+    /// The way of heartbeats to the same place: what becomes of them counts like all that is
+    /// written.
+    pub(in crate::store) fn for_heartbeats(&self) -> Self {
+        Self { purpose: Use::Beating, ..self.clone() }
     }
 
     /// The same link that tells `observer` of each statement.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::engine::cluster::Standing;
+use carillon::{engine::cluster::Standing, store::Options};
 use entity::{node, run, task_run};
 use sea_orm::EntityTrait;
 use uuid::Uuid;
@@ -19,6 +19,7 @@ on_both!(
     a_node_that_slept_through_its_expiry_does_not_declare_itself_dead,
     a_node_that_shuts_down_leaves,
     a_node_whose_name_another_process_bears_stands_back_until_that_is_gone,
+    a_heartbeat_waits_for_nothing_else_that_its_node_writes,
 );
 
 async fn a_node_that_was_declared_dead_stops_what_it_held_and_begins_a_new_life(
@@ -161,4 +162,22 @@ async fn a_node_whose_name_another_process_bears_stands_back_until_that_is_gone(
 
 async fn life(world: &World, node: Uuid) -> node::Model {
     node::Entity::find_by_id(node).one(world.database.store.read()).await.unwrap().unwrap()
+}
+
+/// SQLite's one writer has its turns in order, and its node is alone.
+async fn a_heartbeat_waits_for_nothing_else_that_its_node_writes(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let store = &world.database.store;
+    if !store.dialect().is_postgres() {
+        return;
+    }
+    let (node, mut pulse) = world.step("pulse").await;
+    let mut written = Vec::new();
+    for _ in 0..Options::new("").connections / 2 {
+        written.push(store.begin().await.unwrap());
+    }
+    clock.pass(world.settings.heartbeat_interval);
+    pulse.once(clock.now()).await.unwrap();
+    let row = life(&world, node.node_id().await).await;
+    assert_eq!(row.heartbeat_at.utc(), clock.now());
 }

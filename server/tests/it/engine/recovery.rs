@@ -10,10 +10,14 @@ use std::{
     time::Duration,
 };
 
-use carillon::store::{
-    Edge, Faults, Store, StoreError,
-    holds::{Hold, Settlement},
-    leases::Term,
+use carillon::{
+    engine::{Step, Stepwise},
+    store::{
+        Edge, Faults, Store, StoreError,
+        holds::{Hold, Settlement},
+        leases::Term,
+        nodes::{Beat, Heartbeat},
+    },
 };
 use chrono::TimeDelta;
 use entity::{
@@ -45,6 +49,8 @@ on_both!(
     recovery_has_time_to_act_however_short_its_pace_is,
     a_settlement_by_a_stale_hold_changes_nothing,
     a_recovery_that_was_away_lets_the_others_say_first_that_they_live,
+    a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write,
+    a_step_of_the_databases_clock_declares_nobody_dead,
 );
 
 async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDatabase) {
@@ -333,11 +339,8 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
     assert!(settle(&[held]).await.is_empty(), "a run settles once");
 }
 
-/// After an outage each heartbeat is old, and whoever recovers first could take everything from all
-/// the others.
-async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
-    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
-    let expiry = world.settings.heartbeat_expiry;
+/// A recovery whose database may be away, carried on by hand.
+async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<AtomicBool>) {
     let sound = world.database.store.clone();
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
@@ -347,15 +350,23 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };
     world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
-    let (_node, mut services) = world.by_hand().await;
-    let mut recovery = services.remove("recovery").unwrap();
+    let (node, recovery) = world.step("recovery").await;
     world.database.store = sound;
+    (node, recovery, is_away)
+}
+
+/// After an outage each heartbeat is old, and whoever recovers first could take everything from all
+/// the others.
+async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let expiry = world.settings.heartbeat_expiry;
+    let (_node, mut recovery, is_away) = a_recovery_that_may_be_away(&mut world).await;
     forge::node(&world).await;
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 
     is_away.store(true, Ordering::SeqCst);
     recovery.once(clock.now()).await.unwrap_err();
-    clock.advance(expiry * 2);
+    clock.pass(expiry * 2);
     is_away.store(false, Ordering::SeqCst);
     // What is known to be lost is not waited with.
     let schedule = forge::idle(&world, noop(), |_| {}).await;
@@ -365,4 +376,58 @@ async fn a_recovery_that_was_away_lets_the_others_say_first_that_they_live(datab
     clock.pass(expiry / 2);
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("expired_nodes: 1, orphans: 0,"), "{found}");
+}
+
+/// What has ended there during the outage is not written yet.
+async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
+    database: TestDatabase,
+) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let expiry = world.settings.heartbeat_expiry;
+    let (_node, mut recovery, is_away) = a_recovery_that_may_be_away(&mut world).await;
+    let other = forge::node(&world).await;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let run = forge::orphan(&world, &schedule, |run| {
+        run.node_id = Some(other);
+        run.hard_deadline_at = Some(ms("2026-03-01T12:00:30Z"));
+    })
+    .await;
+
+    is_away.store(true, Ordering::SeqCst);
+    recovery.once(clock.now()).await.unwrap_err();
+    clock.pass(expiry * 2);
+    is_away.store(false, Ordering::SeqCst);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
+
+    // It lives, and has nothing to write: the attempt is stuck.
+    let beat = world.database.store.beat_if_alive(other, Beat::default()).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Alive(_)));
+    clock.pass(expiry / 2);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("expired_nodes: 0, orphans: 0, overruns: 1,"), "{found}");
+    world.run_is(run.id, run::State::TimedOut).await;
+}
+
+/// As by a fail-over to a server with another clock: each heartbeat is old at once.
+async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let expiry = world.settings.heartbeat_expiry;
+    let lives = forge::node(&world).await;
+    let (_node, mut recovery) = world.step("recovery").await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+
+    clock.advance(expiry * 2);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    let beat = world.database.store.beat_if_alive(lives, Beat::default()).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Alive(_)));
+    clock.pass(expiry);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+
+    // From then on it is silent, and stepping alone does not make that any longer.
+    clock.advance(expiry * 2);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    clock.pass(expiry + Duration::from_millis(1));
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("expired_nodes: 1,"), "{found}");
 }
