@@ -38,12 +38,12 @@ on_both!(
     what_nothing_can_run_any_more_is_written_ahead_of_an_order,
 );
 
-fn ada() -> Viewer {
+pub(crate) fn ada() -> Viewer {
     let (kind, role) = (ViewerKind::User, Role::Editor);
     Viewer::new(Uuid::from_u128(7), "ada", kind, Grants::everywhere(role), "test")
 }
 
-fn commands(world: &World) -> Commands {
+pub(crate) fn commands(world: &World) -> Commands {
     let executor =
         Executor::new(Policy { private_addresses: true, ..Policy::default() }, world.clock.clone());
     Commands::new(

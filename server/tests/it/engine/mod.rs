@@ -17,7 +17,7 @@ mod cancel;
 mod clock;
 mod cluster;
 mod deadline;
-mod editing;
+pub(crate) mod editing;
 mod firing;
 mod flow;
 mod forge;

@@ -2,13 +2,19 @@ use std::time::Duration;
 
 use carillon::{
     clock::ManualClock,
-    engine::{Definition, cluster::Standing},
+    engine::{
+        Definition,
+        cluster::Standing,
+        commands::{Call, Edit, NewSchedule, Spec, Work},
+    },
 };
 use chrono::TimeDelta;
-use entity::run;
+use entity::{fire, idempotency, run, schedule};
+use sea_orm::{EntityTrait, PaginatorTrait, QueryOrder};
 
 use crate::{
     engine::{
+        editing,
         gate::Gate,
         world::{World, at, ms, noop},
     },
@@ -19,6 +25,7 @@ on_both!(
     a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right,
     a_claim_by_a_clock_that_is_ahead_finds_nothing_due,
     a_node_whose_clock_is_wrong_does_not_start,
+    a_node_whose_clock_is_wrong_takes_no_orders,
     what_ends_on_a_node_whose_clock_is_wrong_has_the_time_of_the_others,
 );
 
@@ -69,6 +76,60 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at.utc(), at("2026-03-01T12:30:00Z"));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// An order would place cursors by that clock.
+async fn a_node_whose_clock_is_wrong_takes_no_orders(database: TestDatabase) {
+    let (world, _database_clock, clock) = two_clocks(database).await;
+    let row = world.schedule("30 * * * *", noop(), |_| {}).await;
+    let node = world.step("pulse").await.0;
+    let commands = editing::commands(&world).with_cluster(node.cluster());
+    let editor = editing::ada().editor().unwrap();
+    let new = || NewSchedule {
+        namespace: "test".to_owned(),
+        spec: Spec { name: "new".to_owned(), ..Spec::of(&row) },
+        work: Work::Task(Box::new(noop())),
+        paused: false,
+    };
+    let edit = || Edit {
+        id: row.id,
+        expected_version: row.version,
+        apply: Box::new(|spec: &mut Spec| spec.timing.expressions = vec!["0 * * * *".to_owned()]),
+        work: None,
+        reason: None,
+    };
+    let key = Call::new("createSchedule", "", Some("key".to_owned())).unwrap();
+    let before = rows(&world).await;
+    for (step, how) in
+        [(TimeDelta::hours(1), "3600 s ahead of"), (-TimeDelta::hours(2), "3600 s behind")]
+    {
+        clock.set(clock.now() + step);
+        let refused = [
+            commands.create_schedule(&editor, new(), &Call::once()).await.map(drop),
+            commands.create_schedule(&editor, new(), &key).await.map(drop),
+            commands.update_schedule(&editor, edit(), &Call::once()).await.map(drop),
+            commands.delete_schedule(&editor, row.id, (None, None), &Call::once()).await.map(drop),
+        ];
+        for answer in refused {
+            let error = answer.unwrap_err().to_string();
+            assert!(error.contains(&format!("the clock of this node is {how} the")), "{error}");
+        }
+        assert_eq!(rows(&world).await, before);
+    }
+
+    clock.set(at("2026-03-01T12:00:00Z"));
+    commands.create_schedule(&editor, new(), &key).await.unwrap();
+    commands.update_schedule(&editor, edit(), &Call::once()).await.unwrap();
+    commands.delete_schedule(&editor, row.id, (None, None), &Call::once()).await.unwrap();
+}
+
+/// The schedules, and how many fires and remembered calls there are.
+async fn rows(world: &World) -> (Vec<schedule::Model>, u64, u64) {
+    let read = world.database.store.read();
+    let schedules = schedule::Entity::find().order_by_asc(schedule::Column::Id).all(read).await;
+    let fires = fire::Entity::find().count(read).await.unwrap();
+    let calls = idempotency::Entity::find().count(read).await.unwrap();
+    (schedules.unwrap(), fires, calls)
 }
 
 /// Whatever a node believes of its clock, the statement itself compares.
