@@ -46,6 +46,7 @@ mod timestamp;
 pub mod user;
 pub mod workflow;
 pub mod workflow_version;
+pub mod zone_rules;
 
 pub use strings::{Keys, Strings};
 pub use timestamp::Timestamp;

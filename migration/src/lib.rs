@@ -28,6 +28,7 @@ mod m0019_calm_watchers;
 mod m0020_queues_of_groups;
 mod m0021_calendar_versions;
 mod m0022_guesses;
+mod m0023_zone_rules;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -57,6 +58,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0020_queues_of_groups::Migration),
             Box::new(m0021_calendar_versions::Migration),
             Box::new(m0022_guesses::Migration),
+            Box::new(m0023_zone_rules::Migration),
         ]
     }
 }

@@ -113,4 +113,4 @@ pub use lint::{Warning, WarningCode};
 pub use pieces::{Piece, Pieces};
 pub use timetable::Timetable;
 pub use wall::wall_clock;
-pub use zone::{ZoneData, ZoneSource, zone_data, zone_names};
+pub use zone::{ZoneData, ZoneSource, is_later_release, zone_data, zone_names};

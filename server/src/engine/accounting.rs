@@ -279,6 +279,10 @@ pub(super) async fn resume_due(core: &Arc<Core>, now: DateTime<Utc>) -> Result<u
 async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
     let tx = core.store.begin().await?;
     let over = core.store.lock_pauses_over(&tx, now.into(), TOGETHER).await?;
+    if core.store.other_zone_rules(&tx, &timetable::zone_data().version).await?.is_some() {
+        tx.rollback().await?;
+        return Ok(0);
+    }
     let (mut resumed, mut rows) = (0, 0);
     for schedule in over {
         let skip = misfire::CatchUp::Skip;

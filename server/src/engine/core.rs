@@ -164,6 +164,11 @@ impl Core {
         Ok(self.comparison().standing().await? == Standing::Ready)
     }
 
+    /// Whether this node may take runs: their times are all nodes', whatever its zone data is.
+    pub(super) async fn may_take(&self) -> Result<bool, EngineError> {
+        Ok(matches!(self.comparison().standing().await?, Standing::Ready | Standing::OldZones))
+    }
+
     /// Remembers what the database's clock showed after `asked`; says whether the clock here has
     /// become right or wrong by that.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {

@@ -183,7 +183,7 @@ impl Service for Dispatcher {
 
     async fn run_once(&mut self, now: DateTime<Utc>) -> Result<DispatcherReport, EngineError> {
         let mut report = DispatcherReport::default();
-        if !self.core.may_schedule().await? {
+        if !self.core.may_take().await? {
             // By a wrong clock runs would be late or early. Once it is right, this is woken.
             self.next = None;
             return Ok(report);

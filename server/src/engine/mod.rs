@@ -19,8 +19,9 @@
 //! keeps a node from it that must not schedule; `lookout` says where in the ledger something is alive;
 //! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
-//! suppresses fires compiled, and knows what it was; `backfill` runs instants of the past that somebody ordered.
-//! `feeds` are calendars of what is to come.
+//! suppresses fires compiled, and knows what it was; `backfill` runs instants of the past that somebody
+//! ordered. `feeds` are calendars of what is to come; `zones` computes it anew when the rules of zones
+//! change.
 //! `commands` is the write side for people and tools; `people` says who they are; `vault` keeps
 //! secrets sealed and opens them for an attempt; `alerts` tells people of what goes wrong,
 //! and `pings` tell a watchdog outside that all goes well.
@@ -63,6 +64,7 @@ mod signals;
 mod stats;
 mod stepwise;
 pub mod vault;
+mod zones;
 
 pub use alerts::{AlertsReport, CourierReport};
 pub use backfill::BackfillReport;

@@ -26,6 +26,7 @@ use super::{
     service::{Service, Wakes, drive},
     settler,
     stats::{Stats, StatsReport},
+    zones::{self, Zones},
 };
 use crate::{
     clock::Clock,
@@ -133,6 +134,7 @@ impl Engine {
         }
         let backfill = Backfill { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
+        start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
         start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
         start.service_if(schedules, Courier::new(core.clone()), Wake::Courier);
         start.service_if(schedules, Pings::new(core.clone()), Wake::Never);
@@ -284,6 +286,7 @@ pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     let settings = &parts.settings;
     let cluster = Cluster::new(settings.clone());
     let node = membership::enter(&parts.store, &parts.clock, settings, &cluster).await?;
+    zones::enter(&parts.store, &parts.clock, &cluster).await?;
     tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");
     let (settlements, to_settle) = mpsc::channel(QUEUE);
     let (steps, to_step) = mpsc::channel(QUEUE);

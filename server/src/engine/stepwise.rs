@@ -31,6 +31,7 @@ use super::{
     service::{Service, caught},
     settler,
     stats::Stats,
+    zones::Zones,
 };
 use crate::{
     clock::Clock,
@@ -70,6 +71,7 @@ impl Stepwise {
             Step::of(Canceller { core: core.clone() }),
             Step::of(Backfill { core: core.clone() }),
             Step::of(Stats::new(core.clone())),
+            Step::of(Zones { core: core.clone() }),
         ];
         if core.store.dialect().is_postgres() {
             steps.push(Step::of(Lookout::new(core.clone())));

@@ -80,6 +80,7 @@ pub mod untaken;
 pub mod users;
 pub mod workflows;
 mod writes;
+pub mod zone_rules;
 
 use std::{sync::Arc, time::Duration};
 

@@ -69,6 +69,12 @@ pub fn zone_data() -> ZoneData {
     chosen().data.clone()
 }
 
+/// Whether a release of the zone data came after another one. Of what is no release's name nobody
+/// knows.
+pub fn is_later_release(version: &str, than: &str) -> bool {
+    release(version).zip(release(than)).is_some_and(|(version, than)| version > than)
+}
+
 /// The rules of a zone whose name is known to be canonical.
 pub(super) fn rules(name: &str) -> Result<TimeZone, Fault> {
     chosen().rules(name)
@@ -185,7 +191,9 @@ mod tests {
         assert!(order.is_sorted_by_key(|version| release(version)));
         for odd in ["", "2026", "2026F", "unknown", "20266", "v2026a"] {
             assert_eq!(release(odd), None, "{odd}");
+            assert!(!is_later_release("2026a", odd) && !is_later_release(odd, "2026a"));
         }
+        assert!(is_later_release("2025za", "2025z") && !is_later_release("2025z", "2025z"));
     }
 
     /// A directory of zone data newer than any, with the files of these zones and no others.

@@ -19,7 +19,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 
-pub use data::{ZoneData, ZoneSource, zone_data};
+pub use data::{ZoneData, ZoneSource, is_later_release, zone_data};
 pub use names::zone_names;
 pub(crate) use span::{HOUR, Span, TABULATED};
 

@@ -24,7 +24,7 @@ pub(super) fn problems(node: &Member, all: &[Member]) -> Vec<String> {
     });
     let zone_data = newer(node, all, |other| &other.zone_data).map(|newest| {
         format!(
-            "Its zone data is {}, that of others {newest}: they may disagree about when a schedule fires.",
+            "Its zone data is {}, that of others {newest}: it claims nothing until it has the same.",
             node.zone_data
         )
     });

@@ -33,6 +33,7 @@ fn takes_on(member: &Living) -> bool {
     member.node.draining_at.is_none()
 }
 
+/// Whether it may schedule, as far as its clock goes.
 fn schedules(member: &Living) -> bool {
     has(member, Role::Scheduler) && takes_on(member) && has_right_clock(member)
 }
@@ -50,7 +51,24 @@ impl Fleet {
 
     /// How many nodes claim what is due.
     pub fn schedulers(&self) -> usize {
-        self.members.iter().filter(|member| schedules(member)).count()
+        self.claiming().count()
+    }
+
+    /// The newest zone data of those that may schedule: all nodes go by that.
+    pub fn zone_data(&self) -> Option<&str> {
+        let mut all = self.members.iter().filter(|member| schedules(member));
+        let newest = &*all.next()?.node.zone_data;
+        Some(all.fold(newest, |newest, member| {
+            let other = &*member.node.zone_data;
+            if timetable::is_later_release(other, newest) { other } else { newest }
+        }))
+    }
+
+    fn claiming(&self) -> impl Iterator<Item = &Living> {
+        let newest = self.zone_data().unwrap_or_default();
+        let is_older =
+            move |member: &Living| timetable::is_later_release(newest, &member.node.zone_data);
+        self.members.iter().filter(move |member| schedules(member) && !is_older(member))
     }
 
     /// The nodes that take runs.
@@ -71,8 +89,7 @@ impl Fleet {
     /// longer than `suspect` is left out before it is declared dead: should it live, two claim
     /// what is its, and one of them loses.
     pub fn ring(&self, suspect: Duration) -> Vec<&str> {
-        let own = self.members.iter().filter(|member| schedules(member));
-        let heard = own.filter(|member| member.silence <= suspect);
+        let heard = self.claiming().filter(|member| member.silence <= suspect);
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
@@ -149,6 +166,28 @@ pub(super) mod tests {
         ]);
         assert_eq!(fleet.ring(Duration::from_secs(15)), ["a"]);
         assert_eq!((fleet.schedulers(), fleet.workers().count()), (2, 3));
+    }
+
+    #[test]
+    fn who_has_older_zone_data_than_another_scheduler_owns_no_shard() {
+        let has = |name, zone_data: &'static str| {
+            changed(name, move |other| other.node.zone_data = zone_data.to_owned())
+        };
+        let suspect = Duration::from_secs(15);
+        let all = fleet([has("a", "2025z"), has("b", "2026b"), has("c", "2026a")]);
+        assert_eq!((all.zone_data(), all.schedulers()), (Some("2026b"), 1));
+        assert_eq!(all.ring(suspect), ["b"]);
+        assert_eq!(all.workers().count(), 3, "runs are carried out by all");
+        // What only answers, or leaves, keeps nobody from scheduling.
+        let idle = changed("d", |other| {
+            other.node.zone_data = "2026c".to_owned();
+            other.node.roles = Strings(vec!["api".to_owned()]);
+        });
+        let leaving = changed("e", |other| {
+            other.node.zone_data = "2026c".to_owned();
+            other.node.draining_at = Some(Timestamp(1));
+        });
+        assert_eq!(fleet([member("a"), idle, leaving]).ring(suspect), ["a"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    config::Role,
+    config::{Role, Roles},
     engine::Settings,
     store::{
         Store, StoreError,
@@ -52,6 +52,8 @@ struct Seen {
     share: Option<Arc<Share>>,
     /// Those that are to say in the database that they live.
     doubtful: Vec<Doubt>,
+    /// Whether another node schedules by newer zone data.
+    has_old_zones: bool,
 }
 
 /// Whether a node may schedule, and if not, why.
@@ -65,6 +67,8 @@ pub enum Standing {
     Usurped,
     /// Its clock is so far ahead of the database's.
     ClockOff(TimeDelta),
+    /// Its zone data is older than that of another node that schedules. It may carry out runs.
+    OldZones,
 }
 
 impl Cluster {
@@ -80,7 +84,11 @@ impl Cluster {
         if self.inner.is_usurped.load(Ordering::Relaxed) {
             return Standing::Usurped;
         }
-        self.wrong_by(clock).map_or(Standing::Ready, Standing::ClockOff)
+        match self.wrong_by(clock) {
+            Some(offset) => Standing::ClockOff(offset),
+            None if self.seen_now().has_old_zones => Standing::OldZones,
+            None => Standing::Ready,
+        }
     }
 
     /// How far the clock is ahead of the database's, as far as the node knows, if it is wrong.
@@ -103,6 +111,11 @@ impl Cluster {
 
     pub(super) fn settings(&self) -> &Settings {
         &self.inner.settings
+    }
+
+    /// What the node does.
+    pub(in crate::engine) fn roles(&self) -> Roles {
+        self.inner.settings.roles
     }
 
     /// The node's name.
@@ -149,25 +162,45 @@ impl Cluster {
         let ring = fleet.ring(self.suspect_after());
         let own_name = &settings.node_name;
         let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
+        let zone_data = timetable::zone_data().version;
+        let newest = fleet.zone_data();
+        let has_old_zones =
+            newest.is_some_and(|newest| timetable::is_later_release(newest, &zone_data));
         let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
-        let is_other = seen.share != now;
-        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now, doubtful };
+        let is_other = seen.share != now || seen.has_old_zones != has_old_zones;
+        match (seen.has_old_zones, has_old_zones) {
+            (false, true) => tracing::error!(
+                own = zone_data,
+                newest,
+                "the zone data here is older than that of other nodes: nothing is scheduled here \
+                 until it is the same, or they have left"
+            ),
+            (true, false) => {
+                tracing::info!("no other node has newer zone data: this one schedules")
+            }
+            (true, true) | (false, false) => {}
+        }
+        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now, doubtful, has_old_zones };
         is_other
+    }
+
+    fn seen_now(&self) -> RwLockReadGuard<'_, Seen> {
+        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The nodes that were alive at the last heartbeat.
     pub fn seen(&self) -> Arc<Fleet> {
-        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).fleet.clone()
+        self.seen_now().fleet.clone()
     }
 
     /// The nodes that were to be doubted at the last heartbeat.
     pub(in crate::engine) fn to_doubt(&self) -> Vec<Doubt> {
-        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).doubtful.clone()
+        self.seen_now().doubtful.clone()
     }
 
     /// What this node may claim; nothing, if it is alone and may claim all.
     pub(in crate::engine) fn share(&self) -> Option<Arc<Share>> {
-        self.inner.seen.read().unwrap_or_else(PoisonError::into_inner).share.clone()
+        self.seen_now().share.clone()
     }
 
     /// Whether this node takes runs that ask for these tags.
@@ -178,7 +211,7 @@ impl Cluster {
 
     /// Whether a node that has all these tags has clearly more room, so that it goes first.
     pub(in crate::engine) fn lets_others_go_first(&self, asked: &[String]) -> bool {
-        let seen = self.inner.seen.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen_now();
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 

@@ -103,8 +103,8 @@ const NOBODY_SCHEDULES: &str =
     "no node schedules, so nothing fires: start one with the role 'scheduler' (--roles)";
 const NOBODY_WORKS: &str =
     "no node takes runs, so all of them wait: start one with the role 'worker' (--roles)";
-const ZONE_DATA: &str = "zone data, so they may disagree about when a schedule fires: bring the \
-    tzdata of all to one version and restart them";
+const ZONE_DATA: &str = "zone data, so those whose data is older schedule nothing: bring the tzdata \
+    of all to one version and restart them";
 const SCHEMAS: &str = "last known migrations: upgrade those of the older version";
 const BACKENDS: &str = "settings of cluster.backend: give all the same";
 const VERSIONS: &str = "versions of Carillon: bring them all to one";
@@ -187,6 +187,12 @@ fn this_node((name, standing): (&str, Standing)) -> Issue {
                 describe(offset)
             );
             Issue::new("this_node", "clock off", Some(problem))
+        }
+        Standing::OldZones => {
+            let problem = "the zone data of this node is older than that of another one that \
+                schedules; it schedules nothing until it has the same, or that one has left: bring \
+                its tzdata up to date and restart it";
+            Issue::new("this_node", "old zone data", Some(problem.to_owned()))
         }
     }
 }

@@ -76,6 +76,8 @@ impl Commands {
         site: Site<'_>,
         all: Vec<(Uuid, NewSchedule)>,
     ) -> Result<Vec<Saved>, Refused> {
+        let right_zones = self.has_right_zones(site.tx).await;
+        right_zones.map_err(|error| (0, Box::new(error)))?;
         let names = all.iter().map(|(namespace, new)| (*namespace, new));
         let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
         let (mut known, mut waiting) = (Known::default(), Vec::new());

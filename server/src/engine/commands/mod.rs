@@ -234,7 +234,19 @@ impl Commands {
                 let help = "ask another node, or try again when its clock is right";
                 Err(CommandError::conflict(problem, help))
             }
-            Standing::Ready | Standing::Draining | Standing::Usurped => Ok(()),
+            Standing::Ready | Standing::Draining | Standing::Usurped | Standing::OldZones => Ok(()),
         }
+    }
+
+    /// Refuses what would place cursors by other rules of zones than those of the nodes that
+    /// schedule.
+    async fn has_right_zones(&self, tx: &DatabaseTransaction) -> Result<(), CommandError> {
+        let own = timetable::zone_data().version;
+        let Some(theirs) = self.store.other_zone_rules(tx, &own).await? else { return Ok(()) };
+        let problem = format!(
+            "the zone data of this node is {own}, that of the nodes that schedule {theirs}"
+        );
+        let help = "ask another node, or bring the tzdata of all to one version and restart them";
+        Err(CommandError::conflict(problem, help))
     }
 }

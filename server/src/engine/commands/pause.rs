@@ -149,6 +149,7 @@ impl Commands {
         if row.enabled {
             return Ok(Some(saved));
         }
+        self.has_right_zones(tx).await?;
         let word = engine_word(missed);
         let Progress { is_done, .. } =
             accounting::resume(&self.store, &self.cache, tx, row.id, word, now).await?;

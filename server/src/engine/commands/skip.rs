@@ -42,6 +42,7 @@ impl Commands {
         if let Some(earlier) = self.recall(&tx, who, call).await? {
             return Ok(earlier);
         }
+        self.has_right_zones(&tx).await?;
         let row = self.permitted(&tx, right.permit(), id).await?;
         if !row.enabled {
             let help = "a paused schedule fires nothing: resume it first";

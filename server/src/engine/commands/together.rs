@@ -113,6 +113,7 @@ impl Commands {
     ) -> Result<Vec<Answer>, CommandError> {
         let tx = self.store.begin().await?;
         self.has_right_clock(&tx).await?;
+        self.has_right_zones(&tx).await?;
         let mut namespaces = HashMap::new();
         let mut placed = Vec::with_capacity(orders.len());
         for (right, new) in &orders {

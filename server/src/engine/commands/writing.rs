@@ -95,6 +95,9 @@ impl Commands {
         // ahead of its time stays behind it, and what waits for its jitter stays to come.
         let is_due = row.next_fire_at.is_some_and(|at| at.utc() <= now);
         let begins_anew = is_another || (has_other_fires && is_due);
+        if begins_anew || was_spent {
+            self.has_right_zones(tx).await?;
+        }
         let until = match row.next_scheduled_at.filter(|_| begins_anew && !is_another) {
             Some(cursor) => cursor::due_until(&timetable, cursor.utc(), now),
             None => now,

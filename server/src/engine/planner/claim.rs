@@ -83,6 +83,11 @@ pub(super) async fn claim_due(
         tx.rollback().await?;
         return Ok(Claimed::default());
     }
+    if core.store.other_zone_rules(&tx, &timetable::zone_data().version).await?.is_some() {
+        // They are others' to claim, or this node's once it has computed them anew.
+        tx.rollback().await?;
+        return Ok(Claimed::default());
+    }
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(&tx, &ids, now.into(), intents_since(&due, now)).await?;
     let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));

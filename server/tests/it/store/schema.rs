@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 33] = columns![
+    let expected: [(String, BTreeSet<String>); 34] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -64,6 +64,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         user,
         workflow,
         workflow_version,
+        zone_rules,
     ];
     for (table, expected) in expected {
         let sql = if store.dialect().is_postgres() {
