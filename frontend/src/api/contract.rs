@@ -113,6 +113,7 @@ impl<'a> Sample<'a> {
             Type::ListType(kind) => json!([self.value(kind, selection, true)]),
             Type::NamedType(name) => match *name {
                 "Int" => json!(7),
+                "Long" => json!(9_007_199_254_740_991_i64),
                 "Float" => json!(1.5),
                 "Boolean" => json!(true),
                 "String" | "UUID" | "ID" => json!("x"),

@@ -17,6 +17,8 @@ type DateTime = crate::time::Moment;
 type UUID = String;
 #[expect(clippy::upper_case_acronyms, reason = "the schema's name for it")]
 type JSON = serde_json::Value;
+/// Whole, and within what JSON carries.
+type Long = i64;
 
 /// What is asked, and what comes of it.
 pub(super) trait Operation: GraphQLQuery {

@@ -5,7 +5,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, payload::SchedulePayload, scalar::Instant, timing::TimingWarning,
+    context::Ask,
+    error::Result,
+    payload::SchedulePayload,
+    scalar::{Instant, Long},
+    timing::TimingWarning,
 };
 use crate::engine::commands::{self, Call, Source};
 
@@ -111,9 +115,9 @@ pub(crate) struct DeployEffect {
     from: Instant,
     until: Instant,
     /// How many fires are new; at least so many, if not complete.
-    added: u64,
+    added: Long,
     /// How many fires are gone; at least so many, if not complete.
-    removed: u64,
+    removed: Long,
     /// False where a schedule fires more often than its fires are compared one by one.
     is_complete: bool,
     /// Those whose fires change, by name.
@@ -187,8 +191,8 @@ impl From<commands::Effect> for DeployEffect {
         Self {
             from: effect.from.into(),
             until: effect.until.into(),
-            added: effect.added,
-            removed: effect.removed,
+            added: effect.added.into(),
+            removed: effect.removed.into(),
             is_complete: effect.is_complete,
             schedules: effect.schedules.into_iter().map(Into::into).collect(),
         }

@@ -7,7 +7,7 @@ use super::{
     error::Result,
     loaders::{NodeRow, RunRow, ScheduleRow},
     run::Run,
-    scalar::Instant,
+    scalar::{Instant, Long},
     sentence,
     timing::{FireKind, LOCAL},
 };
@@ -62,8 +62,8 @@ impl Fire {
 
     /// How many instants this row accounts for, from `scheduledAt` to `lastScheduledAt`: 1 unless
     /// many were missed at once.
-    async fn count(&self) -> i64 {
-        self.0.count
+    async fn count(&self) -> Long {
+        self.0.count.into()
     }
 
     async fn last_scheduled_at(&self) -> Instant {

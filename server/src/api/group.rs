@@ -6,7 +6,7 @@ use super::{
     context::Ask,
     error::Result,
     loaders::{GroupLoad, GroupRow, NamespaceName},
-    scalar::Instant,
+    scalar::{Instant, Long},
 };
 use crate::store::groups::Load;
 
@@ -49,8 +49,8 @@ impl ConcurrencyGroup {
     }
 
     /// Its runs that wait: for a place in the group, for a node or for their next attempt.
-    async fn waiting(&self, cx: &Context<'_>) -> Result<i64> {
-        Ok(self.load(cx).await?.waiting)
+    async fn waiting(&self, cx: &Context<'_>) -> Result<Long> {
+        Ok(self.load(cx).await?.waiting.into())
     }
 
     /// How many schedules name it.

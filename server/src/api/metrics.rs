@@ -8,7 +8,7 @@ use super::{
     fresh::Fresh,
     query::namespace_id,
     run_stats::{Percentiles, RunStats},
-    scalar::Instant,
+    scalar::{Instant, Long},
 };
 use crate::{
     clock::Clock,
@@ -88,11 +88,11 @@ pub(crate) struct Metrics {
     /// Schedules that are paused.
     paused_schedules: i64,
     /// Runs that have not settled.
-    live_runs: i64,
+    live_runs: Long,
     /// Claimed fires that have no run yet.
-    pending_handoffs: i64,
+    pending_handoffs: Long,
     /// How long the oldest schedule that is due waits to be claimed; null if none does.
-    oldest_unclaimed_ms: Option<i64>,
+    oldest_unclaimed_ms: Option<Long>,
     /// Runs that ended in the last hour, by the minute.
     executions_per_minute: f64,
     /// From their start to their end; null if none ended.
@@ -102,14 +102,14 @@ pub(crate) struct Metrics {
     /// From the due time to the hand-off of those that fires started; null if there are none.
     average_lateness_ms: Option<f64>,
     /// The same of the latest one.
-    max_lateness_ms: Option<i64>,
+    max_lateness_ms: Option<Long>,
     /// How long they took; null if none ended that had started.
     durations: Option<Percentiles>,
     /// How late those were that fires started; null if there are none.
     latenesses: Option<Percentiles>,
     /// Those of them that recovery had started or taken over, and the fires that it gave up before
     /// they had a run.
-    recovery_events: i64,
+    recovery_events: Long,
     /// All that ended in the last hour.
     executions: Executions,
 }
@@ -117,17 +117,17 @@ pub(crate) struct Metrics {
 /// What ended in a stretch of time.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct Executions {
-    total: i64,
-    succeeded: i64,
-    failed: i64,
-    timed_out: i64,
-    cancelled: i64,
+    total: Long,
+    succeeded: Long,
+    failed: Long,
+    timed_out: Long,
+    cancelled: Long,
     /// Instants that nobody claimed in time, and that were not made up for.
-    missed: i64,
+    missed: Long,
     /// Instants that were decided not to run: another run was alive, a calendar, a pause, a wish.
-    skipped: i64,
+    skipped: Long,
     /// Fires that recovery gave up before they had a run; a run that it gave up has failed.
-    abandoned: i64,
+    abandoned: Long,
     /// The share that succeeded of all that ended, were missed or abandoned; null if there are none.
     success_rate: Option<f64>,
 }
@@ -161,17 +161,17 @@ impl Metrics {
             total_schedules: counts.schedules,
             active_schedules: counts.active,
             paused_schedules: counts.paused,
-            live_runs: counts.live_runs,
-            pending_handoffs: waiting.pending_handoffs,
-            oldest_unclaimed_ms: waiting.oldest_unclaimed_ms.map(|ms| ms.max(0)),
+            live_runs: counts.live_runs.into(),
+            pending_handoffs: waiting.pending_handoffs.into(),
+            oldest_unclaimed_ms: waiting.oldest_unclaimed_ms.map(|ms| ms.max(0).into()),
             executions_per_minute: sums.ended() as f64 / 60.0,
             average_execution_time_ms: share(sums.duration_sum_ms, sums.started),
             failed_executions_rate: share(sums.ended_badly(), sums.ended()),
             average_lateness_ms: share(sums.lateness_sum_ms, sums.fired),
-            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms),
+            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms.into()),
             durations: Percentiles::of(&durations, sums.duration_max_ms),
             latenesses: Percentiles::of(&latenesses, sums.lateness_max_ms),
-            recovery_events: sums.recovered + sums.abandoned,
+            recovery_events: (sums.recovered + sums.abandoned).into(),
             executions: Executions::of(&sums),
         })
     }
@@ -181,14 +181,14 @@ impl Executions {
     fn of(sums: &Counts) -> Self {
         let promised = sums.ended() + sums.missed + sums.abandoned;
         Self {
-            total: sums.ended(),
-            succeeded: sums.succeeded,
-            failed: sums.failed,
-            timed_out: sums.timed_out,
-            cancelled: sums.cancelled,
-            missed: sums.missed,
-            skipped: sums.skipped,
-            abandoned: sums.abandoned,
+            total: sums.ended().into(),
+            succeeded: sums.succeeded.into(),
+            failed: sums.failed.into(),
+            timed_out: sums.timed_out.into(),
+            cancelled: sums.cancelled.into(),
+            missed: sums.missed.into(),
+            skipped: sums.skipped.into(),
+            abandoned: sums.abandoned.into(),
             success_rate: share(sums.succeeded, promised),
         }
     }

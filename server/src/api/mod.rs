@@ -24,7 +24,7 @@
 //! - `metrics`, `run_stats`: how it goes, in figures; `watching`: the same and the health, followed;
 //!   `fresh`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
-//! - `scalar`: instants
+//! - `scalar`: instants, and whole numbers that outgrow `Int`
 
 mod alerts;
 mod backfill;

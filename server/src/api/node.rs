@@ -4,7 +4,12 @@ use async_graphql::{Context, Enum, SimpleObject};
 use entity::node::{self, BeatsIn};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, fresh::Fresh, scalar::Instant};
+use super::{
+    context::Ask,
+    error::Result,
+    fresh::Fresh,
+    scalar::{Instant, Long},
+};
 use crate::{
     engine::cluster::{Cluster, SHARDS, owners},
     store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
@@ -25,13 +30,13 @@ pub(crate) struct Node {
     started_at: Instant,
     heartbeat_at: Instant,
     /// Since its last heartbeat, on the database's clock; null once it is gone.
-    silent_ms: Option<i64>,
+    silent_ms: Option<Long>,
     /// Where its heartbeats go.
     heartbeats: Heartbeats,
     /// Why it cannot reach Redis, if its heartbeats are to go there; null once it is gone.
     redis_problem: Option<String>,
     /// How far its clock was ahead of the database's then.
-    clock_offset_ms: i64,
+    clock_offset_ms: Long,
     /// At work on it.
     runs: i64,
     /// How many it takes at once.
@@ -54,7 +59,7 @@ pub(crate) struct Node {
 pub(crate) struct NodeLease {
     name: String,
     /// Counts the holders from 1: each write of the service names it.
-    epoch: i64,
+    epoch: Long,
 }
 
 /// Where heartbeats go.
@@ -108,7 +113,7 @@ impl Around {
 
     fn leases_of(&self, node: Uuid) -> Vec<NodeLease> {
         let own = self.leases.iter().filter(|lease| lease.holder == node);
-        own.map(|lease| NodeLease { name: lease.name.clone(), epoch: lease.epoch }).collect()
+        own.map(|lease| NodeLease { name: lease.name.clone(), epoch: lease.epoch.into() }).collect()
     }
 }
 
@@ -137,7 +142,7 @@ impl Node {
                 runs: around.runs.get(&row.id).copied().unwrap_or(0),
                 leases: around.leases_of(row.id),
                 state: NodeState::of(&row),
-                silent_ms: silence.map(|s| i64::try_from(s.as_millis()).unwrap_or(i64::MAX)),
+                silent_ms: silence.map(|s| i64::try_from(s.as_millis()).unwrap_or(i64::MAX).into()),
                 first_shards: first,
                 second_shards: second,
                 id: row.id,
@@ -152,7 +157,7 @@ impl Node {
                     BeatsIn::Redis => Heartbeats::Redis,
                 },
                 redis_problem: row.redis_problem.filter(|_| silence.is_some()),
-                clock_offset_ms,
+                clock_offset_ms: clock_offset_ms.into(),
                 capacity: row.capacity,
                 version: row.version,
                 zone_data: row.zone_data,

@@ -12,7 +12,7 @@ use super::{
     node::Node,
     page::{bounded, cost},
     run::Run,
-    scalar::Instant,
+    scalar::{Instant, Long},
     schedule::{Schedule, Tally},
     timing::Timing,
 };
@@ -51,8 +51,8 @@ impl Overview {
         self.counts.paused
     }
 
-    async fn live_runs(&self) -> i64 {
-        self.counts.live_runs
+    async fn live_runs(&self) -> Long {
+        self.counts.live_runs.into()
     }
 
     /// Over the last 24 hours.

@@ -7,7 +7,7 @@ use super::{
     error::Result,
     fire::{ReasonCode, Verdict},
     page::{Connection, Paging, connection, cost},
-    scalar::Instant,
+    scalar::{Instant, Long},
     schedule::CatchUp,
     timing::FireKind,
 };
@@ -35,13 +35,13 @@ impl ResumeChoice {
     }
 
     /// How many of them would run. Each asks the overlap policy when its turn comes.
-    async fn runs(&self) -> usize {
-        self.0.foreseen.runs
+    async fn runs(&self) -> Long {
+        self.0.foreseen.runs.into()
     }
 
     /// How many instants would not run.
-    async fn others(&self) -> i64 {
-        self.0.foreseen.others
+    async fn others(&self) -> Long {
+        self.0.foreseen.others.into()
     }
 
     /// The rows that the ledger would get, in order; the first 10,000 of them. With `at` of the
@@ -63,8 +63,8 @@ impl ResumeChoice {
     }
 
     /// How many rows it would get in all.
-    async fn row_count(&self) -> usize {
-        self.0.foreseen.rows
+    async fn row_count(&self) -> Long {
+        self.0.foreseen.rows.into()
     }
 
     /// The next instant behind the pause.
@@ -78,7 +78,7 @@ impl ResumeChoice {
 pub(crate) struct ResumeRow {
     scheduled_at: Instant,
     last_scheduled_at: Instant,
-    count: i64,
+    count: Long,
     /// When it would run, if it would.
     due_at: Instant,
     kind: FireKind,
@@ -94,7 +94,7 @@ impl From<&NewFire> for ResumeRow {
         Self {
             scheduled_at: fire.scheduled_at.into(),
             last_scheduled_at: fire.last_scheduled_at.into(),
-            count: fire.count,
+            count: fire.count.into(),
             due_at: fire.due_at.into(),
             kind: fire.kind.into(),
             verdict: fire.verdict.into(),

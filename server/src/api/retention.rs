@@ -2,7 +2,11 @@ use async_graphql::{ComplexObject, Context, InputObject, Object, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, loaders::NamespaceName, query::namespace_id, scalar::Instant,
+    context::Ask,
+    error::Result,
+    loaders::NamespaceName,
+    query::namespace_id,
+    scalar::{Instant, Long},
 };
 use crate::{
     engine::{
@@ -108,8 +112,8 @@ impl RetentionPreview {
             tables.push(RetentionFigure {
                 table: figure.table,
                 namespace,
-                rows: figure.rows,
-                estimated_bytes: figure.bytes,
+                rows: figure.rows.into(),
+                estimated_bytes: figure.bytes.into(),
                 oldest: figure.oldest.map(Into::into),
                 newest: figure.newest.map(Into::into),
             });
@@ -138,9 +142,9 @@ pub(crate) struct RetentionFigure {
     table: &'static str,
     /// Whose they are; null for what belongs to none.
     namespace: Option<String>,
-    rows: i64,
+    rows: Long,
     /// What they take up, by their contents.
-    estimated_bytes: i64,
+    estimated_bytes: Long,
     /// The oldest of them: a fire's instant, else when its run was made; null of what stands beside
     /// the ledger.
     oldest: Option<Instant>,

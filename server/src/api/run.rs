@@ -10,7 +10,7 @@ use super::{
     group::group_name,
     loaders::{FireRow, NamespaceName, NodeRow, ScheduleRow, TaskRuns},
     run_task::{RunTask, run_tasks},
-    scalar::Instant,
+    scalar::{Instant, Long},
     schedule::Schedule,
     workflow::Workflow,
 };
@@ -81,12 +81,12 @@ impl Run {
     }
 
     /// From due to first start.
-    async fn lateness_ms(&self) -> Option<i64> {
-        self.0.started_at.map(|started| started.0 - self.0.due_at.0)
+    async fn lateness_ms(&self) -> Option<Long> {
+        self.0.started_at.map(|started| (started.0 - self.0.due_at.0).into())
     }
 
-    async fn duration_ms(&self) -> Option<i64> {
-        Some(self.0.finished_at?.0 - self.0.started_at?.0)
+    async fn duration_ms(&self) -> Option<Long> {
+        Some((self.0.finished_at?.0 - self.0.started_at?.0).into())
     }
 
     /// The current one, from 1; 0 before the first. Of a run of several tasks: how often a node
@@ -283,8 +283,8 @@ impl TaskRun {
         self.0.finished_at.map(Into::into)
     }
 
-    async fn duration_ms(&self) -> Option<i64> {
-        self.0.finished_at.map(|finished| finished.0 - self.0.started_at.0)
+    async fn duration_ms(&self) -> Option<Long> {
+        self.0.finished_at.map(|finished| (finished.0 - self.0.started_at.0).into())
     }
 
     async fn node(&self, cx: &Context<'_>) -> Result<Option<String>> {

@@ -3,7 +3,11 @@ use chrono::{DateTime, Utc};
 use entity::Timestamp;
 use uuid::Uuid;
 
-use super::{error::Result, metrics::share, scalar::Instant};
+use super::{
+    error::Result,
+    metrics::share,
+    scalar::{Instant, Long},
+};
 use crate::{
     engine::commands::BadInput,
     store::{
@@ -33,25 +37,25 @@ pub(crate) struct RunStat {
     /// Where it begins.
     at: Instant,
     /// Runs that ended.
-    ended: i64,
-    succeeded: i64,
-    failed: i64,
-    timed_out: i64,
-    cancelled: i64,
+    ended: Long,
+    succeeded: Long,
+    failed: Long,
+    timed_out: Long,
+    cancelled: Long,
     /// Those that recovery had started or taken over.
-    recovered: i64,
+    recovered: Long,
     /// Instants that were decided to be missed.
-    missed: i64,
+    missed: Long,
     /// Instants that were decided to be skipped.
-    skipped: i64,
+    skipped: Long,
     /// Fires that were given up before they had a run; a run that was given up has failed.
-    abandoned: i64,
+    abandoned: Long,
     /// From start to end; null if none ended that had started.
     average_duration_ms: Option<f64>,
-    max_duration_ms: Option<i64>,
+    max_duration_ms: Option<Long>,
     /// From due time to hand-off, of those that fires started; null if there are none.
     average_lateness_ms: Option<f64>,
-    max_lateness_ms: Option<i64>,
+    max_lateness_ms: Option<Long>,
     /// How long those took; null if none ended that had started.
     durations: Option<Percentiles>,
     /// How late those were; null if there are none.
@@ -62,17 +66,17 @@ pub(crate) struct RunStat {
 #[derive(Clone, Copy, SimpleObject)]
 pub(crate) struct Percentiles {
     /// By half of them.
-    p50: i64,
+    p50: Long,
     /// By 95 of a hundred.
-    p95: i64,
+    p95: Long,
     /// By 99 of a hundred.
-    p99: i64,
+    p99: Long,
 }
 
 impl Percentiles {
     /// None of nothing. None is greater than the longest, which is known exactly.
     pub(super) fn of(spread: &Spread, max: i64) -> Option<Self> {
-        let of = |percent| Some(spread.percentile(percent)?.min(max));
+        let of = |percent| Some(spread.percentile(percent)?.min(max).into());
         Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
     }
 }
@@ -114,19 +118,19 @@ impl RunStat {
     fn of(at: Timestamp, Rollup { counts: sums, durations, latenesses }: &Rollup) -> Self {
         Self {
             at: at.into(),
-            ended: sums.ended(),
-            succeeded: sums.succeeded,
-            failed: sums.failed,
-            timed_out: sums.timed_out,
-            cancelled: sums.cancelled,
-            recovered: sums.recovered,
-            missed: sums.missed,
-            skipped: sums.skipped,
-            abandoned: sums.abandoned,
+            ended: sums.ended().into(),
+            succeeded: sums.succeeded.into(),
+            failed: sums.failed.into(),
+            timed_out: sums.timed_out.into(),
+            cancelled: sums.cancelled.into(),
+            recovered: sums.recovered.into(),
+            missed: sums.missed.into(),
+            skipped: sums.skipped.into(),
+            abandoned: sums.abandoned.into(),
             average_duration_ms: share(sums.duration_sum_ms, sums.started),
-            max_duration_ms: (sums.started > 0).then_some(sums.duration_max_ms),
+            max_duration_ms: (sums.started > 0).then_some(sums.duration_max_ms.into()),
             average_lateness_ms: share(sums.lateness_sum_ms, sums.fired),
-            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms),
+            max_lateness_ms: (sums.fired > 0).then_some(sums.lateness_max_ms.into()),
             durations: Percentiles::of(durations, sums.duration_max_ms),
             latenesses: Percentiles::of(latenesses, sums.lateness_max_ms),
         }

@@ -13,7 +13,7 @@ use super::{
     page::{Connection, Paging, bounded_by, connection, cost},
     ping::Ping,
     run::Run,
-    scalar::Instant,
+    scalar::{Instant, Long},
     timing::{self, PreviewFire, Timing},
     workflow::Workflow,
 };
@@ -154,8 +154,8 @@ impl Schedule {
 
     /// How many fires have started, or were on their way to it, since it was made. What was
     /// skipped, missed or collapsed does not count, nor does a run by hand.
-    async fn fire_count(&self) -> i64 {
-        self.0.fire_count
+    async fn fire_count(&self) -> Long {
+        self.0.fire_count.into()
     }
 
     /// For how many days what has settled is kept; null is as its namespace keeps it.
@@ -220,8 +220,8 @@ impl Schedule {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
 
-    async fn live_runs(&self, cx: &Context<'_>) -> Result<i64> {
-        Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0))
+    async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
+        Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
 
     /// Over the last 24 hours; counted every 15 seconds at the most.
@@ -339,20 +339,26 @@ pub(crate) struct Misfire {
 /// Fires of a period by what became of them. One whose run was cancelled is in none.
 #[derive(SimpleObject)]
 pub(crate) struct Tally {
-    succeeded: i64,
+    succeeded: Long,
     /// Failed or timed out.
-    failed: i64,
+    failed: Long,
     /// On their way or at work.
-    running: i64,
-    skipped: i64,
+    running: Long,
+    skipped: Long,
     /// Missed, collapsed into a later one, or abandoned.
-    missed: i64,
+    missed: Long,
 }
 
 impl From<tally::Tally> for Tally {
     fn from(tally: tally::Tally) -> Self {
         let tally::Tally { succeeded, failed, running, skipped, missed } = tally;
-        Self { succeeded, failed, running, skipped, missed }
+        Self {
+            succeeded: succeeded.into(),
+            failed: failed.into(),
+            running: running.into(),
+            skipped: skipped.into(),
+            missed: missed.into(),
+        }
     }
 }
 

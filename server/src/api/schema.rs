@@ -39,7 +39,10 @@ pub fn schema(commands: Commands, health: config::Health, cluster: Cluster) -> S
 
 /// The schema's text, as `server/schema.graphql` keeps it.
 pub fn sdl() -> String {
-    let options = SDLExportOptions::new().prefer_single_line_descriptions().use_space_ident();
+    let options = SDLExportOptions::new()
+        .include_specified_by()
+        .prefer_single_line_descriptions()
+        .use_space_ident();
     builder().finish().sdl_with_options(options)
 }
 

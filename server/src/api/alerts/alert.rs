@@ -8,7 +8,7 @@ use crate::{
         context::Ask,
         error::Result,
         loaders::{AlertRuleRow, NamespaceName, ScheduleRow},
-        scalar::Instant,
+        scalar::{Instant, Long},
         schedule::Schedule,
     },
     engine::commands::{CommandError, secrets},
@@ -66,8 +66,8 @@ impl Alert {
     }
 
     /// How many failures in a row (counted to 50), or fires, it stands for.
-    async fn count(&self) -> i64 {
-        self.0.count
+    async fn count(&self) -> Long {
+        self.0.count.into()
     }
 
     async fn began_at(&self) -> Instant {
