@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 
 import { expect, test } from "@playwright/test";
 import { Client, cacheExchange, fetchExchange, gql, subscriptionExchange } from "@urql/core";
@@ -8,12 +8,17 @@ import {
   buildSchema,
   getIntrospectionQuery,
   lexicographicSortSchema,
+  parse,
   printSchema,
+  type DefinitionNode,
+  type DocumentNode,
+  type GraphQLSchema,
   type IntrospectionQuery,
 } from "graphql";
 import { createClient, type Client as Socket } from "graphql-ws";
 import { WebSocket } from "ws";
 
+import { compile, operationTypes, schemaTypes } from "../support/codegen.ts";
 import { Server } from "../support/server.ts";
 
 // No browser: the programs that other people have, against the built binary.
@@ -154,16 +159,74 @@ test("graphql-ws comes back with its cursor and goes on where it was", async () 
   await after.dispose();
 });
 
-test("a code generator reads the schema that is published", async () => {
-  const introspection = await server.ask<IntrospectionQuery>(
-    getIntrospectionQuery({ descriptions: true, inputValueDeprecation: true, oneOf: true }),
-    {},
-  );
-  const told = buildClientSchema(introspection);
+/** What the server says of itself. */
+async function introspected(): Promise<GraphQLSchema> {
+  const query = getIntrospectionQuery({
+    descriptions: true,
+    inputValueDeprecation: true,
+    oneOf: true,
+    specifiedByUrl: true,
+  });
+  return buildClientSchema(await server.ask<IntrospectionQuery>(query, {}));
+}
+
+test("introspection tells the schema that is published", async () => {
   const file = new URL("../../server/schema.graphql", import.meta.url);
   const published = buildSchema(readFileSync(file, "utf8"));
-  const text = (schema: typeof told) => printSchema(lexicographicSortSchema(schema));
-  expect(text(told)).toBe(text(published));
+  const text = (schema: GraphQLSchema) => printSchema(lexicographicSortSchema(schema));
+  expect(text(await introspected())).toBe(text(published));
+});
+
+/** The operations of the console, each fragment once. */
+function operations(): DocumentNode {
+  const folder = new URL("../../frontend/graphql/", import.meta.url);
+  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
+  const all = texts.flatMap((text) => parse(text).definitions);
+  const name = (definition: DefinitionNode) =>
+    "name" in definition ? `${definition.kind} ${definition.name?.value}` : "";
+  const once = new Map(all.map((definition) => [name(definition), definition]));
+  return { kind: "Document" as DocumentNode["kind"], definitions: [...once.values()] };
+}
+
+/** How somebody uses the types. */
+const USE = `
+import type { CreateScheduleMutationVariables, RunsQuery } from "./operations.ts";
+import type { Run, RunState, RunConnection } from "./schema.ts";
+
+export const longest = (runs: RunConnection): number =>
+  Math.max(...runs.nodes.map((run: Run) => run.durationMs ?? 0));
+
+export const failed = ({ runs }: RunsQuery): string[] =>
+  runs.nodes.filter(({ state }) => state === ("FAILED" satisfies RunState)).map(({ id }) => id);
+
+export const nightly: CreateScheduleMutationVariables["input"] = {
+  name: "nightly",
+  timing: { expressions: ["0 2 * * *"] },
+  task: { target: { noop: {} } },
+};
+`;
+/** How somebody gets it wrong. */
+const MISUSE = `
+import type { RunsQuery } from "./operations.ts";
+import type { Run, RunState } from "./schema.ts";
+
+export const text = (run: Run): string => run.durationMs ?? "";
+export const state: RunState = "BROKEN";
+export const unasked = ({ runs }: RunsQuery) => runs.nodes.map((run) => run.idempotencyKey);
+`;
+
+test("a code generator makes types of what introspection tells, and they compile", async () => {
+  const schema = await introspected();
+  const types = {
+    "schema.ts": await schemaTypes(schema),
+    "operations.ts": await operationTypes(schema, operations()),
+  };
+  expect(compile({ ...types, "use.ts": USE })).toEqual([]);
+  expect(compile({ ...types, "misuse.ts": MISUSE })).toEqual([
+    expect.stringMatching(/^misuse.ts:5: Type 'number \| ""' is not assignable/),
+    expect.stringMatching(/^misuse.ts:6: Type '"BROKEN"' is not assignable/),
+    expect.stringMatching(/^misuse.ts:7: Property 'idempotencyKey' does not exist/),
+  ]);
 });
 
 test("the curl request in the README makes the schedule that it describes", () => {
