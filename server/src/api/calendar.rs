@@ -5,7 +5,7 @@ use entity::calendar;
 use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::NamespaceName, scalar::Instant};
+use super::{context::Ask, error::Result, loaders::NamespaceName, page::DECLARED, scalar::Instant};
 use crate::engine::commands::{CalendarEdit, CalendarSpec, CommandError, NewCalendar};
 
 /// A named set of local time that schedules share: it suppresses some of their fires. Each schedule
@@ -52,10 +52,12 @@ impl Calendar {
         Ok(self.entries()?.weekdays.into_iter().map(Into::into).collect())
     }
 
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn ranges(&self) -> Result<Vec<CalendarRange>> {
         Ok(self.entries()?.ranges.into_iter().map(Into::into).collect())
     }
 
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn windows(&self) -> Result<Vec<CalendarWindow>> {
         Ok(self.entries()?.windows.into_iter().map(Into::into).collect())
     }

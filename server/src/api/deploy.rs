@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{
     context::Ask,
     error::Result,
+    page::DECLARED,
     payload::SchedulePayload,
     scalar::{Instant, Long},
     timing::TimingWarning,
@@ -77,6 +78,7 @@ pub(crate) enum ModuleFormat {
 pub(crate) struct DeployPayload {
     module: String,
     dry_run: bool,
+    #[graphql(complexity = "DECLARED * child_complexity")]
     changes: Vec<DeployChange>,
     /// What it does to the fires of the next 30 days; null in the answer to a call that was
     /// repeated.
@@ -93,7 +95,9 @@ pub(crate) struct DeployChange {
     /// What changed, in words.
     detail: String,
     /// What changed, key by key of the module's file: at most 100.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
+    #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
@@ -121,6 +125,7 @@ pub(crate) struct DeployEffect {
     /// False where a schedule fires more often than its fires are compared one by one.
     is_complete: bool,
     /// Those whose fires change, by name.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     schedules: Vec<DeployScheduleEffect>,
 }
 

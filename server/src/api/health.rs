@@ -3,7 +3,7 @@ use async_graphql::{Context, SimpleObject};
 use entity::user::Role;
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, query::namespace_id};
+use super::{context::Ask, error::Result, page::DECLARED, query::namespace_id};
 use crate::{
     clock::Clock,
     config,
@@ -21,6 +21,7 @@ pub(crate) struct Health {
     healthy: bool,
     /// What is wrong, a sentence each.
     issues: Vec<String>,
+    #[graphql(complexity = "DECLARED * child_complexity")]
     checks: Vec<HealthCheck>,
     version: String,
     zone_data: ZoneData,

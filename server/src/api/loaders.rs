@@ -78,14 +78,6 @@ loaders! {
         let found = users::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
     };
-    /// What a user may do in single namespaces.
-    UserMemberships -> Vec<membership::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
-        let mut of: HashMap<Uuid, Vec<membership::Model>> = HashMap::new();
-        for row in memberships::of_users(rows.store.read(), &ids).await? {
-            of.entry(row.user_id).or_default().push(row);
-        }
-        Found::Ok(of.into_iter().collect())
-    };
     /// A schedule, deleted or not.
     ScheduleRow -> schedule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = schedules::by_ids(rows.store.read(), &ids).await?;
@@ -205,6 +197,41 @@ impl Rows {
         }
         Ok(found)
     }
+}
+
+macro_rules! first_of_many {
+    ($($(#[$doc:meta])* $key:ident -> $row:ty, $load:expr, $of:expr;)+) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) struct $key(pub(crate) Uuid, pub(crate) u64);
+
+        impl Loader<$key> for Rows {
+            type Value = Vec<$row>;
+            type Error = Arc<StoreError>;
+
+            async fn load(&self, keys: &[$key]) -> Loaded<$key, Vec<$row>> {
+                let mut by_limit: HashMap<u64, Vec<Uuid>> = HashMap::new();
+                for key in keys {
+                    by_limit.entry(key.1).or_default().push(key.0);
+                }
+                let mut found: HashMap<$key, Vec<$row>> = HashMap::new();
+                for (limit, ids) in by_limit {
+                    for row in ($load)(&self.store, &ids, limit).await? {
+                        found.entry($key(($of)(&row), limit)).or_default().push(row);
+                    }
+                }
+                Ok(found)
+            }
+        }
+    )+ };
+}
+
+first_of_many! {
+    /// The first attempts of a run, and how many.
+    FirstTaskRuns -> task_run::Model, batches::first_task_runs, |row: &task_run::Model| row.run_id;
+    /// The first of what a user may do in single namespaces, and how much.
+    FirstMemberships -> membership::Model, memberships::first_of_users,
+        |row: &membership::Model| row.user_id;
 }
 
 type Found<V> = Result<Vec<(Uuid, V)>, StoreError>;

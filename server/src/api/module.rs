@@ -8,7 +8,7 @@ use super::{
     deploy::{FieldChange, ModuleFormat},
     error::Result,
     fire::Fire,
-    page::{Connection, Paging, connection, cost},
+    page::{Connection, DECLARED, Paging, connection, cost},
     query::namespace_id,
     scalar::Instant,
 };
@@ -114,6 +114,7 @@ pub(crate) struct ModuleDrift {
     deployed_by: String,
     deployed_at: Instant,
     /// What is otherwise; nothing, if all is as it was declared.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     drifted: Vec<DriftedThing>,
 }
 
@@ -126,6 +127,7 @@ pub(crate) struct DriftedThing {
     /// Whose it is to decide about that.
     side: DriftSide,
     /// As it was declared, and as it is. Without a path where it is gone.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
     /// Who did it last, where that is known.
     by: Option<String>,

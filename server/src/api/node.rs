@@ -8,12 +8,16 @@ use super::{
     context::Ask,
     error::Result,
     fresh::Fresh,
+    page::DECLARED,
     scalar::{Instant, Long},
 };
 use crate::{
     engine::cluster::{Cluster, SHARDS, owners},
     store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
 };
+
+/// What a list of nodes costs: so many times what one does. Clusters are small.
+pub(crate) const NODES: usize = 50;
 
 /// One life of a server process.
 #[derive(SimpleObject)]
@@ -51,6 +55,7 @@ pub(crate) struct Node {
     /// And of how many soon after, if the first owner does not.
     second_shards: i32,
     /// The services that it does for all.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
 }
 

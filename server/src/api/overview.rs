@@ -9,7 +9,7 @@ use super::{
     calm::Calm,
     context::Ask,
     error::Result,
-    node::Node,
+    node::{NODES, Node},
     page::{bounded, cost},
     run::Run,
     scalar::{Instant, Long},
@@ -108,7 +108,8 @@ impl Overview {
         Ok(rows.into_iter().map(Run).map(Calm).collect())
     }
 
-    /// Alive, or gone within a day.
+    /// Alive, or gone within a day: at most 1000.
+    #[graphql(complexity = "NODES * child_complexity")]
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         Node::all(cx).await
     }

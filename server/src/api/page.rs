@@ -78,8 +78,16 @@ pub(crate) fn bounded_by(field: &str, count: i32, most: i32) -> Result<u64> {
 
 /// What a list may cost: so many times what one of its rows costs.
 pub(crate) fn cost(first: Option<i32>, last: Option<i32>, row: usize) -> usize {
-    let count = last.or(first).unwrap_or(USUAL).clamp(1, MOST);
-    usize::try_from(count).unwrap_or(1).saturating_mul(row)
+    cost_by(last.or(first).unwrap_or(USUAL), MOST, row)
+}
+
+/// What a list costs that a limit on its makers bounds, not whoever asks: it is as long as they
+/// made it, and mostly far from that limit.
+pub(crate) const DECLARED: usize = 10;
+
+/// The same with a limit of the list's own.
+pub(crate) fn cost_by(first: i32, most: i32, row: usize) -> usize {
+    usize::try_from(first.clamp(1, most)).unwrap_or(1).saturating_mul(row)
 }
 
 /// What a search costs beside the list: it may look at far more rows than it finds.

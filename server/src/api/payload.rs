@@ -4,8 +4,8 @@ use async_graphql::{Context, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, run::Run,
-    scalar::Instant, schedule::Schedule, timing::TimingWarning, workflow::Workflow,
+    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, page::DECLARED,
+    run::Run, scalar::Instant, schedule::Schedule, timing::TimingWarning, workflow::Workflow,
 };
 use crate::{
     engine::commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
@@ -17,6 +17,7 @@ use crate::{
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
     /// What is likely not meant by its timing.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
@@ -33,6 +34,7 @@ pub(crate) struct CreatedSchedule {
     id: Uuid,
     name: String,
     /// What is likely not meant by its timing.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 

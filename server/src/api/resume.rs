@@ -6,7 +6,7 @@ use entity::Timestamp;
 use super::{
     error::Result,
     fire::{ReasonCode, Verdict},
-    page::{Connection, Paging, connection, cost},
+    page::{Connection, DECLARED, Paging, connection, cost},
     scalar::{Instant, Long},
     schedule::CatchUp,
     timing::FireKind,
@@ -20,6 +20,7 @@ pub(crate) struct ResumePreview {
     at: Instant,
     /// Whether it is paused; otherwise resuming does nothing, and there are no choices.
     paused: bool,
+    #[graphql(complexity = "DECLARED * child_complexity")]
     choices: Vec<ResumeChoice>,
 }
 

@@ -5,6 +5,7 @@ use super::{
     context::Ask,
     error::Result,
     loaders::NamespaceName,
+    page::{DECLARED, bounded_by, cost_by},
     query::namespace_id,
     scalar::{Instant, Long},
 };
@@ -13,7 +14,11 @@ use crate::{
         commands::{CommandError, Kept, Thought},
         retention::Preview,
     },
-    store::{namespaces, schedules},
+    store::{
+        namespaces,
+        retention::{Figure, Oldest},
+        schedules,
+    },
 };
 
 /// So many schedules are named that have a retention of their own.
@@ -101,24 +106,27 @@ impl RetentionPreview {
         self.0.policies.shortest
     }
 
-    /// What would go, by table and namespace; tables without are not named.
-    async fn tables(&self, cx: &Context<'_>) -> Result<Vec<RetentionFigure>> {
-        let mut tables = Vec::with_capacity(self.0.figures.len());
-        for figure in &self.0.figures {
-            let namespace = match figure.namespace_id {
-                Some(id) => cx.rows().load_one(NamespaceName(id)).await?,
-                None => None,
-            };
-            tables.push(RetentionFigure {
-                table: figure.table,
-                namespace,
-                rows: figure.rows.into(),
-                estimated_bytes: figure.bytes.into(),
-                oldest: figure.oldest.map(Into::into),
-                newest: figure.newest.map(Into::into),
-            });
-        }
-        Ok(tables)
+    /// What would go, by table and namespace; tables without are not named. At most 1000 lines.
+    #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
+    async fn tables(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 200)] first: i32,
+    ) -> Result<Vec<RetentionFigure>> {
+        let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
+        let figures = self.0.figures.get(..limit).unwrap_or(&self.0.figures);
+        let ids = figures.iter().filter_map(|figure| figure.namespace_id).map(NamespaceName);
+        let names = cx.rows().load_many(ids).await?;
+        let name = |id| names.get(&NamespaceName(id)).cloned();
+        let table = |figure: &Figure| RetentionFigure {
+            table: figure.table,
+            namespace: figure.namespace_id.and_then(name),
+            rows: figure.rows.into(),
+            estimated_bytes: figure.bytes.into(),
+            oldest: figure.oldest.map(Into::into),
+            newest: figure.newest.map(Into::into),
+        };
+        Ok(figures.iter().map(table).collect())
     }
 
     /// Partitions that are old enough to be dropped. PostgreSQL only.
@@ -126,12 +134,11 @@ impl RetentionPreview {
         self.0.partitions
     }
 
-    /// The oldest rows that would stay.
+    /// The oldest rows that would stay, table by table.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn oldest_kept(&self) -> Vec<OldestKept> {
-        let kept = |oldest: &crate::store::retention::Oldest| OldestKept {
-            table: oldest.table,
-            made_at: oldest.made_at.into(),
-        };
+        let kept =
+            |oldest: &Oldest| OldestKept { table: oldest.table, made_at: oldest.made_at.into() };
         self.0.oldest.iter().map(kept).collect()
     }
 }

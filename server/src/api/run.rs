@@ -8,7 +8,8 @@ use super::{
     error::Result,
     fire::Fire,
     group::group_name,
-    loaders::{FireRow, NamespaceName, NodeRow, ScheduleRow, TaskRuns},
+    loaders::{FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow},
+    page::{DECLARED, bounded_by, cost_by},
     run_task::{RunTask, run_tasks},
     scalar::{Instant, Long},
     schedule::Schedule,
@@ -136,7 +137,8 @@ impl Run {
         Ok(merged.map(|merged| secrets::masked_json(&merged)))
     }
 
-    /// The tasks of its workflow, in the order in which they are declared.
+    /// The tasks of its workflow, in the order in which they are declared: at most 100.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<RunTask>> {
         run_tasks(cx, &self.0).await
     }
@@ -187,9 +189,16 @@ impl Run {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
-    /// The attempts at its tasks, in order.
-    async fn task_runs(&self, cx: &Context<'_>) -> Result<Vec<TaskRun>> {
-        let rows = cx.rows().load_one(TaskRuns(self.0.id)).await?.unwrap_or_default();
+    /// The first attempts at its tasks, in order; at most 1000 of them. A task's own are all in
+    /// `tasks`.
+    #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
+    async fn task_runs(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 50)] first: i32,
+    ) -> Result<Vec<TaskRun>> {
+        let limit = bounded_by("first", first, 1_000)?;
+        let rows = cx.rows().load_one(FirstTaskRuns(self.0.id, limit)).await?.unwrap_or_default();
         let shown = cx.sees_payloads(self.0.namespace_id);
         Ok(rows.into_iter().map(|row| TaskRun::shown(row, shown)).collect())
     }

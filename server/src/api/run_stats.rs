@@ -27,7 +27,8 @@ pub(crate) struct RunStats {
     /// Where the last one ends.
     until: Instant,
     step_seconds: i64,
-    /// One for each step, the oldest first.
+    /// One for each step, the oldest first: at most 1500.
+    #[graphql(complexity = "100 * child_complexity")]
     points: Vec<RunStat>,
 }
 

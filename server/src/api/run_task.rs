@@ -6,6 +6,7 @@ use super::{
     context::Ask,
     error::Result,
     loaders::TaskRuns,
+    page::DECLARED,
     run::TaskRun,
     workflow::{TaskCondition, definition},
 };
@@ -23,7 +24,9 @@ pub(crate) struct RunTask {
     /// How those must have ended; otherwise it is skipped.
     when: TaskCondition,
     state: RunTaskState,
-    /// Its attempts, in order.
+    /// Its attempts, in order: as many as its policy lets it have, 100 at the most, and those that
+    /// recovery took over.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     attempts: Vec<TaskRun>,
     /// What it gave back to the run; texts under secret names are masked. Null for those who may
     /// not see payloads.

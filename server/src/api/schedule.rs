@@ -10,7 +10,7 @@ use super::{
     fire::Fire,
     group::group_name,
     loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
-    page::{Connection, Paging, bounded_by, connection, cost},
+    page::{Connection, DECLARED, Paging, bounded_by, connection, cost, cost_by},
     ping::Ping,
     run::Run,
     scalar::{Instant, Long},
@@ -105,7 +105,7 @@ impl Schedule {
 
     /// The fires that wait for runs in their way to settle, in the order in which they will start;
     /// at most 1000 of them.
-    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
+    #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn buffer(
         &self,
         cx: &Context<'_>,
@@ -139,7 +139,8 @@ impl Schedule {
         cx.payload(self.0.namespace_id, self.0.context.clone())
     }
 
-    /// In the order in which they are asked.
+    /// In the order in which they are asked: at most 8.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn calendars(&self, cx: &Context<'_>) -> Result<Vec<Calendar>> {
         let Some(keys) = &self.0.calendars else { return Ok(vec![]) };
         let mut rows = cx.rows().load_many(keys.0.iter().copied().map(CalendarRow)).await?;

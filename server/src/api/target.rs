@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_graphql::{Enum, SimpleObject, Union};
 
+use super::page::DECLARED;
 use crate::{
     engine::commands::secrets,
     target::{self, Secret},
@@ -23,6 +24,7 @@ pub(crate) struct HttpTarget {
     method: String,
     url: String,
     /// Values of secret headers are masked.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     headers: Vec<Header>,
     body: Option<String>,
     expected_status: Vec<String>,
@@ -55,6 +57,7 @@ pub(crate) struct CommandTarget {
     args: Vec<String>,
     script: Option<String>,
     /// Values of secret variables are masked.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     environment: Vec<Header>,
     directory: Option<String>,
     user: Option<String>,

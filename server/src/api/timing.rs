@@ -5,7 +5,11 @@ use timetable::{Timetable, TimingError};
 use uuid::Uuid;
 
 use super::{
-    context::Ask, error::Result, loaders::CalendarRow, page::bounded, query::namespace_id,
+    context::Ask,
+    error::Result,
+    loaders::CalendarRow,
+    page::{DECLARED, bounded},
+    query::namespace_id,
     scalar::Instant,
 };
 use crate::engine::{
@@ -94,6 +98,7 @@ impl Timing {
         })
     }
 
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn warnings(&self, cx: &async_graphql::Context<'_>) -> Result<Vec<TimingWarning>> {
         Ok(match self.timetable(cx).await? {
             Ok(timetable) => lint(&timetable, cx.commands().clock.now()),

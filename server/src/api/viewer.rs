@@ -1,11 +1,17 @@
 use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, loaders::NamespaceName};
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::NamespaceName,
+    page::{bounded_by, cost_by},
+};
 use crate::engine::commands;
 
 /// Who is asking.
 #[derive(SimpleObject)]
+#[graphql(complex)]
 pub(crate) struct Viewer {
     id: Uuid,
     name: String,
@@ -14,8 +20,18 @@ pub(crate) struct Viewer {
     role: Role,
     /// The role that holds in every namespace.
     role_everywhere: Option<Role>,
-    /// What holds in single namespaces, beside that.
+    #[graphql(skip)]
     grants: Vec<NamespaceGrant>,
+}
+
+#[ComplexObject]
+impl Viewer {
+    /// The first of what holds in single namespaces, beside that; at most 1000 of it.
+    #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
+    async fn grants(&self, #[graphql(default = 200)] first: i32) -> Result<&[NamespaceGrant]> {
+        let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
+        Ok(self.grants.get(..limit).unwrap_or(&self.grants))
+    }
 }
 
 /// What somebody may do in one namespace.

@@ -6,7 +6,7 @@ use super::{
     context::Ask,
     error::Result,
     loaders::{NamespaceName, WorkflowRow, WorkflowVersion},
-    page::{Connection, Paging, connection, cost},
+    page::{Connection, DECLARED, Paging, connection, cost},
     scalar::Instant,
     target::Target,
 };
@@ -55,7 +55,8 @@ impl Workflow {
         self.version
     }
 
-    /// In the order in which they are declared.
+    /// In the order in which they are declared: at most 100.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self, cx: &Context<'_>) -> Result<Vec<Task>> {
         let definition = definition(cx, self.row.id, self.version).await?;
         Ok(definition.tasks.iter().map(Task::from).collect())
@@ -139,6 +140,8 @@ impl PastWorkflow {
         self.0.created_at.into()
     }
 
+    /// At most 100.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn tasks(&self) -> Result<Vec<Task>> {
         let row = &self.0;
         let definition = read(row.workflow_id, row.version, row.definition.clone())?;

@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{Store, StoreError, bulk::Bulk};
 
 /// What a user may do, namespace by namespace.
 pub async fn of_user<C: ConnectionTrait>(
@@ -18,13 +18,24 @@ pub async fn of_user<C: ConnectionTrait>(
     Ok(query.order_by_asc(Column::NamespaceId).all(connection).await?)
 }
 
-/// What several users may do, namespace by namespace.
-pub async fn of_users<C: ConnectionTrait>(
-    connection: &C,
+/// The first of what each of those users may do, namespace by namespace.
+pub async fn first_of_users(
+    store: &Store,
     users: &[Uuid],
+    limit: u64,
 ) -> Result<Vec<Model>, StoreError> {
-    let query = Entity::find().filter(Column::UserId.is_in(users.iter().copied()));
-    Ok(query.order_by_asc(Column::NamespaceId).all(connection).await?)
+    if users.is_empty() {
+        return Ok(vec![]);
+    }
+    let statement = Bulk::default().uuid("id", users.iter().copied()).statement(
+        store.dialect(),
+        "SELECT * FROM (SELECT membership.*, row_number() OVER ( \
+             PARTITION BY membership.user_id ORDER BY membership.namespace_id) AS place \
+           FROM v JOIN membership ON membership.user_id = v.id) AS numbered \
+         WHERE place <= {0} ORDER BY user_id, place",
+        vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],
+    );
+    Ok(Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
 /// The members of a namespace in the order in which they were known, after one of them.

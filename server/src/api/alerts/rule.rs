@@ -9,6 +9,7 @@ use crate::{
         context::Ask,
         error::Result,
         loaders::{AlertChannelRow, NamespaceName},
+        page::DECLARED,
         scalar::Instant,
     },
     engine::{
@@ -51,6 +52,7 @@ impl AlertRule {
     }
 
     /// The channels that it tells.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn channels(&self, cx: &Context<'_>) -> Result<Vec<AlertChannel>> {
         let ids = self.rule()?.channels;
         let mut rows = cx.rows().load_many(ids.iter().copied().map(AlertChannelRow)).await?;
@@ -166,6 +168,7 @@ pub(crate) enum AlertEvent {
 #[derive(SimpleObject)]
 pub(crate) struct QuietHours {
     zone: String,
+    #[graphql(complexity = "DECLARED * child_complexity")]
     windows: Vec<CalendarWindow>,
 }
 

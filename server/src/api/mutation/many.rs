@@ -10,6 +10,7 @@ use crate::{
         context::Ask,
         error::Result,
         loaders::{RunRow, ScheduleRow},
+        page::DECLARED,
         run::Run,
         scalar::Instant,
         schedule::{CatchUp, OverlapPolicy, Schedule},
@@ -280,6 +281,7 @@ pub(crate) struct Outcome {
     /// For how many it was refused.
     refused: u64,
     /// The first hundred of these.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     refusals: Vec<OrderRefusal>,
     /// How many are left because the time of the request was over, or the database was lost. Sent
     /// again with the same idempotency key, the order goes on with them.

@@ -36,6 +36,7 @@ impl OrderingSchedules {
 
     /// Makes 1 to 1000 schedules, all or none; a refusal names the one that cannot be made, as in
     /// `inputs[3].timing.zone`.
+    #[graphql(complexity = "inputs.len() + child_complexity")]
     async fn create_schedules(
         &self,
         cx: &Context<'_>,

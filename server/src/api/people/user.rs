@@ -7,7 +7,8 @@ use crate::{
     api::{
         context::Ask,
         error::Result,
-        loaders::{NamespaceName, UserMemberships, UserRow},
+        loaders::{FirstMemberships, NamespaceName, UserRow},
+        page::{DECLARED, bounded_by, cost_by},
         scalar::Instant,
         viewer::Role,
     },
@@ -68,16 +69,25 @@ impl User {
 
     /// What their groups there let them do, as of their last sign-in, while that counts: not for
     /// longer than a session after it, nor when that provider is not asked any more. It is kept
-    /// apart from `role` and `memberships`; the strongest counts.
+    /// apart from `role` and `memberships`; the strongest counts. As much as the configuration makes
+    /// of their groups.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn given_elsewhere(&self, cx: &Context<'_>) -> Vec<GivenGrant> {
         let commands = cx.commands();
         let given = commands.elsewhere().given(&self.0, commands.clock.now());
         given.iter().cloned().map(GivenGrant).collect()
     }
 
-    /// What they may do in single namespaces, beside their role everywhere.
-    async fn memberships(&self, cx: &Context<'_>) -> Result<Vec<Membership>> {
-        let rows = cx.rows().load_one(UserMemberships(self.0.id)).await?;
+    /// The first of what they may do in single namespaces, beside their role everywhere; at most
+    /// 1000 of it.
+    #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
+    async fn memberships(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 50)] first: i32,
+    ) -> Result<Vec<Membership>> {
+        let limit = bounded_by("first", first, 1_000)?;
+        let rows = cx.rows().load_one(FirstMemberships(self.0.id, limit)).await?;
         Ok(rows.unwrap_or_default().into_iter().map(Membership).collect())
     }
 }

@@ -7,7 +7,7 @@ use crate::api::{
     context::Ask,
     error::Result,
     health::Health,
-    node::Node,
+    node::{NODES, Node},
     overview::Overview,
     retention::{NamespaceRetention, RetentionPreview, RetentionThought},
     viewer::Viewer,
@@ -32,8 +32,8 @@ impl ReadingFleet {
         Ok(timetable::zone_names().collect())
     }
 
-    /// The server processes that are alive or gone within a day, by name.
-    #[graphql(complexity = "ROOT + child_complexity")]
+    /// The server processes that are alive or gone within a day, by name: at most 1000.
+    #[graphql(complexity = "ROOT + NODES * child_complexity")]
     async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
         Node::all(cx).await

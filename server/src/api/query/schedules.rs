@@ -9,7 +9,7 @@ use crate::{
         context::Ask,
         error::Result,
         filters::{ScheduleFilter, sought},
-        page::{Connection, Paging, connection_with, cost, search_cost},
+        page::{Connection, DECLARED, Paging, connection_with, cost, search_cost},
         resume::ResumePreview,
         scalar::Instant,
         schedule::Schedule,
@@ -111,7 +111,7 @@ impl ReadingSchedules {
     }
 
     /// What is valid in a timing and likely not meant.
-    #[graphql(complexity = "ROOT + child_complexity")]
+    #[graphql(complexity = "ROOT + DECLARED * child_complexity")]
     async fn lint(
         &self,
         cx: &Context<'_>,

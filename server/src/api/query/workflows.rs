@@ -10,7 +10,7 @@ use crate::{
         context::Ask,
         error::Result,
         group::ConcurrencyGroup,
-        page::{Connection, Paging, connection, cost},
+        page::{Connection, Paging, connection, cost, cost_by},
         workflow::Workflow,
     },
     engine::commands::groups::MOST_GROUPS,
@@ -92,7 +92,7 @@ impl ReadingShared {
     }
 
     /// The concurrency groups of a namespace, by name without regard to case; at most 500.
-    #[graphql(complexity = "cost(Some(200), None, child_complexity)")]
+    #[graphql(complexity = "cost_by(500, 500, child_complexity)")]
     async fn concurrency_groups(
         &self,
         cx: &Context<'_>,

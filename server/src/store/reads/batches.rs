@@ -26,6 +26,27 @@ pub async fn nodes(store: &Store, ids: &[Uuid]) -> Result<Vec<node::Model>, Stor
     Ok(query.all(store.read()).await?)
 }
 
+/// The first attempts of each of those runs, in order.
+pub async fn first_task_runs(
+    store: &Store,
+    runs: &[Uuid],
+    limit: u64,
+) -> Result<Vec<task_run::Model>, StoreError> {
+    if runs.is_empty() {
+        return Ok(vec![]);
+    }
+    let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+        store.dialect(),
+        "SELECT * FROM (SELECT task_run.*, row_number() OVER ( \
+             PARTITION BY task_run.run_id \
+             ORDER BY task_run.started_at, task_run.attempt, task_run.task) AS place \
+           FROM v JOIN task_run ON task_run.run_id = v.id) AS numbered \
+         WHERE place <= {0} ORDER BY run_id, place",
+        vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],
+    );
+    Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}
+
 /// The attempts of runs, in order.
 pub async fn task_runs(store: &Store, runs: &[Uuid]) -> Result<Vec<task_run::Model>, StoreError> {
     let query = task_run::Entity::find()

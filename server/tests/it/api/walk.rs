@@ -1,27 +1,44 @@
 //! All fields of the schema with arguments and selections, made from its own types.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use carillon::store::namespaces;
-use entity::{Timestamp, alert, run, task_log, task_run};
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, sea_query::Expr,
-};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::desk::{Desk, noon};
-
-/// What passes through: in contexts, outputs, errors and logs.
-pub(super) const PAYLOAD: &str = "4111-passes-through";
+use super::{desk::Desk, planted};
 
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 
 /// The types of the schema, and the keys of what is there.
 pub(super) struct Walk {
-    types: HashMap<String, Value>,
+    types: Arc<HashMap<String, Value>>,
     /// By the word that a field has in its name.
     pub(super) keys: Vec<(&'static str, String)>,
+    /// Where they are.
+    namespace: &'static str,
+}
+
+/// Where a key is given: a field of a root, an argument of it, and what is in that.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) field: String,
+    pub(super) path: Vec<String>,
+}
+
+/// A field that answers with many.
+pub(super) struct List {
+    /// As `Run.tasks`.
+    pub(super) name: String,
+    /// What it is a list of, or the connection.
+    pub(super) kind: String,
+    pub(super) args: Vec<String>,
+}
+
+/// A number in an answer.
+pub(super) struct Told {
+    /// As `Run.durationMs`.
+    pub(super) field: String,
+    pub(super) scalar: String,
+    pub(super) number: f64,
 }
 
 /// A field of a root, as it is asked.
@@ -31,34 +48,14 @@ pub(super) struct Asked {
 }
 
 impl Walk {
-    /// In a namespace that has one of each.
+    /// In a namespace that has one of each, beside another one that is empty.
     pub(super) async fn begin(desk: &Desk) -> Self {
-        let schedule = desk.schedule("nightly", "0 2 * * *").await;
-        let run = plant(desk, &schedule).await;
-        let skip = "mutation ($id: UUID!) { skipNext(id: $id, reason: \"x\") { skippedAt } }";
-        desk.ask(skip, json!({ "id": schedule })).await;
-        let fires = "query ($id: UUID!) { fires(scheduleId: $id) { nodes { id } } }";
-        let fires = desk.ask(fires, json!({ "id": schedule })).await;
-        let fire = fires["fires"]["nodes"][0]["id"].as_str().unwrap().to_owned();
-        let made = desk
-            .ask(
-                "mutation ($id: UUID!) {
-                    createCalendar(input: { name: \"holidays\", mode: EXCLUDE }) { calendar { id } }
-                    createConcurrencyGroup(input: { name: \"g\", maxRuns: 1 }) { group { id } }
-                    createWorkflow(input: {
-                        name: \"w\", tasks: [{ name: \"main\", target: { noop: {} } }]
-                    }) { workflow { id } }
-                    createBackfill(
-                        scheduleId: $id, from: \"2026-02-01T00:00:00Z\", to: \"2026-02-02T00:00:00Z\",
-                        reason: \"walk\", context: { card: \"4111-passes-through\" }
-                    ) { backfill { id } }
-                    createServiceAccount(input: { name: \"bob\" }) { user { id } }
-                    createNamespace(name: \"other\") { namespace { id } }
-                }",
-                json!({ "id": schedule }),
-            )
-            .await;
-        let of = |path: &str| made.pointer(path).unwrap().as_str().unwrap().to_owned();
+        let mut keys = planted::one_of_each(desk, "default").await;
+        let people = "mutation {
+            createServiceAccount(input: { name: \"bob\" }) { user { id } }
+            createNamespace(name: \"other\") { namespace { id } }
+        }";
+        let made = desk.ask(people, json!({})).await;
         let token = desk
             .ask(
                 "mutation { createApiToken(input: {
@@ -67,26 +64,9 @@ impl Walk {
                 json!({}),
             )
             .await;
-        let token = token["createApiToken"]["apiToken"]["id"].as_str().unwrap().to_owned();
-        let (rule, alert, notification) = plant_alerts(desk).await;
-        let keys = vec![
-            ("channel", notification.1),
-            ("rule", rule),
-            ("alert", alert),
-            ("notification", notification.0),
-            ("calendar", of("/createCalendar/calendar/id")),
-            ("concurrencygroup", of("/createConcurrencyGroup/group/id")),
-            ("workflow", of("/createWorkflow/workflow/id")),
-            ("backfill", of("/createBackfill/backfill/id")),
-            ("user", of("/createServiceAccount/user/id")),
-            ("token", token),
-            ("schedule", schedule.clone()),
-            ("buffer", schedule.clone()),
-            ("skipnext", schedule.clone()),
-            ("resumepreview", schedule.clone()),
-            ("run", run),
-            ("fire", fire),
-        ];
+        let of = |of: &Value, path: &str| of.pointer(path).unwrap().as_str().unwrap().to_owned();
+        keys.push(("user", of(&made, "/createServiceAccount/user/id")));
+        keys.push(("token", of(&token, "/createApiToken/apiToken/id")));
         let query = format!(
             "{{ __schema {{ types {{
                 name kind
@@ -98,7 +78,14 @@ impl Walk {
         let answer = desk.ask(&query, json!({})).await;
         let types = answer["__schema"]["types"].as_array().unwrap();
         let named = |of: &Value| (of["name"].as_str().unwrap().to_owned(), of.clone());
-        Self { types: types.iter().map(named).collect(), keys }
+        let types = Arc::new(types.iter().map(named).collect());
+        Self { types, keys, namespace: "default" }
+    }
+
+    /// The same in another namespace, which now has one of each, too.
+    pub(super) async fn beside(&self, desk: &Desk, namespace: &'static str) -> Self {
+        let keys = planted::one_of_each(desk, namespace).await;
+        Self { types: self.types.clone(), keys, namespace }
     }
 
     /// All fields of a root type, with arguments.
@@ -116,6 +103,72 @@ impl Walk {
             Asked { text: text.replace(" { __typename }", &selection), name }
         };
         fields.iter().map(deep).collect()
+    }
+
+    /// All numbers in an answer to a query.
+    pub(super) fn numbers(&self, answer: &Value) -> Vec<Told> {
+        let mut all = Vec::new();
+        self.collect("Query", answer, &mut all);
+        all
+    }
+
+    fn collect(&self, of: &str, answer: &Value, all: &mut Vec<Told>) {
+        for field in self.types[of]["fields"].as_array().into_iter().flatten() {
+            let (name, kind) = (field["name"].as_str().unwrap(), named(field));
+            let answer = &answer[name];
+            let items = answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice);
+            for item in items {
+                match item.as_f64().filter(|_| kind != "JSON") {
+                    Some(number) => {
+                        let (field, scalar) = (format!("{of}.{name}"), kind.to_owned());
+                        all.push(Told { field, scalar, number });
+                    }
+                    None if item.is_object() => self.collect(kind, item, all),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// All fields that answer with many, but those of the connections themselves.
+    pub(super) fn lists(&self) -> Vec<List> {
+        let mut lists = Vec::new();
+        let ours = self
+            .types
+            .iter()
+            .filter(|(of, _)| !of.starts_with("__") && !of.ends_with("Connection"));
+        for (of, kind) in ours {
+            for field in kind["fields"].as_array().into_iter().flatten() {
+                let kind = named(field);
+                let bare = match &field["type"] {
+                    bare if bare["kind"] == "NON_NULL" => &bare["ofType"],
+                    bare => bare,
+                };
+                if bare["kind"] == "LIST" || kind.ends_with("Connection") {
+                    let args = field["args"].as_array().unwrap().iter();
+                    lists.push(List {
+                        name: format!("{of}.{}", field["name"].as_str().unwrap()),
+                        kind: kind.to_owned(),
+                        args: args.map(|arg| arg["name"].as_str().unwrap().to_owned()).collect(),
+                    });
+                }
+            }
+        }
+        lists
+    }
+
+    /// All fields of objects whose names end so, with the names of their types.
+    pub(super) fn scalars(&self, end: &str) -> Vec<(String, &str)> {
+        let mut all = Vec::new();
+        for (of, kind) in self.types.iter() {
+            for field in kind["fields"].as_array().into_iter().flatten() {
+                let name = field["name"].as_str().unwrap();
+                if name.ends_with(end) {
+                    all.push((format!("{of}.{name}"), named(field)));
+                }
+            }
+        }
+        all
     }
 
     /// What an object has, and what the objects in it have, `levels` deep.
@@ -155,6 +208,67 @@ impl Walk {
         format!(" {{ __typename {} }}", chosen.join(" "))
     }
 
+    /// All places for keys in the arguments of a root's fields, those that may be left out too.
+    pub(super) fn places(&self, root: &str) -> Vec<Place> {
+        let mut places = Vec::new();
+        for field in self.types[root]["fields"].as_array().unwrap() {
+            for arg in field["args"].as_array().unwrap() {
+                let field = field["name"].as_str().unwrap().to_owned();
+                self.find(arg, Place { field, path: vec![] }, &mut places);
+            }
+        }
+        places
+    }
+
+    fn find(&self, of: &Value, mut place: Place, places: &mut Vec<Place>) {
+        place.path.push(of["name"].as_str().unwrap().to_owned());
+        match named(of) {
+            "UUID" => places.push(place),
+            kind => {
+                for inner in self.types[kind]["inputFields"].as_array().into_iter().flatten() {
+                    self.find(inner, place.clone(), places);
+                }
+            }
+        }
+    }
+
+    /// A field of a root as it is asked, with this key in a place, and all others in here.
+    pub(super) fn with_key(&self, root: &str, place: &Place, key: &str) -> String {
+        let fields = self.types[root]["fields"].as_array().unwrap();
+        let field = fields.iter().find(|field| field["name"] == *place.field).unwrap();
+        let args: Vec<String> = field["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|arg| {
+                is_required(arg) || arg["name"] == "namespace" || arg["name"] == *place.path[0]
+            })
+            .map(|arg| {
+                let value = self.value_at(&place.field, arg, Some((place.path.as_slice(), key)));
+                format!("{}: {value}", arg["name"].as_str().unwrap())
+            })
+            .collect();
+        let selection = match named(field) {
+            kind if self.types[kind]["kind"] == "SCALAR" => "",
+            kind if kind.ends_with("Connection") => " { nodes { __typename } }",
+            _ => " { __typename }",
+        };
+        format!("{}({}){selection}", place.field, args.join(", "))
+    }
+
+    /// The key of what lies in here that fits a place.
+    pub(super) fn key(&self, place: &Place) -> &str {
+        self.key_of(&place.field, place.path.last().unwrap())
+    }
+
+    fn key_of(&self, field: &str, name: &str) -> &str {
+        let words = [name.to_lowercase(), field.to_lowercase()];
+        let found = words.iter().find_map(|word| {
+            self.keys.iter().find(|(of, _)| word.contains(of)).map(|(_, key)| key)
+        });
+        found.unwrap_or_else(|| panic!("no key for {field}.{name}"))
+    }
+
     fn asked(&self, field: &Value) -> Asked {
         let name = field["name"].as_str().unwrap().to_owned();
         let args = field["args"].as_array().unwrap();
@@ -174,47 +288,64 @@ impl Walk {
 
     /// A literal for an argument or an input's field.
     fn value(&self, field: &str, of: &Value) -> String {
-        self.literal(field, of["name"].as_str().unwrap(), &of["type"])
+        self.value_at(field, of, None)
     }
 
-    fn literal(&self, field: &str, name: &str, of: &Value) -> String {
+    /// The same, and if it is on the way to a place, what is given there.
+    fn value_at(&self, field: &str, of: &Value, given: Option<(&[String], &str)>) -> String {
+        let name = of["name"].as_str().unwrap();
+        let given = given.filter(|(path, _)| path.first().is_some_and(|first| first == name));
+        self.literal(field, name, &of["type"], given.map(|(path, key)| (&path[1..], key)))
+    }
+
+    fn literal(
+        &self,
+        field: &str,
+        name: &str,
+        of: &Value,
+        given: Option<(&[String], &str)>,
+    ) -> String {
         match (of["kind"].as_str().unwrap(), of["name"].as_str().unwrap_or_default()) {
-            ("NON_NULL", _) => self.literal(field, name, &of["ofType"]),
-            ("LIST", _) => format!("[{}]", self.literal(field, name, &of["ofType"])),
+            ("NON_NULL", _) => self.literal(field, name, &of["ofType"], given),
+            ("LIST", _) => format!("[{}]", self.literal(field, name, &of["ofType"], given)),
             ("ENUM", word) => {
                 self.types[word]["enumValues"][0]["name"].as_str().unwrap().to_owned()
             }
             ("INPUT_OBJECT", "TargetInput") => "{ noop: {} }".to_owned(),
             ("INPUT_OBJECT", word) => {
-                let fields = self.types[word]["inputFields"].as_array().unwrap();
+                let next = given.and_then(|(path, _)| path.first());
                 let wanted = |of: &&Value| {
-                    is_required(of) || of["name"] == "namespace" || of["name"] == "workflow"
+                    is_required(of)
+                        || of["name"] == "namespace"
+                        || of["name"] == "workflow"
+                        || next.is_some_and(|next| of["name"] == **next)
                 };
-                let inner = fields.iter().filter(wanted);
-                let inner: Vec<String> = inner
+                let fields = self.types[word]["inputFields"].as_array().unwrap();
+                let inner: Vec<String> = fields
+                    .iter()
+                    .filter(wanted)
                     .map(|of| {
-                        format!("{}: {}", of["name"].as_str().unwrap(), self.value(field, of))
+                        let value = self.value_at(field, of, given);
+                        format!("{}: {value}", of["name"].as_str().unwrap())
                     })
                     .collect();
                 format!("{{ {} }}", inner.join(", "))
             }
             (_, "UUID") => {
-                let words = [name.to_lowercase(), field.to_lowercase()];
-                let found = words.iter().find_map(|word| {
-                    self.keys.iter().find(|(of, _)| word.contains(of)).map(|(_, key)| key)
-                });
-                format!("\"{}\"", found.unwrap_or_else(|| panic!("no key for {field}.{name}")))
+                let key = given.map_or_else(|| self.key_of(field, name), |(_, key)| key);
+                format!("\"{key}\"")
             }
-            (_, "Int" | "Float") => "1".to_owned(),
+            (_, "Int" | "Long" | "Float") => "1".to_owned(),
             (_, "Boolean") => "true".to_owned(),
             (_, "JSON") => "{}".to_owned(),
             (_, "DateTime") if name == "to" => "\"2026-02-02T00:00:00Z\"".to_owned(),
             (_, "DateTime") => "\"2026-02-01T00:00:00Z\"".to_owned(),
             _ => {
+                let source = format!("module: walk\\nnamespace: {}\\n", self.namespace);
                 let text = match name {
-                    "namespace" => "default",
+                    "namespace" => self.namespace,
                     "expressions" => "@daily",
-                    "source" => "module: walk\\nnamespace: default\\n",
+                    "source" => source.as_str(),
                     "user" => "bob",
                     "workflow" => "w",
                     "newPassword" | "password" | "oldPassword" => "correct horse battery",
@@ -235,95 +366,6 @@ fn named(field: &Value) -> &str {
     result["name"].as_str().unwrap()
 }
 
-/// A run of the schedule that has ended badly and said much, and a context before that.
-async fn plant(desk: &Desk, schedule: &str) -> String {
-    let edit = "mutation ($id: UUID!, $context: JSON!) {
-        updateSchedule(input: { id: $id, expectedVersion: 1, context: $context }) { schedule { id } } }";
-    let context = json!({ "card": PAYLOAD });
-    desk.ask(edit, json!({ "id": schedule, "context": context })).await;
-    let run = desk.trigger(schedule).await;
-    let (id, at): (Uuid, _) = (run.parse().unwrap(), Timestamp::from(noon()));
-    let attempt = task_run::Model {
-        run_id: id,
-        task: "main".to_owned(),
-        attempt: 1,
-        state: task_run::State::Succeeded,
-        node_id: Uuid::from_u128(1),
-        started_at: at,
-        finished_at: Some(at),
-        error: Some(format!("exit code 1: {PAYLOAD}")),
-        output: Some(json!({ "result": { "card": PAYLOAD } })),
-    };
-    let line = task_log::Model {
-        run_id: id,
-        seq: 1,
-        task: "main".to_owned(),
-        attempt: 1,
-        at,
-        stream: task_log::Stream::Stderr,
-        text: PAYLOAD.to_owned(),
-    };
-    let tx = desk.database.store.begin().await.unwrap();
-    attempt.into_active_model().insert(&tx).await.unwrap();
-    line.into_active_model().insert(&tx).await.unwrap();
-    let error = Expr::value(format!("exit code 1: {PAYLOAD}"));
-    let ended = run::Entity::update_many().col_expr(run::Column::Error, error);
-    ended.filter(run::Column::Id.eq(id)).exec(&tx).await.unwrap();
-    desk.database.store.commit(tx).await.unwrap();
-    run
-}
-
-/// A rule, what it has taken note of, and a message of its, with the channel of that.
-async fn plant_alerts(desk: &Desk) -> (String, String, (String, String)) {
-    let made = desk
-        .ask(
-            "mutation { createAlertChannel(input: {
-                name: \"hook\", kind: WEBHOOK, url: \"https://hooks.example/\"
-            }) { channel { id } } }",
-            json!({}),
-        )
-        .await;
-    let channel = made["createAlertChannel"]["channel"]["id"].as_str().unwrap().to_owned();
-    let made = desk
-        .ask(
-            "mutation ($channel: UUID!) {
-                createAlertRule(input: { name: \"all\", on: [FAILED], channelIds: [$channel] }) {
-                    rule { id } }
-                testAlertChannel(id: $channel) { notification { id } }
-            }",
-            json!({ "channel": channel }),
-        )
-        .await;
-    let of = |path: &str| made.pointer(path).unwrap().as_str().unwrap().to_owned();
-    let rule = of("/createAlertRule/rule/id");
-    let home = namespaces::by_name(desk.database.store.read(), "default").await.unwrap().unwrap();
-    let at = Timestamp::from(noon());
-    let row = alert::Model {
-        id: Uuid::now_v7(),
-        namespace_id: home.id,
-        rule_id: rule.parse().unwrap(),
-        kind: alert::Kind::Failed,
-        occurrence: "failed:walk".to_owned(),
-        schedule_id: None,
-        subject: "nightly".to_owned(),
-        run_id: None,
-        fire_id: None,
-        detail: Some(format!("exit code 1: {PAYLOAD}")),
-        count: 1,
-        began_at: at,
-        last_at: at,
-        ended_at: None,
-        tell_at: None,
-        told_at: None,
-        acknowledged_at: None,
-        acknowledged_by: None,
-    };
-    let tx = desk.database.store.begin().await.unwrap();
-    let row = row.into_active_model().insert(&tx).await.unwrap();
-    desk.database.store.commit(tx).await.unwrap();
-    (rule, row.id.to_string(), (of("/testAlertChannel/notification/id"), channel))
-}
-
 /// Whether a caller must give it.
 fn is_required(of: &Value) -> bool {
     of["type"]["kind"] == "NON_NULL" && of["defaultValue"].is_null()
@@ -332,5 +374,5 @@ fn is_required(of: &Value) -> bool {
 /// Optional arguments that name something.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
-    ["namespace", "id", "add"].contains(&name) || name.ends_with("Id")
+    ["namespace", "id", "add", "first"].contains(&name) || name.ends_with("Id")
 }

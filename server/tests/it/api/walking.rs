@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use super::{
     desk::Desk,
-    walk::{Asked, PAYLOAD, Walk},
+    planted::PAYLOAD,
+    walk::{Asked, Walk},
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -27,13 +28,13 @@ const ANYBODYS: [&str; 4] = ["me", "timezones", "namespaces", "apiTokens"];
 /// Shown to all who may look somewhere: it says nothing of what runs.
 const SHARED: [&str; 2] = ["nodes", "clusterEvents"];
 
-fn member_of(namespace: Uuid, role: Role) -> Viewer {
+pub(super) fn member_of(namespace: Uuid, role: Role) -> Viewer {
     let grant = Grant { role, sees_payloads: false };
     let grants = Grants::new(None, [(namespace, grant)]);
     Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8")
 }
 
-async fn namespace(desk: &Desk, name: &str) -> Uuid {
+pub(super) async fn namespace(desk: &Desk, name: &str) -> Uuid {
     let found = carillon::store::namespaces::by_name(desk.database.store.read(), name).await;
     found.unwrap().unwrap().id
 }

@@ -1,0 +1,213 @@
+//! Every list of the schema, and what bounds it.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{desk::Desk, walk::Walk};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(a_list_that_is_asked_for_with_a_number_has_a_limit,);
+
+/// What bounds a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    /// Whoever asks says how many with this argument, up to so many.
+    Asked(&'static str, u32),
+    /// So many may be made or given, or are shown: the rest is refused, or left out.
+    Limit(u32),
+    /// What the program itself or its configuration has: roles, checks, kinds.
+    Own,
+}
+use Bound::{Asked, Limit, Own};
+
+/// Each list, in the order of its names.
+const LISTS: &[(&str, Bound)] = &[
+    ("AlertChannel.to", Limit(50)),
+    ("AlertRule.channels", Limit(10)),
+    ("AlertRule.on", Own),
+    ("AlertRulePreview.messages", Limit(200)),
+    ("BufferPayload.purged", Limit(1_000)),
+    ("Calendar.dates", Limit(2_000)),
+    ("Calendar.ranges", Limit(2_000)),
+    ("Calendar.weekdays", Own),
+    ("Calendar.windows", Limit(100)),
+    ("Calendar.yearly", Limit(2_000)),
+    ("CalendarWindow.weekdays", Own),
+    ("CommandTarget.args", Limit(1_024)),
+    ("CommandTarget.environment", Limit(1_024)),
+    ("CreatedSchedule.warnings", Own),
+    ("DeployChange.fields", Limit(100)),
+    ("DeployChange.warnings", Own),
+    // What a file declares, and what it declared before.
+    ("DeployEffect.schedules", Limit(2_200)),
+    ("DeployPayload.changes", Limit(2_000)),
+    ("DeployScheduleEffect.addedSample", Limit(3)),
+    ("DeployScheduleEffect.removedSample", Limit(3)),
+    ("DriftedThing.fields", Limit(100)),
+    ("Forecast.fires", Asked("first", 200)),
+    ("Forecast.hours", Asked("hours", 336)),
+    ("Health.checks", Own),
+    ("Health.issues", Own),
+    ("HttpTarget.expectedStatus", Limit(32)),
+    ("HttpTarget.headers", Limit(64)),
+    ("ModuleDrift.drifted", Limit(1_000)),
+    ("Mutation.createSchedules", Limit(1_000)),
+    ("Node.leases", Own),
+    ("Node.roles", Own),
+    ("Node.tags", Limit(32)),
+    ("Overview.failures", Asked("first", 200)),
+    ("Overview.nodes", Limit(1_000)),
+    ("Overview.upcoming", Asked("first", 200)),
+    ("Query.alertChannels", Limit(50)),
+    ("Query.alertRules", Limit(100)),
+    ("Query.calendarFeeds", Limit(50)),
+    ("Query.concurrencyGroups", Limit(500)),
+    // Of 5,000 schedules at the most.
+    ("Query.exportModules", Limit(5_000)),
+    ("Query.lint", Own),
+    ("Query.nodes", Limit(1_000)),
+    ("Query.sessions", Limit(200)),
+    ("Query.timezones", Own),
+    ("QuietHours.windows", Limit(50)),
+    ("ResumePreview.choices", Own),
+    ("RetentionPreview.oldestKept", Own),
+    ("RetentionPreview.tables", Asked("first", 1_000)),
+    ("Run.runsOn", Limit(32)),
+    ("Run.taskRuns", Asked("first", 1_000)),
+    ("Run.tasks", Limit(100)),
+    ("RunStats.points", Limit(1_500)),
+    // A policy has 100 at the most, recovery adds three.
+    ("RunTask.attempts", Limit(103)),
+    ("RunTask.needs", Limit(20)),
+    ("RunsPayload.refusals", Limit(100)),
+    ("RunsPayload.sample", Limit(10)),
+    ("Schedule.buffer", Asked("first", 1_000)),
+    ("Schedule.calendars", Limit(8)),
+    ("Schedule.nextFires", Asked("count", 200)),
+    ("Schedule.tags", Limit(32)),
+    ("SchedulePayload.warnings", Own),
+    ("SchedulePreview.fires", Asked("count", 200)),
+    ("SchedulePreview.warnings", Own),
+    ("SchedulesPayload.refusals", Limit(100)),
+    ("SchedulesPayload.sample", Limit(10)),
+    ("SkipPayload.skippedAt", Limit(100)),
+    ("Task.needs", Limit(20)),
+    ("Task.retryOn", Limit(32)),
+    ("Timing.expressions", Limit(16)),
+    ("Timing.warnings", Own),
+    // What the configuration makes of the groups of a person.
+    ("User.givenElsewhere", Own),
+    ("User.memberships", Asked("first", 1_000)),
+    ("Viewer.grants", Asked("first", 1_000)),
+    ("Workflow.runsOn", Limit(32)),
+    ("Workflow.tasks", Limit(100)),
+    ("WorkflowVersion.tasks", Limit(100)),
+];
+
+/// The most rows of a page.
+const PAGE: u32 = 200;
+
+#[tokio::test]
+async fn every_list_is_bounded() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    let walk = Walk::begin(&desk).await;
+    let mut known: BTreeMap<&str, Bound> = LISTS.iter().copied().collect();
+    assert_eq!(known.len(), LISTS.len());
+    for list in walk.lists() {
+        if list.kind.ends_with("Connection") {
+            for arg in ["first", "after"] {
+                assert!(list.args.iter().any(|given| given == arg), "{} has no {arg}", list.name);
+            }
+            continue;
+        }
+        let bound = known.remove(&*list.name);
+        let bound = bound.unwrap_or_else(|| panic!("nobody said what bounds {}", list.name));
+        let of_parent =
+            ["Forecast.", "SchedulePreview."].iter().any(|of| list.name.starts_with(of));
+        if let (Asked(arg, _), false) = (bound, of_parent) {
+            assert!(list.args.iter().any(|given| given == arg), "{} has no {arg}", list.name);
+        }
+    }
+    assert!(known.is_empty(), "there are no such lists any more: {known:?}");
+}
+
+/// How each list that takes a number is reached.
+const REACHED: [(&str, &str); 10] = [
+    ("Forecast.fires", "{ upcoming(first: N) { isComplete } }"),
+    ("Forecast.hours", "{ upcoming(hours: N) { isComplete } }"),
+    ("Overview.failures", "{ overview { failures(first: N) { id } } }"),
+    ("Overview.upcoming", "{ overview { upcoming(first: N) { at } } }"),
+    ("RetentionPreview.tables", "{ retentionPreview { tables(first: N) { rows } } }"),
+    ("Run.taskRuns", "{ runs(first: 1) { nodes { taskRuns(first: N) { id } } } }"),
+    ("Schedule.buffer", "{ schedules(first: 1) { nodes { buffer(first: N) { id } } } }"),
+    ("Schedule.nextFires", "{ schedules(first: 1) { nodes { nextFires(count: N) { at } } } }"),
+    (
+        "SchedulePreview.fires",
+        "{ schedulePreview(timing: { expressions: [\"@daily\"] }, count: N) { description } }",
+    ),
+    ("User.memberships", "{ users(first: 1) { nodes { memberships(first: N) { role } } } }"),
+];
+
+async fn a_list_that_is_asked_for_with_a_number_has_a_limit(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let walk = Walk::begin(&desk).await;
+    let asked = LISTS.iter().filter_map(|(name, bound)| match bound {
+        Asked(_, most) => Some((*name, *most)),
+        Limit(_) | Own => None,
+    });
+    for (name, most) in asked.filter(|(name, _)| *name != "Viewer.grants") {
+        let (_, query) =
+            REACHED.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("{name}"));
+        let with = |number: u32| query.replace('N', &number.to_string());
+        desk.ask(&with(most), json!({})).await;
+        for number in [0, most + 1, 1_000_000_000] {
+            let error = desk.refused(&with(number), json!({})).await;
+            assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{name}: {error}");
+            assert!(error["message"].as_str().unwrap().contains("is too "), "{name}: {error}");
+        }
+    }
+    for number in [0, 1_001] {
+        let error = desk
+            .refused(&format!("{{ me {{ grants(first: {number}) {{ role }} }} }}"), json!({}))
+            .await;
+        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+    }
+    for list in walk.fields("Query").iter().filter(|list| list.text.contains("first: 1")) {
+        let much = list.text.replacen("first: 1", &format!("first: {}", PAGE + 1), 1);
+        let error = desk.refused(&format!("{{ {much} }}"), json!({})).await;
+        assert!(error["message"].as_str().unwrap().contains("is too large"), "{much}: {error}");
+    }
+}
+
+/// Fifty fields of each item of a list, in a page of 200: more than a request may ask for, if
+/// each item counts.
+#[tokio::test]
+async fn the_items_of_a_list_count_in_what_a_request_may_ask_for() {
+    let desk = Desk::open(TestDatabase::sqlite().await).await;
+    for (page, list, field) in [
+        ("schedules", "nextFires(count: 10)", "at"),
+        ("schedules", "buffer(first: 10)", "id"),
+        ("schedules", "calendars", "name"),
+        ("schedules", "workflow { tasks", "name"),
+        ("schedules", "timing { warnings", "code"),
+        ("runs", "tasks", "name"),
+        ("runs", "taskRuns(first: 10)", "id"),
+        ("workflows", "tasks", "name"),
+        ("calendars", "ranges", "from"),
+        ("calendars", "windows", "from"),
+        ("users", "memberships(first: 10)", "role"),
+        ("users", "givenElsewhere", "role"),
+    ] {
+        let fields: String = (0..50).map(|number| format!("a{number}: {field} ")).collect();
+        let query = |first: u32| {
+            let open = list.matches('{').count();
+            let close = "} ".repeat(open + 1);
+            format!("{{ {page}(first: {first}) {{ nodes {{ {list} {{ {fields} {close} }} }} }}")
+        };
+        desk.ask(&query(1), json!({})).await;
+        let error = desk.refused(&query(200), json!({})).await;
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("complex"), "{list} of {page}: {message}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Numbers that outgrow the 32 bits of an `Int`.
+
+use std::collections::BTreeSet;
+
+use carillon::store::{
+    counts::{Counts, Rollup},
+    namespaces,
+    reads::feed::end_of_runs,
+    stats::Minute,
+};
+use chrono::TimeDelta;
+use entity::Timestamp;
+use sea_orm::ConnectionTrait;
+use serde_json::json;
+
+use super::{
+    desk::{Desk, noon},
+    walk::{Asked, Walk},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(what_outgrows_an_int_is_told_as_a_long, what_is_in_milliseconds_or_bytes_is_no_int,);
+
+/// More than an `Int` holds: 58 days, if it is milliseconds.
+const MANY: i64 = 5_000_000_000;
+
+/// What is there becomes longer, later and more than an `Int` can say.
+async fn outgrow(desk: &Desk) {
+    let store = &desk.database.store;
+    let namespace_id = namespaces::by_name(store.read(), "default").await.unwrap().unwrap().id;
+    let counts = Counts {
+        succeeded: MANY,
+        failed: MANY,
+        timed_out: MANY,
+        cancelled: MANY,
+        recovered: MANY,
+        started: MANY,
+        duration_sum_ms: MANY,
+        duration_max_ms: MANY,
+        fired: MANY,
+        lateness_sum_ms: MANY,
+        lateness_max_ms: MANY,
+        ..Counts::default()
+    };
+    let minute = Minute { namespace_id, minute: Timestamp::from(noon() - TimeDelta::minutes(1)) };
+    let rollup = Rollup { counts, ..Rollup::default() };
+    let end = end_of_runs(store).await.unwrap();
+    let tx = store.begin().await.unwrap();
+    assert!(store.add_counts_if_at(&tx, &[(minute, rollup)], None, end).await.unwrap());
+    for sql in [
+        "UPDATE run SET started_at = due_at + 5000000000, finished_at = due_at + 10000000000",
+        "UPDATE task_run SET finished_at = started_at + 5000000000",
+        "UPDATE fire SET count = 5000000000",
+        "UPDATE schedule SET fire_count = 5000000000",
+        "UPDATE alert SET count = 5000000000",
+        "UPDATE run_stat SET missed = 5000000000, skipped = 5000000000, abandoned = 5000000000",
+    ] {
+        tx.execute_unprepared(sql).await.unwrap();
+    }
+    store.commit(tx).await.unwrap();
+}
+
+async fn what_outgrows_an_int_is_told_as_a_long(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let walk = Walk::begin(&desk).await;
+    outgrow(&desk).await;
+    let mut large = BTreeSet::new();
+    for Asked { text, .. } in walk.deep_fields() {
+        let answer = desk.ask(&format!("{{ {text} }}"), json!({})).await;
+        for told in walk.numbers(&answer) {
+            if told.number.abs() > f64::from(i32::MAX) {
+                assert_eq!(told.scalar, "Long", "{} in {text}", told.field);
+                large.insert(told.field);
+            }
+        }
+    }
+    // They are there to be seen, or nothing is shown by this.
+    for field in [
+        "Alert.count",
+        "Executions.abandoned",
+        "Executions.total",
+        "Fire.count",
+        "Metrics.maxLatenessMs",
+        "Metrics.recoveryEvents",
+        "Run.durationMs",
+        "Run.latenessMs",
+        "RunStat.ended",
+        "RunStat.maxDurationMs",
+        "RunStat.missed",
+        "Schedule.fireCount",
+        "TaskRun.durationMs",
+    ] {
+        assert!(large.contains(field), "{field} of {large:?}");
+    }
+}
+
+async fn what_is_in_milliseconds_or_bytes_is_no_int(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let walk = Walk::begin(&desk).await;
+    let measures = [walk.scalars("Ms"), walk.scalars("Bytes")].concat();
+    assert!(measures.len() > 8, "{measures:?}");
+    for (field, scalar) in measures {
+        assert!(["Long", "Float"].contains(&scalar), "{field} is of {scalar}");
+    }
+}
