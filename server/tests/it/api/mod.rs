@@ -43,5 +43,6 @@ mod secrets;
 mod secrets_kept;
 mod skipping;
 mod walk;
+mod walk_keys;
 mod walking;
 mod workflows;

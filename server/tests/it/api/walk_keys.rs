@@ -1,0 +1,186 @@
+//! Each place for a key, with the key of something that lies elsewhere.
+//!
+//! Somebody who may do everything in a namespace of theirs names one thing of another, and in all
+//! else their own: in arguments, in what is nested in them, in what may be left out. The places are
+//! those of the schema: one that is added is tried, too, and one that answers fails the test.
+
+use carillon::engine::commands::{Grant, Grants, Viewer, ViewerKind};
+use entity::user::Role;
+use futures::{FutureExt, StreamExt, pin_mut, select_biased};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    desk::Desk,
+    walk::{Place, Walk},
+    walking::namespace,
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    no_place_takes_the_key_of_something_that_lies_elsewhere,
+    nothing_is_followed_by_the_key_of_something_that_lies_elsewhere,
+);
+
+/// These narrow a list: what lies elsewhere is not in it.
+const NARROWING: [&str; 5] = [
+    "runs.filter.scheduleId",
+    "backfills.scheduleId",
+    "alerts.filter.ruleId",
+    "alerts.filter.scheduleId",
+    "auditEvents.filter.subjectId",
+];
+/// A preview sends nothing, so it does not look whether its channels are there.
+const UNREAD: &str = "alertRulePreview.input.channelIds";
+/// None of the fires here waits in a buffer.
+const WAITING: [&str; 2] = ["purgeBuffer.fireIds", "reorderBuffer.fireIds"];
+/// Only an administrator of the instance has others to name here; everybody else has themselves.
+const OF_PEOPLE: [&str; 9] = [
+    "sessions.userId",
+    "calendarFeeds.userId",
+    "setUserRole.userId",
+    "disableUser.userId",
+    "enableUser.userId",
+    "deleteUser.userId",
+    "resetPassword.userId",
+    "revokeApiToken.id",
+    "revokeCalendarFeed.id",
+];
+
+/// An administrator of one namespace, and of nothing else.
+fn administrator_of(namespace: Uuid) -> Viewer {
+    let grants = Grants::new(None, [(namespace, Grant { role: Role::Admin, sees_payloads: true })]);
+    Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8")
+}
+
+fn named(place: &Place) -> String {
+    format!("{}.{}", place.field, place.path.join("."))
+}
+
+/// Why somebody is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that a thing does not exist, or
+/// something else that has to do with other things than the key.
+async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
+    let response = desk.send_as(who, query, json!({})).await;
+    let Some(error) = response.errors.first() else {
+        return Ok(response.data.into_json().unwrap());
+    };
+    let error = serde_json::to_value(error).unwrap();
+    let problem = error["extensions"]["problem"].as_str().unwrap_or_default();
+    let code = error["extensions"]["code"].as_str().unwrap();
+    let is_missing = ["does not exist", "does not wait"].iter().any(|what| problem.contains(what));
+    Err(if is_missing { "NOT_FOUND".to_owned() } else { code.to_owned() })
+}
+
+fn is_nothing(answer: &Value) -> bool {
+    answer.is_null() || answer["nodes"].as_array().is_some_and(Vec::is_empty)
+}
+
+async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let theirs = Walk::begin(&desk).await;
+    let own = theirs.beside(&desk, "other").await;
+    let eve = administrator_of(namespace(&desk, "other").await);
+    let mut tried = Vec::new();
+    for (operation, root) in [("query", "Query"), ("mutation", "Mutation")] {
+        for place in own.places(root) {
+            let name = named(&place);
+            if name == UNREAD {
+                continue;
+            }
+            let text = own.with_key(root, &place, theirs.key(&place));
+            let query = format!("{operation} {{ {text} }}");
+            match refusal(&desk, &eve, &query).await {
+                Ok(data) => {
+                    let answer = &data[&*place.field];
+                    assert!(is_nothing(answer), "{query} was answered: {data}");
+                    let is_known = NARROWING.contains(&&*name) || operation == "query";
+                    assert!(is_known, "{query} was done: {data}");
+                }
+                Err(code) => {
+                    let refused = ["NOT_FOUND", "FORBIDDEN"].contains(&&*code);
+                    assert!(refused, "{query}: {code}");
+                }
+            }
+            tried.push((operation, root, place));
+        }
+    }
+    let names: Vec<_> = tried.iter().map(|(_, _, place)| named(place)).collect();
+    for nested in ["updateAlertRule.input.channelIds", "purgeBuffer.fireIds", "lint.scheduleId"] {
+        assert!(names.iter().any(|name| name == nested), "{nested} is no place of {names:?}");
+    }
+    for known in NARROWING.iter().chain(&OF_PEOPLE) {
+        assert!(names.iter().any(|name| name == known), "{known} is no place any more");
+    }
+    with_their_own(&desk, &eve, &own, tried).await;
+}
+
+/// That it was the key: with one of their own nobody is told that it is not there. What is deleted
+/// comes last, or the others would not find it.
+async fn with_their_own(
+    desk: &Desk,
+    eve: &Viewer,
+    own: &Walk,
+    mut tried: Vec<(&str, &str, Place)>,
+) {
+    tried.retain(|(_, _, place)| {
+        let name = named(place);
+        !OF_PEOPLE.contains(&&*name) && !WAITING.contains(&&*name)
+    });
+    tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
+    for (operation, root, place) in tried {
+        let query = format!("{operation} {{ {} }}", own.with_key(root, &place, own.key(&place)));
+        let answer = refusal(desk, eve, &query).await;
+        let found = match &answer {
+            Ok(data) => operation == "mutation" || !data[&*place.field].is_null(),
+            Err(code) => !["NOT_FOUND", "FORBIDDEN"].contains(&&**code),
+        };
+        assert!(found, "{query}: {answer:?}");
+    }
+}
+
+/// The beginning of time, as a cursor.
+const BEGIN: &str = "since: \"-1.00000000000000000000000000000000\"";
+
+async fn nothing_is_followed_by_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let theirs = Walk::begin(&desk).await;
+    let own = theirs.beside(&desk, "other").await;
+    let eve = administrator_of(namespace(&desk, "other").await);
+    let follow = |text: String| {
+        let text = text.replacen('(', &format!("({BEGIN}, "), 1);
+        let request = async_graphql::Request::new(format!("subscription {{ {text} }}"));
+        desk.schema.execute_stream(request.data(eve.clone()))
+    };
+    let mut known = 0;
+    for place in own.places("Subscription") {
+        let name = named(&place);
+        let foreign = own.with_key("Subscription", &place, theirs.key(&place));
+        if name == "taskLog.runId" {
+            let answer = follow(foreign).next().await.unwrap();
+            let errors = serde_json::to_value(&answer.errors).unwrap();
+            assert_eq!(errors[0]["extensions"]["code"], "NOT_FOUND", "{name}: {errors}");
+        } else {
+            // What is followed by their own key comes; by the other one nothing has come until then.
+            let mine = own.with_key("Subscription", &place, own.key(&place));
+            let (others, mine) = (follow(foreign), follow(mine));
+            pin_mut!(others, mine);
+            select_biased! {
+                event = others.next().fuse() => panic!("{name} is answered: {event:?}"),
+                event = mine.next().fuse() => assert!(event.unwrap().errors.is_empty(), "{name}"),
+            }
+        }
+        known += 1;
+    }
+    assert_eq!(known, 4);
+    // Among several keys theirs is the only one that counts.
+    let keys = [&theirs, &own].map(|walk| {
+        let key = walk.keys.iter().find(|(of, _)| *of == "schedule").unwrap();
+        key.1.clone()
+    });
+    let text = format!(
+        "scheduleEvents(namespace: \"other\", ids: [\"{}\", \"{}\"]) {{ scheduleId }}",
+        keys[0], keys[1]
+    );
+    let first = follow(text).next().await.unwrap().data.into_json().unwrap();
+    assert_eq!(first["scheduleEvents"]["scheduleId"], *keys[1]);
+}
