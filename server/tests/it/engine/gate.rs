@@ -91,6 +91,12 @@ impl Arrival {
         let _ = self.answer.send((StatusCode::from_u16(status).unwrap(), body));
     }
 
+    /// Waits until the caller has hung up.
+    pub(crate) async fn hung_up(mut self) {
+        let hung_up = tokio::time::timeout(Duration::from_secs(60), self.answer.closed());
+        hung_up.await.expect("the caller hangs up");
+    }
+
     /// Which attempt it is.
     pub(crate) fn attempt(&self) -> i64 {
         self.body["attempt"].as_i64().unwrap()

@@ -51,6 +51,7 @@ mod secrets;
 mod settling;
 mod shutdown;
 mod stats;
+mod taken_again;
 mod templates;
 mod timeout;
 mod turns;
