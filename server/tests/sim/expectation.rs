@@ -335,10 +335,17 @@ impl History {
         self.segments.last().is_some_and(|last| last.first_version > version)
     }
 
-    /// Whether what a row says of calendars at an instant is what they said.
-    fn is_as_calendars_say(&self, row: &fire::Model, eras: &Eras, at: DateTime<Utc>) -> bool {
+    /// Whether a row may say of an instant that a calendar suppressed it, or that none did, as far as
+    /// whoever wrote it may have known.
+    fn may_say(
+        &self,
+        row: &fire::Model,
+        is_suppressed: bool,
+        eras: &Eras,
+        at: DateTime<Utc>,
+    ) -> bool {
         let version = &row.schedule_version;
-        let told = (row.id, row.reason == Reason::Calendar);
+        let told = (row.id, is_suppressed);
         eras.allow(told, &self.calendars[version], &self.specs[version].timing.zone, at)
     }
 
@@ -392,22 +399,22 @@ impl History {
                 return Err(format!("{:?} was expected where there is {row:?}", instants[0].1));
             }
             for (at, _) in instants {
-                if !self.is_as_calendars_say(row, eras, *at) {
+                if !self.may_say(row, row.reason == Reason::Calendar, eras, *at) {
                     return Err(format!("what calendars said of {at} does not fit {row:?}"));
                 }
                 accounted.entry(*at).or_default().push(row);
             }
             let made = &beginnings[&row.id];
-            let allowed = |span: Span| {
+            let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
                 let all = expected[place].0.keys();
-                all.filter(|at| span.contains(&ms(**at)) && !self.is_suppressed(row, eras, **at))
-                    .count()
+                all.filter(|at| span.contains(&ms(**at)) && is_meant(**at)).count()
             };
             let case = Case {
                 made,
                 last_at: row.last_scheduled_at.0,
                 spec: &self.specs[&row.schedule_version],
-                allowed: &allowed,
+                at_most: &|span| count(span, &|at| self.may_say(row, false, eras, at)),
+                at_least: &|span| count(span, &|at| !self.may_say(row, true, eras, at)),
                 together: &together[&(made.claimed_at, made.version)],
             };
             case.judge().map_err(|what| format!("{what}: {made:?}, now {row:?}"))?;

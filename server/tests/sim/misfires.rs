@@ -22,8 +22,11 @@ pub(crate) struct Case<'a> {
     pub(crate) last_at: i64,
     /// The definition that was in force.
     pub(crate) spec: &'a Spec,
-    /// How many instants, which no calendar suppressed then, lie behind one, up to another.
-    pub(crate) allowed: &'a dyn Fn(Span) -> usize,
+    /// How many instants that no calendar suppressed lie within a span, at most: of some the claim
+    /// may have known the calendar as it was or as it is.
+    pub(crate) at_most: &'a dyn Fn(Span) -> usize,
+    /// The same, at least.
+    pub(crate) at_least: &'a dyn Fn(Span) -> usize,
     /// The rows that were written of the schedule at the same moment, and it.
     pub(crate) together: &'a [&'a Moment],
 }
@@ -65,12 +68,12 @@ impl Case<'_> {
                 says(is_late, "it was not late")?;
                 says(is_young, "it was outside of the window")?;
                 let most = usize::try_from(spec.misfire.max).unwrap();
-                says((self.allowed)(behind) >= most, "fewer than the limit came behind it")
+                says((self.at_most)(behind) >= most, "fewer than the limit came behind it")
             }
             (Verdict::Collapsed, Reason::Outage) => {
                 says(is_late, "it was not late")?;
                 says(is_young, "it was outside of the window")?;
-                let runs_for_it = (self.allowed)(behind) > 0 || self.one_is_on_time();
+                let runs_for_it = (self.at_most)(behind) > 0 || self.one_is_on_time();
                 says(runs_for_it, "none came behind it that could run for it")
             }
             _ if wants_to_run(made) => self.runs(is_late, is_young),
@@ -109,7 +112,7 @@ impl Case<'_> {
         // Whoever ends a pause says what becomes of it.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
         let late_until = now - self.grace_ms() - 1;
-        let behind = (self.allowed)((Bound::Excluded(at), Bound::Included(late_until)));
+        let behind = (self.at_least)((Bound::Excluded(at), Bound::Included(late_until)));
         let spacing = spec.misfire.spacing_seconds * 1_000;
         let before = self.beside().filter(|other| other.scheduled_at < at).count();
         let before = i64::try_from(before).unwrap();
