@@ -55,6 +55,7 @@ impl NamespaceRetention {
 #[ComplexObject]
 impl NamespaceRetention {
     /// The schedules that have a retention of their own, by name: a thousand at the most.
+    #[graphql(complexity = "DECLARED * child_complexity")]
     async fn schedules(&self, cx: &Context<'_>) -> Result<Vec<ScheduleRetention>> {
         let id = namespace_id(cx, &self.namespace).await?;
         let rows = schedules::with_own_retention(cx.store().read(), id, MOST).await?;

@@ -55,7 +55,7 @@ struct Whose {
 
 /// What is asked of a preview.
 const PREVIEW: &str = "longestDays shortestDays partitions oldestKept { table madeAt }
-    tables { table namespace rows estimatedBytes oldest newest }";
+    tables(first: 1000) { table namespace rows estimatedBytes oldest newest }";
 
 /// The day of an instant.
 fn day(instant: &Value) -> String {

@@ -6,7 +6,7 @@ use entity::{fire, node, run, task_run};
 use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use crate::store::{Store, StoreError, bulk::Bulk};
+use crate::store::{Store, StoreError, bulk::Bulk, days::Days};
 
 /// Runs by key.
 pub async fn runs(store: &Store, ids: &[Uuid]) -> Result<Vec<run::Model>, StoreError> {
@@ -35,12 +35,13 @@ pub async fn first_task_runs(
     if runs.is_empty() {
         return Ok(vec![]);
     }
-    let statement = Bulk::default().uuid("id", runs.iter().copied()).statement(
+    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
         store.dialect(),
         "SELECT * FROM (SELECT task_run.*, row_number() OVER ( \
              PARTITION BY task_run.run_id \
              ORDER BY task_run.started_at, task_run.attempt, task_run.task) AS place \
-           FROM v JOIN task_run ON task_run.run_id = v.id) AS numbered \
+           FROM v JOIN task_run ON task_run.run_id = v.id {days}) AS numbered \
          WHERE place <= {0} ORDER BY run_id, place",
         vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],
     );

@@ -53,6 +53,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("HttpTarget.headers", Limit(64)),
     ("ModuleDrift.drifted", Limit(1_000)),
     ("Mutation.createSchedules", Limit(1_000)),
+    ("NamespaceRetention.schedules", Limit(1_000)),
     ("Node.leases", Own),
     ("Node.roles", Own),
     ("Node.tags", Limit(32)),

@@ -53,6 +53,7 @@ fn queries() -> Vec<(&'static str, String)> {
         ("nodes", "nodes { name }".into()),
         ("overview", "overview { schedules }".into()),
         ("nodes", "nodes { id }".into()),
+        ("retention", "retention { effectiveDays }".into()),
         ("retentionPreview", "retentionPreview { partitions }".into()),
         ("namespaces", "namespaces { nodes { name } }".into()),
         ("users", "users { nodes { name } }".into()),

@@ -33,7 +33,8 @@ const NARROWING: [&str; 5] = [
 /// A preview sends nothing, so it does not look whether its channels are there.
 const UNREAD: &str = "alertRulePreview.input.channelIds";
 /// None of the fires here waits in a buffer.
-const WAITING: [&str; 2] = ["purgeBuffer.fireIds", "reorderBuffer.fireIds"];
+const WAITING: [&str; 3] =
+    ["purgeBuffer.fireIds", "reorderBuffer.fireIds", "reorderBuffer.scheduleId"];
 /// Only an administrator of the instance has others to name here; everybody else has themselves.
 const OF_PEOPLE: [&str; 9] = [
     "sessions.userId",

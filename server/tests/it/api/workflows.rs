@@ -297,8 +297,8 @@ workflows:
             "workflows.nightly.tasks[0].target",
             "line 1",
         ),
-        ("when: failure", "when: sometimes", "source", "sometimes"),
-        ("status 500-599", "status 5xx", "source", "5xx"),
+        ("when: failure", "when: sometimes", "source", "expected one of success, failure, always"),
+        ("status 500-599", "status 5xx", "source", "this is no condition"),
     ] {
         let error = desk.refused(DEPLOY, json!({ "source": SOURCE.replace(from, to) })).await;
         assert!(error["extensions"]["field"].as_str().unwrap().starts_with(field), "{error}");
