@@ -59,10 +59,37 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, S
     };
     if left.len() != guesses.len() || left.iter().any(is_over) {
         tx.rollback().await?;
+        cut_back(store, &guesses, &left, most).await?;
         return Ok(Counted::Refused(left));
     }
     store.commit_unseen(tx).await?;
     Ok(Counted::Taken(left))
+}
+
+/// Lets nothing that was refused reach further than `most`, as it does after a clock was set back:
+/// or each try would find it as far away as the one before, however long somebody waits.
+async fn cut_back(
+    store: &Store,
+    guesses: &[Guess],
+    left: &[Left],
+    most: i64,
+) -> Result<(), StoreError> {
+    let is_far = |guess: &&Guess| {
+        left.iter().any(|left| left.id == guess.id && left.missing_ms >= most + guess.pause_ms)
+    };
+    let far: Vec<&Guess> = guesses.iter().filter(is_far).collect();
+    if far.is_empty() {
+        return Ok(());
+    }
+    let tx = store.begin().await?;
+    let now = store.dialect().now();
+    let sql = format!(
+        "UPDATE guess SET full_at = {now} + {most} WHERE id = $1 AND full_at > {now} + {most}"
+    );
+    for guess in far {
+        tx.execute_raw(store.dialect().statement(&sql, [guess.id.clone().into()])).await?;
+    }
+    store.commit_unseen(tx).await
 }
 
 /// Gives one back to each of the allowances.

@@ -73,9 +73,13 @@ impl Guesses {
         self.known.count(keys).map_err(Hindrance::Wait)?;
         let wanted: Vec<_> = keys.iter().map(Key::guess).collect();
         let counted = guesses::take_if_left(&self.store, &wanted).await;
-        let (left, is_taken) = match counted.map_err(Hindrance::Unknown)? {
-            Counted::Taken(left) => (left, true),
-            Counted::Refused(left) => (left, false),
+        let (left, is_taken) = match counted {
+            Ok(Counted::Taken(left)) => (left, true),
+            Ok(Counted::Refused(left)) => (left, false),
+            Err(error) => {
+                self.known.give_back(keys);
+                return Err(Hindrance::Unknown(error));
+            }
         };
         let mut wait = Duration::ZERO;
         for (key, guess) in keys.iter().zip(&wanted) {

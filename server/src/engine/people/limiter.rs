@@ -127,9 +127,14 @@ impl Limiter {
 
     /// The attempt was the right password: it does not count.
     pub fn forgive(&self, name: &str, address: IpAddr) {
+        self.give_back(&keys(name, address));
+    }
+
+    /// Gives one back to each of the allowances.
+    pub(super) fn give_back(&self, keys: &[Key]) {
         let mut buckets = self.locked();
-        for key in keys(name, address) {
-            if let Some(bucket) = buckets.get_mut(&key) {
+        for key in keys {
+            if let Some(bucket) = buckets.get_mut(key) {
                 bucket.left = (bucket.left + 1.0).min(key.allowance().burst);
             }
         }

@@ -80,4 +80,11 @@ async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     store.commit(transaction).await.unwrap();
     let Counted::Refused(left) = take_if_left(store, &ada).await.unwrap() else { panic!() };
     assert!(left[0].missing_ms <= 4 * HOUR, "one pause is to be waited for: {left:?}");
+
+    // And waiting helps.
+    let transaction = store.begin().await.unwrap();
+    let waited = format!("UPDATE guess SET full_at = full_at - {}", HOUR + 1);
+    transaction.execute_unprepared(&waited).await.unwrap();
+    store.commit(transaction).await.unwrap();
+    assert!(is_taken(&take_if_left(store, &ada).await.unwrap()));
 }
