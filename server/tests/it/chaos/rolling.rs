@@ -4,7 +4,7 @@ use super::{field::Field, node::Node, postgres::Postgres, short_or_long};
 
 /// Far longer than anything here takes: what waits for the expiry of a node that has left in good
 /// order is seen, on a slow machine as well.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(60);
 
 /// What is done, how often and to how many.
 struct Form {
