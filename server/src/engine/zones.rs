@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::{
     EngineError,
-    cluster::{Cluster, Standing, lead},
+    cluster::{Cluster, Standing, Tenure, lead},
     core::Core,
     planner::definition,
     service::Service,
@@ -49,7 +49,7 @@ pub(super) async fn enter(
 ) -> Result<(), EngineError> {
     let settles = cluster.roles().has(Role::Scheduler);
     if settles && cluster.standing(clock) == Standing::Ready {
-        adopt(store, &timetable::zone_data().version).await?;
+        adopt(store, cluster, &timetable::zone_data().version).await?;
     }
     Ok(())
 }
@@ -63,10 +63,12 @@ enum Rules {
     Unchecked,
     /// This data from now on.
     Adopted,
+    /// Newer data: this node is about to learn of it.
+    Newer,
 }
 
 /// Has the nodes schedule by `own` data, if they do not yet.
-async fn adopt(store: &Store, own: &str) -> Result<Rules, EngineError> {
+async fn adopt(store: &Store, cluster: &Cluster, own: &str) -> Result<Rules, EngineError> {
     let rules = store.zone_rules().await?;
     match &rules {
         Some(rules) if rules.zone_data == own => {
@@ -74,6 +76,12 @@ async fn adopt(store: &Store, own: &str) -> Result<Rules, EngineError> {
             return Ok(if is_checked { Rules::Checked } else { Rules::Unchecked });
         }
         Some(rules) => {
+            // What the last heartbeat told may be of a time before a newer node had joined.
+            let fleet = cluster.fleet(store).await?;
+            let newest = fleet.zone_data(cluster.suspect_after());
+            if newest.is_some_and(|newest| timetable::is_later_release(newest, own)) {
+                return Ok(Rules::Newer);
+            }
             let before = &rules.zone_data;
             tracing::warn!(
                 own,
@@ -113,27 +121,28 @@ impl Zones {
             let page = core.store.placed_by_zones(after, end).await?;
             report.checked += page.len();
             let moves: Vec<_> = page.iter().filter_map(|placed| self.moved(placed)).collect();
-            if !moves.is_empty() || end.is_none() {
+            if !moves.is_empty() {
                 let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
                 if core.store.other_zone_rules(&tx, own).await?.is_some() {
                     return Ok(tx.rollback().await?);
                 }
                 report.moved += core.store.replace_cursors(&tx, &moves).await?;
-                if end.is_none() {
-                    let now = core.agreed_now_in(&tx).await?;
-                    core.store.zone_rules_checked(&tx, own, now.into()).await?;
-                }
                 core.store.commit(tx).await?;
-            }
-            if !moves.is_empty() {
                 core.signals.wake_planner();
             }
-            match end {
-                Some(end) => after = end,
-                None => return Ok(()),
-            }
+            let Some(end) = end else { return self.note_checked(own, &tenure).await };
+            after = end;
         }
         Ok(())
+    }
+
+    /// In a transaction that holds no schedule: it waits for all who compute by these rules.
+    async fn note_checked(&self, own: &str, tenure: &Tenure) -> Result<(), EngineError> {
+        let core = &self.core;
+        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
+        let now = core.agreed_now_in(&tx).await?;
+        core.store.zone_rules_checked(&tx, own, now.into()).await?;
+        Ok(core.store.commit_unseen(tx).await?)
     }
 
     fn moved(&self, placed: &Placed) -> Option<Replaced> {
@@ -178,8 +187,8 @@ impl Service for Zones {
             return Ok(report);
         }
         let own = timetable::zone_data().version;
-        match adopt(&core.store, &own).await? {
-            Rules::Checked => return Ok(report),
+        match adopt(&core.store, &core.cluster, &own).await? {
+            Rules::Checked | Rules::Newer => return Ok(report),
             Rules::Unchecked => {}
             // Nobody could claim until now.
             Rules::Adopted => core.signals.wake_planner(),

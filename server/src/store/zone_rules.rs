@@ -107,7 +107,8 @@ impl Store {
     ) -> Result<Vec<Placed>, StoreError> {
         let sql = format!(
             "SELECT {DUE_COLUMNS}, last_fire_at FROM schedule WHERE id > $1 AND id <= $2 \
-               AND next_scheduled_at IS NOT NULL AND deleted_at IS NULL AND zone <> 'UTC'"
+               AND next_scheduled_at IS NOT NULL AND deleted_at IS NULL AND zone <> 'UTC' \
+             ORDER BY id"
         );
         let values = [after.into(), until.unwrap_or(Uuid::max()).into()];
         let rows = Placed::find_by_statement(self.dialect().statement(sql, values));

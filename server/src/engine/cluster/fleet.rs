@@ -51,12 +51,14 @@ impl Fleet {
 
     /// How many nodes claim what is due.
     pub fn schedulers(&self) -> usize {
-        self.claiming().count()
+        self.claiming(Duration::MAX).count()
     }
 
-    /// The newest zone data of those that may schedule: all nodes go by that.
-    pub fn zone_data(&self) -> Option<&str> {
-        let mut all = self.members.iter().filter(|member| schedules(member));
+    /// The newest zone data of those that may schedule and have not been silent for longer than
+    /// `suspect`: all nodes go by that.
+    pub fn zone_data(&self, suspect: Duration) -> Option<&str> {
+        let heard = |member: &&Living| schedules(member) && member.silence <= suspect;
+        let mut all = self.members.iter().filter(heard);
         let newest = &*all.next()?.node.zone_data;
         Some(all.fold(newest, |newest, member| {
             let other = &*member.node.zone_data;
@@ -64,8 +66,9 @@ impl Fleet {
         }))
     }
 
-    fn claiming(&self) -> impl Iterator<Item = &Living> {
-        let newest = self.zone_data().unwrap_or_default();
+    /// Those that claim, while `suspect` says whose zone data counts.
+    fn claiming(&self, suspect: Duration) -> impl Iterator<Item = &Living> {
+        let newest = self.zone_data(suspect).unwrap_or_default();
         let is_older =
             move |member: &Living| timetable::is_later_release(newest, &member.node.zone_data);
         self.members.iter().filter(move |member| schedules(member) && !is_older(member))
@@ -89,7 +92,7 @@ impl Fleet {
     /// longer than `suspect` is left out before it is declared dead: should it live, two claim
     /// what is its, and one of them loses.
     pub fn ring(&self, suspect: Duration) -> Vec<&str> {
-        let heard = self.claiming().filter(|member| member.silence <= suspect);
+        let heard = self.claiming(suspect).filter(|member| member.silence <= suspect);
         heard.map(|member| member.node.name.as_str()).collect()
     }
 
@@ -175,7 +178,7 @@ pub(super) mod tests {
         };
         let suspect = Duration::from_secs(15);
         let all = fleet([has("a", "2025z"), has("b", "2026b"), has("c", "2026a")]);
-        assert_eq!((all.zone_data(), all.schedulers()), (Some("2026b"), 1));
+        assert_eq!((all.zone_data(Duration::MAX), all.schedulers()), (Some("2026b"), 1));
         assert_eq!(all.ring(suspect), ["b"]);
         assert_eq!(all.workers().count(), 3, "runs are carried out by all");
         // What only answers, or leaves, keeps nobody from scheduling.

@@ -163,7 +163,7 @@ impl Cluster {
         let own_name = &settings.node_name;
         let now = Share::of(own_name, &ring, settings.second_owner_after).map(Arc::new);
         let zone_data = timetable::zone_data().version;
-        let newest = fleet.zone_data();
+        let newest = fleet.zone_data(self.suspect_after());
         let has_old_zones =
             newest.is_some_and(|newest| timetable::is_later_release(newest, &zone_data));
         let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);

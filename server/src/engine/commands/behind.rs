@@ -23,6 +23,7 @@ impl Commands {
         loop {
             let tx = self.store.begin().await?;
             self.has_right_clock(&tx).await?;
+            self.has_right_zones(&tx).await?;
             let row = self.permitted(&tx, permit, id).await?;
             let schedule = (id, !row.enabled);
             if !closing::shorten(&self.store, &self.cache, &tx, schedule, now).await? {
