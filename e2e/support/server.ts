@@ -22,8 +22,11 @@ export class Server {
   private port = 0;
   private token = "";
 
-  static async start(): Promise<Server> {
-    const server = new Server();
+  private constructor(private readonly settings: Record<string, string>) {}
+
+  /** `settings` are what it is told beside, by the names of the environment. */
+  static async start(settings: Record<string, string> = {}): Promise<Server> {
+    const server = new Server(settings);
     server.port = await freePort();
     await server.launch();
     const token = ["token", "create", "e2e", "--role", "editor"];
@@ -105,6 +108,7 @@ export class Server {
       CARILLON_LISTEN: `127.0.0.1:${this.port}`,
       CARILLON_DATABASE__URL: `sqlite:${join(this.folder, "carillon.db")}`,
       CARILLON_CONSOLE__DIST: dist,
+      ...this.settings,
     };
   }
 
