@@ -279,7 +279,7 @@ pub(super) async fn resume_due(core: &Arc<Core>, now: DateTime<Utc>) -> Result<u
 async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, EngineError> {
     let tx = core.store.begin().await?;
     let over = core.store.lock_pauses_over(&tx, now.into(), TOGETHER).await?;
-    if core.store.other_zone_rules(&tx, &timetable::zone_data().version).await?.is_some() {
+    if core.has_other_zones(&tx).await? {
         tx.rollback().await?;
         return Ok(0);
     }
@@ -304,7 +304,8 @@ async fn resume_if_over(
 ) -> Result<bool, EngineError> {
     let tx = core.store.begin().await?;
     // Since it was found, somebody may have given the pause another end, or none.
-    if !core.store.lock_pause_if_over(&tx, schedule, now.into()).await? {
+    let is_over = core.store.lock_pause_if_over(&tx, schedule, now.into()).await?;
+    if !is_over || core.has_other_zones(&tx).await? {
         tx.rollback().await?;
         return Ok(false);
     }

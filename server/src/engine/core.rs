@@ -169,6 +169,15 @@ impl Core {
         Ok(matches!(self.comparison().standing().await?, Standing::Ready | Standing::OldZones))
     }
 
+    /// Whether the nodes schedule by other zone data than this one's: then it moves no cursor in `tx`.
+    pub(super) async fn has_other_zones(
+        &self,
+        tx: &DatabaseTransaction,
+    ) -> Result<bool, EngineError> {
+        let own = timetable::zone_data().version;
+        Ok(self.store.other_zone_rules(tx, &own).await?.is_some())
+    }
+
     /// Remembers what the database's clock showed after `asked`; says whether the clock here has
     /// become right or wrong by that.
     pub(super) fn note_clock(&self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {

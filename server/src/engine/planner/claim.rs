@@ -83,7 +83,7 @@ pub(super) async fn claim_due(
         tx.rollback().await?;
         return Ok(Claimed::default());
     }
-    if core.store.other_zone_rules(&tx, &timetable::zone_data().version).await?.is_some() {
+    if core.has_other_zones(&tx).await? {
         // They are others' to claim, or this node's once it has computed them anew.
         tx.rollback().await?;
         return Ok(Claimed::default());

@@ -26,6 +26,7 @@ on_both!(
     a_node_with_older_zone_data_claims_nothing_until_the_others_have_left,
     by_other_zone_data_than_that_of_all_nothing_is_placed,
     what_other_zone_data_placed_is_placed_anew,
+    who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it,
 );
 
 /// Newer than any.
@@ -161,4 +162,20 @@ async fn what_other_zone_data_placed_is_placed_anew(database: TestDatabase) {
         let fires: Vec<_> = ledger.iter().map(|fire| fire.scheduled_at.utc()).collect();
         assert_eq!(fires, [at(right)]);
     }
+}
+
+/// What it knows is of its last heartbeat. One that is silent is not waited for until it is dead.
+async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let (_node, mut services) = world.by_hand().await;
+    let newer = newer(&world).await;
+    let rules = async || world.database.store.zone_rules().await.unwrap().unwrap().zone_data;
+    assert_eq!(services.get_mut("zones").unwrap().once(clock.now()).await.unwrap(), None);
+    assert_eq!(rules().await, NEWER);
+
+    let silent = 3_600_000 + world.settings.heartbeat_expiry.as_millis() as i64 * 2 / 3;
+    let is_silent = "UPDATE node SET heartbeat_at = heartbeat_at - $1 WHERE id = $2";
+    world.write(is_silent, [silent.into(), newer.into()]).await;
+    services.get_mut("zones").unwrap().once(clock.now()).await.unwrap();
+    assert_eq!(rules().await, timetable::zone_data().version);
 }
