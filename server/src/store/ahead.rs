@@ -37,7 +37,7 @@ impl Store {
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
         let statement = self.dialect().statement(sql, []);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
@@ -75,6 +75,6 @@ impl Store {
             shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
             at: Timestamp(row.at),
         };
-        Ok(rows.all(self.read()).await?.into_iter().map(ahead).collect())
+        Ok(rows.all(self.rounds()).await?.into_iter().map(ahead).collect())
     }
 }

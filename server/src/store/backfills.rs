@@ -173,7 +173,7 @@ impl Store {
              ORDER BY b.id LIMIT $2",
             [after.into(), limit.cast_signed().into()],
         );
-        Ok(OpenBackfill::find_by_statement(statement).all(self.read()).await?)
+        Ok(OpenBackfill::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// The runs that open backfills wait for, by their books.
@@ -187,7 +187,7 @@ impl Store {
              WHERE f.state = 'running' AND f.run_id IS NOT NULL",
             [],
         );
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.run_id).collect())
     }
 

@@ -34,7 +34,7 @@ impl Store {
     ) -> Result<Vec<Candidate>, StoreError> {
         let most = limit.saturating_add(passed.len() as u64);
         let statement = self.due("id, next_fire_at AS at", now, turns, most, "");
-        let mut due = Candidate::find_by_statement(statement).all(self.read()).await?;
+        let mut due = Candidate::find_by_statement(statement).all(self.rounds()).await?;
         let passed: HashSet<&Uuid> = passed.iter().collect();
         due.retain(|candidate| !passed.contains(&candidate.id));
         due.truncate(usize::try_from(limit).unwrap_or(usize::MAX));

@@ -211,7 +211,7 @@ impl Store {
                AND state = 'running' AND node_id = $1",
             [node.into()],
         );
-        Ok(Hold::find_by_statement(statement).all(self.read()).await?)
+        Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
@@ -250,7 +250,7 @@ impl Store {
                AND state = 'running' AND node_id = $1 AND cancel_requested_at IS NOT NULL",
             [node.into()],
         );
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 }

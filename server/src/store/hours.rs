@@ -40,7 +40,7 @@ impl Store {
                WHERE minute < $1 AND minute % 3600000 <> 0 ORDER BY minute LIMIT $2) fine \
              ORDER BY hour, namespace_id";
         let statement = self.dialect().statement(sql, [until.0.into(), most.cast_signed().into()]);
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
         let hour =
             |Row { namespace_id, hour }: Row| Minute { namespace_id, minute: Timestamp(hour) };
         Ok(rows.into_iter().map(hour).collect())

@@ -119,6 +119,14 @@ impl Store {
         &self.read
     }
 
+    /// The connections for what the engine asks again and again in the same words: on PostgreSQL
+    /// those for writing, by which a statement is planned once. Over the ledger's days a plan takes
+    /// a hundred times as long as its execution. Never asked by who has a transaction open, for that
+    /// would be two of them at once.
+    pub(crate) fn rounds(&self) -> &Link {
+        if self.dialect.is_postgres() { &self.write } else { &self.read }
+    }
+
     /// What differs between the databases.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect

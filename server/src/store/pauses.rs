@@ -96,7 +96,7 @@ impl Store {
     /// Schedules whose pause was to end by `now`, `limit` at the most, those that have waited
     /// longest first.
     pub async fn pauses_over(&self, now: Timestamp, limit: u64) -> Result<Vec<Uuid>, StoreError> {
-        self.find_pauses_over(self.read(), now, limit, "").await
+        self.find_pauses_over(self.rounds(), now, limit, "").await
     }
 
     /// The same, locked. Those that somebody else has locked are passed over.

@@ -181,9 +181,9 @@ impl Store {
             fits("$1")
         );
         let statement = self.dialect().statement(sql, [tags.clone().into()]);
-        let free = Free::find_by_statement(statement).one(self.read()).await?;
+        let free = Free::find_by_statement(statement).one(self.rounds()).await?;
         let mut of_groups = Grouped::default();
-        if self.is_any_grouped(self.read(), now).await? {
+        if self.is_any_grouped(self.rounds(), now).await? {
             let room = room(self.dialect(), now);
             let waits = format!("{GROUPED} AND {}{alive}", fits("$2"));
             let sql = format!(
@@ -197,7 +197,7 @@ impl Store {
             );
             let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
             of_groups =
-                Grouped::find_by_statement(statement).one(self.read()).await?.unwrap_or_default();
+                Grouped::find_by_statement(statement).one(self.rounds()).await?.unwrap_or_default();
         }
         let next = [free.and_then(|row| row.free), of_groups.grouped].into_iter().flatten().min();
         Ok(Backlog { next: next.map(Timestamp), grouped: of_groups.held })

@@ -115,7 +115,7 @@ impl Store {
         let expiry = i64::try_from(expiry.as_millis()).unwrap_or(i64::MAX);
         let values = [expiry.into(), own.into(), before.0.into()];
         let row = Row::find_by_statement(self.dialect().statement(sql, values));
-        let row = row.one(self.read()).await?;
+        let row = row.one(self.rounds()).await?;
         Ok(row.map_or_else(Astray::default, |row| Astray {
             orphans: row.orphans > 0,
             overruns: row.overruns > 0,
@@ -153,7 +153,7 @@ impl Store {
         );
         let values = [node.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        Ok(Intent::find_by_statement(statement).all(self.read()).await?)
+        Ok(Intent::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Counts an attempt of recovery on intents that this transaction holds, and takes them over.

@@ -84,7 +84,7 @@ impl Store {
         }
         let sql = "SELECT changed, id FROM stat_position WHERE feed = $1";
         let statement = self.dialect().statement(sql, [FEED.into()]);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map(|Row { changed, id }| Cursor { changed, id }))
     }
 
@@ -103,7 +103,7 @@ impl Store {
         let values =
             [after.changed.into(), after.id.into(), end.changed.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        Ok(SettledRun::find_by_statement(statement).all(self.read()).await?)
+        Ok(SettledRun::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Adds what the runs between two positions come to, unless somebody else has counted on from
@@ -206,7 +206,7 @@ impl Store {
                FROM fire WHERE verdict = 'skipped' AND decided_at >= $1) unrun \
              GROUP BY namespace_id, minute";
         let statement = self.dialect().statement(sql, [since.0.into()]);
-        Ok(Unrun::find_by_statement(statement).all(self.read()).await?)
+        Ok(Unrun::find_by_statement(statement).all(self.rounds()).await?)
     }
 
     /// Writes down what came to no run in these minutes, whatever was written before.

@@ -64,7 +64,7 @@ impl Store {
         let days = self.dialect().live_runs("run.id", now);
         let sql = format!("SELECT EXISTS (SELECT 1 FROM run WHERE {IS_LATE}{days}) AS found");
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let row = self.read().query_one_raw(statement).await?;
+        let row = self.rounds().query_one_raw(statement).await?;
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
     }
 
@@ -101,7 +101,7 @@ impl Store {
             self.dialect().live_runs("run.id", now)
         );
         let rows = Row::find_by_statement(self.dialect().statement(sql, []));
-        let rows = rows.all(self.read()).await?;
+        let rows = rows.all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| (row.workflow_id, row.workflow_version)).collect())
     }
 
@@ -113,7 +113,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         for some in allowed.chunks(MOST_ROWS) {
-            if self.read().query_one_raw(self.overdue(some, now, 1, "")).await?.is_some() {
+            if self.rounds().query_one_raw(self.overdue(some, now, 1, "")).await?.is_some() {
                 return Ok(true);
             }
         }

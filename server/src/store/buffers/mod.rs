@@ -176,7 +176,7 @@ impl Store {
                EXISTS (SELECT 1 FROM fire WHERE {COMES_LATER} AND fire.due_at <= $1{days}) AS is_due"
         );
         let statement = self.dialect().statement(sql, [now.0.into()]);
-        let row = Unowned::find_by_statement(statement).one(self.read()).await?;
+        let row = Unowned::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.unwrap_or_default())
     }
 
@@ -220,7 +220,7 @@ impl Store {
         );
         let values = [now.0.into(), limit.cast_signed().into()];
         let statement = self.dialect().statement(sql, values);
-        let rows = Row::find_by_statement(statement).all(self.read()).await?;
+        let rows = Row::find_by_statement(statement).all(self.rounds()).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
@@ -240,7 +240,7 @@ impl Store {
             first_deadline(days),
         );
         let statement = self.dialect().statement(sql, []);
-        let row = Row::find_by_statement(statement).one(self.read()).await?;
+        let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.map_or_else(Outlook::default, |row| Outlook {
             waits: row.buffers > 0,
             // Past it, not at it.
