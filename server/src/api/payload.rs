@@ -4,12 +4,13 @@ use async_graphql::{Context, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, page::DECLARED,
-    run::Run, scalar::Instant, schedule::Schedule, timing::TimingWarning, workflow::Workflow,
+    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, loaders::ScheduleRow,
+    page::DECLARED, run::Run, scalar::Instant, schedule::Schedule, timing::TimingWarning,
+    workflow::Workflow,
 };
 use crate::{
     engine::commands::{CommandError, Grouped, Ordered, Rearranged, Saved, SavedCalendar},
-    store::{calendars, groups, reads, schedules},
+    store::{calendars, groups, reads},
 };
 
 /// A schedule as a command left it.
@@ -51,7 +52,8 @@ impl CreatedSchedule {
 
 /// The schedule with this key.
 pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
-    let row = schedules::by_id(cx.store().read(), id).await?;
+    // Callers whose orders shared a transaction share this look, too.
+    let row = cx.rows().load_one(ScheduleRow(id)).await?;
     // The answer to a repeated call may be older than the right to see it.
     let row = row.filter(|row| cx.is_home(row.namespace_id));
     Ok(Schedule(row.ok_or_else(|| CommandError::not_found("schedule", id))?))

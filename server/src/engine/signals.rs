@@ -2,10 +2,15 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicI64, AtomicU8, Ordering},
 };
 
+use chrono::TimeDelta;
+use entity::Timestamp;
 use tokio::sync::Notify;
+
+/// What falls due later than this the other nodes find by their own looks, which are more frequent.
+const SOON: TimeDelta = TimeDelta::minutes(2);
 
 /// Whom a wake-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +87,12 @@ pub struct Signals {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     planner: Notify,
+    /// When the planner of this node looks again by itself, in milliseconds; the greatest number
+    /// while it looks, and where there is none.
+    planner_looks_at: AtomicI64,
     dispatcher: Notify,
     canceller: Notify,
     backfill: Notify,
@@ -94,10 +102,48 @@ struct Inner {
     told: Notify,
 }
 
+impl Default for Inner {
+    fn default() -> Self {
+        Self {
+            planner: Notify::default(),
+            planner_looks_at: AtomicI64::new(i64::MAX),
+            dispatcher: Notify::default(),
+            canceller: Notify::default(),
+            backfill: Notify::default(),
+            pulse: Notify::default(),
+            to_tell: AtomicU8::default(),
+            told: Notify::default(),
+        }
+    }
+}
+
 impl Signals {
     /// A schedule was made, edited, paused or resumed.
     pub fn wake_planner(&self) {
         self.wake(Kind::Planner);
+    }
+
+    /// Schedules were made, of which the first is due at `at`, and they are committed. A planner
+    /// that looks again before then need not be told: thousands are made in a second, and mostly
+    /// they are due in hours.
+    pub(super) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
+        // Whoever looks at the tables at this moment may have passed the new rows by.
+        if at.0 < self.inner.planner_looks_at.load(Ordering::SeqCst) {
+            self.wake_here(Kind::Planner);
+        }
+        if at.utc() - now.utc() <= SOON {
+            self.tell(Kind::Planner);
+        }
+    }
+
+    /// The planner begins to look.
+    pub(super) fn planner_looks(&self) {
+        self.inner.planner_looks_at.store(i64::MAX, Ordering::SeqCst);
+    }
+
+    /// The planner has looked, and will look again at `at`.
+    pub(super) fn planner_looks_again(&self, at: Timestamp) {
+        self.inner.planner_looks_at.store(at.0, Ordering::SeqCst);
     }
 
     /// A run was queued.

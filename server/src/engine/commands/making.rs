@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::SubsecRound;
-use entity::{audit_event, schedule, schedule_version};
+use entity::{Timestamp, audit_event, schedule, schedule_version};
 use sea_orm::Set;
 use uuid::Uuid;
 
@@ -42,6 +42,14 @@ pub(super) struct Composed {
     entry: audit_event::ActiveModel,
     /// The workflow that it brings along.
     work: Option<(Uuid, NewRows)>,
+}
+
+impl Composed {
+    /// When it is due for the first time, unless it is paused or never fires.
+    pub(super) fn due_at(&self) -> Option<Timestamp> {
+        let is_enabled = *self.row.enabled.try_as_ref()?;
+        self.row.next_fire_at.try_as_ref().copied().flatten().filter(|_| is_enabled)
+    }
 }
 
 /// What an order has looked up.

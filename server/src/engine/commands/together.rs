@@ -15,11 +15,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use entity::Timestamp;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
     CommandError, Commands, Editor, NewSchedule, Saved, Work,
-    making::{Known, Refused, Site},
+    making::{Composed, Known, Refused, Site},
 };
 
 /// So many transactions at once: one is composed while another one is committed.
@@ -95,9 +96,9 @@ impl Commands {
             callers.push(answer);
         }
         // Why it failed, each caller learns alone.
-        let answers = self.make_together(news).await.unwrap_or_default();
-        if answers.iter().any(|answer| matches!(answer, Some(Ok(_)))) {
-            self.signals.wake_planner();
+        let (answers, first) = self.make_together(news).await.unwrap_or_default();
+        if let Some(first) = first {
+            self.signals.schedules_made(first, self.clock.now().into());
         }
         let mut answers = answers.into_iter();
         for caller in callers {
@@ -106,11 +107,11 @@ impl Commands {
         }
     }
 
-    /// Makes all that can be made, each for the one who asked.
+    /// Makes all that can be made, each for the one who asked; says when the first of them is due.
     async fn make_together(
         &self,
         orders: Vec<(Editor, NewSchedule)>,
-    ) -> Result<Vec<Answer>, CommandError> {
+    ) -> Result<(Vec<Answer>, Option<Timestamp>), CommandError> {
         let tx = self.store.begin().await?;
         self.has_right_clock(&tx).await?;
         self.has_right_zones(&tx).await?;
@@ -149,10 +150,11 @@ impl Commands {
             })));
         }
         if waiting.is_empty() {
-            return Ok(answers);
+            return Ok((answers, None));
         }
+        let first = waiting.iter().filter_map(Composed::due_at).min();
         self.write(&tx, waiting).await.map_err(|(_, error): Refused| *error)?;
         self.store.commit(tx).await?;
-        Ok(answers)
+        Ok((answers, first))
     }
 }

@@ -260,36 +260,8 @@ impl Planner {
         Ok(false)
     }
 
-    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
-        if intents.is_empty() {
-            return Ok(HandedOver::default());
-        }
-        handoff::hand_over(&self.core, intents, None).await
-    }
-}
-
-impl PlannerReport {
-    fn add(&mut self, handed_over: HandedOver) {
-        self.started += handed_over.started;
-        self.queued += handed_over.queued;
-    }
-}
-
-impl Service for Planner {
-    type Report = PlannerReport;
-    const NAME: &'static str = "planner";
-
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
-        let mut report = PlannerReport::default();
-        if self.in_doubt {
-            self.settle_doubt(&mut report).await;
-        }
-        let answer = self.round(now, report).await;
-        self.in_doubt |= answer.is_err();
-        answer
-    }
-
-    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+    /// When it looks again, if nobody wakes it before.
+    fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         if self.left.has_any() {
             return now;
         }
@@ -312,6 +284,42 @@ impl Service for Planner {
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
         next.min(poll).min(look).clamp(earliest, horizon)
+    }
+
+    async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
+        if intents.is_empty() {
+            return Ok(HandedOver::default());
+        }
+        handoff::hand_over(&self.core, intents, None).await
+    }
+}
+
+impl PlannerReport {
+    fn add(&mut self, handed_over: HandedOver) {
+        self.started += handed_over.started;
+        self.queued += handed_over.queued;
+    }
+}
+
+impl Service for Planner {
+    type Report = PlannerReport;
+    const NAME: &'static str = "planner";
+
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<PlannerReport, EngineError> {
+        self.core.signals.planner_looks();
+        let mut report = PlannerReport::default();
+        if self.in_doubt {
+            self.settle_doubt(&mut report).await;
+        }
+        let answer = self.round(now, report).await;
+        self.in_doubt |= answer.is_err();
+        answer
+    }
+
+    fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let at = self.next_look(now);
+        self.core.signals.planner_looks_again(at.into());
+        at
     }
 
     fn is_notable(report: &PlannerReport) -> bool {
