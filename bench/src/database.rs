@@ -1,6 +1,6 @@
 //! A fresh database for each round, gone after it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use anyhow::{Context, Result};
 use carillon::{
@@ -14,6 +14,9 @@ use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use uuid::Uuid;
+
+/// A server's connections wait twice as long for an answer.
+const FILLING: Duration = Duration::from_secs(600);
 
 /// Which database is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +97,13 @@ impl Fresh {
         }
         store.close().await?;
         Ok(fresh)
+    }
+
+    /// What fills it: a statement over millions of rows may take its time, where a server would ask
+    /// whether the database is still there.
+    pub(crate) async fn filler(&self) -> Result<Store> {
+        let options = Options { idle_transaction: FILLING, ..Options::new(&self.url) };
+        Ok(Store::open(&options).await?)
     }
 
     /// Removes it.

@@ -10,10 +10,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use carillon::{
-    clock::Clock,
-    store::{Options, Store},
-};
+use carillon::{clock::Clock, store::Store};
 use chrono::TimeDelta;
 use sea_orm::ConnectionTrait;
 
@@ -109,7 +106,7 @@ fn table(kind: Kind, stored: usize, rounds: &[Round]) -> Table {
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 async fn one(arguments: &Arguments, clock: &Clock, kind: Kind, stored: usize) -> Result<Round> {
     let fresh = arguments.place.fresh(kind).await?;
-    let store = Store::open(&Options::new(&fresh.url)).await?;
+    let store = fresh.filler().await?;
     let timing = Timing { expression: "0 3 1 1 *", due: clock.now() + TimeDelta::days(365) };
     seed::schedules(&store, stored, timing, clock.now()).await?;
     seed::settle(&store).await?;

@@ -14,10 +14,7 @@ mod questions;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use carillon::{
-    clock::Clock,
-    store::{Options, Store},
-};
+use carillon::{clock::Clock, store::Store};
 use chrono::TimeDelta;
 use sea_orm::ConnectionTrait;
 
@@ -68,7 +65,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Findings> {
     for kind in arguments.place.database.kinds() {
         let began = clock.instant();
         let fresh = arguments.place.fresh(*kind).await?;
-        let store = Store::open(&Options::new(&fresh.url)).await?;
+        let store = fresh.filler().await?;
         fill(arguments, &store, &clock).await?;
         eprintln!("{}: written in {:.0} s", kind.name(), began.elapsed().as_secs_f64());
         let token = server::token(&store, &clock).await?;

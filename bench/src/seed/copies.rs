@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, IdenStatic, Iterable};
 use uuid::Uuid;
 
 /// So many rows are written at once: enough to be fast, few enough for the write-ahead log.
-const BATCH: u64 = 200_000;
+const BATCH: u64 = 50_000;
 
 /// Numbers, of which each is a copy.
 #[derive(Clone, Copy, Debug)]
