@@ -7,15 +7,24 @@
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
+# What builds the console is built from source too, for some minutes: a layer of its own, which
+# stays until the lock file changes.
+COPY Cargo.toml Cargo.lock ./
+COPY scripts scripts
+RUN scripts/rust && scripts/console-tools
 COPY . .
-RUN make release && install -D target/release/carillon /out/carillon
+# CI: the lock file as it is, or an error.
+RUN CI=true make release && install -D target/release/carillon /out/carillon
 
 FROM debian:bookworm-slim
 # Certificates for targets that are reached by TLS; zone data that is newer than the binary's own
-# counts, so rebuild now and then.
+# counts, so rebuild now and then. Debian's programs that would let their caller become somebody
+# else (su, mount, passwd ...) let nobody do so.
 RUN apt-get update \
-	&& apt-get install -y --no-install-recommends ca-certificates tzdata \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+		ca-certificates tzdata \
 	&& rm -rf /var/lib/apt/lists/* \
+	&& find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
 	&& useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin carillon \
 	&& install -d -o carillon -g carillon -m 700 /data
 COPY --from=build /out/carillon /usr/bin/carillon
