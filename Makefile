@@ -163,6 +163,16 @@ bench: rust ## Measure on both databases, beside the limits of this machine; SCE
 	@cargo build --release --bin carillon-bench $(LOCKED)
 	@scripts/bench $(TARGET)/release/carillon-bench $(SCENARIO) $(BENCH)
 
+# The peer's manifest asks for a newer Rust than ours; it compiles with ours all the same.
+.PHONY: bench-peers
+bench-peers: rust ## Measure a storm beside cloacina's in one run; BENCH=options
+	@scripts/packages cc postgres libpq
+	@CARGO_TARGET_DIR=$(TARGET)/peers cargo build --release --locked --ignore-rust-version \
+		--manifest-path bench/peers/cloacina/Cargo.toml
+	@cargo build --release --bin carillon-bench $(LOCKED)
+	@scripts/bench $(TARGET)/release/carillon-bench peers \
+		--program $(TARGET)/peers/release/carillon-peer-cloacina $(BENCH)
+
 .PHONY: rust
 rust:
 	@scripts/rust

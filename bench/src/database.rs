@@ -56,7 +56,7 @@ impl Databases {
     }
 }
 
-/// A migrated, empty database.
+/// An empty database, migrated unless it is for others.
 #[derive(Debug)]
 pub(crate) struct Fresh {
     /// What opens it.
@@ -80,15 +80,7 @@ impl Fresh {
                 let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
                 Self { url, place: Place::Folder(folder) }
             }
-            Kind::Postgres => {
-                let admin = admin.context(
-                    "no PostgreSQL given: run `make bench`, or name one with --postgres",
-                )?;
-                let name = format!("bench_{}", Uuid::now_v7().simple());
-                on_server(admin, &format!("CREATE DATABASE {name}")).await?;
-                let url = with_database(admin, &name);
-                Self { url, place: Place::Server { admin: admin.to_owned(), name } }
-            }
+            Kind::Postgres => Self::empty(admin).await?,
         };
         // Migrated here, so that whoever opens it next finds it ready.
         let store = Store::open(&Options::new(&fresh.url)).await?;
@@ -104,6 +96,21 @@ impl Fresh {
     pub(crate) async fn filler(&self) -> Result<Store> {
         let options = Options { idle_transaction: FILLING, ..Options::new(&self.url) };
         Ok(Store::open(&options).await?)
+    }
+
+    /// Makes one on PostgreSQL with nothing in it, for others than us.
+    pub(crate) async fn empty(admin: Option<&str>) -> Result<Self> {
+        let admin =
+            admin.context("no PostgreSQL given: run `make bench`, or name one with --postgres")?;
+        let name = format!("bench_{}", Uuid::now_v7().simple());
+        on_server(admin, &format!("CREATE DATABASE {name}")).await?;
+        let url = with_database(admin, &name);
+        Ok(Self { url, place: Place::Server { admin: admin.to_owned(), name } })
+    }
+
+    /// A single connection to it, to look at it from aside.
+    pub(crate) async fn connect(&self) -> Result<DatabaseConnection> {
+        connect(&self.url).await
     }
 
     /// Removes it.
@@ -131,10 +138,14 @@ async fn divide(store: &Store, days: u32) -> Result<()> {
     Ok(())
 }
 
-async fn on_server(admin: &str, statement: &str) -> Result<()> {
-    let mut options = ConnectOptions::new(admin);
+async fn connect(url: &str) -> Result<DatabaseConnection> {
+    let mut options = ConnectOptions::new(url);
     options.max_connections(1).sqlx_logging(false);
-    let connection: DatabaseConnection = Database::connect(options).await?;
+    Ok(Database::connect(options).await?)
+}
+
+async fn on_server(admin: &str, statement: &str) -> Result<()> {
+    let connection = connect(admin).await?;
     connection.execute_unprepared(statement).await.with_context(|| statement.to_owned())?;
     Ok(connection.close().await?)
 }

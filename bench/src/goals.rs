@@ -21,6 +21,8 @@ const fn at_least(number: &'static str, must: f64, stretch: f64) -> Goal {
     Goal { number, must, stretch, is_ceiling: false }
 }
 
+/// A storm's exec/s on PostgreSQL over a peer's, in the same run.
+pub(crate) const P1: Goal = at_least("P1", 40.0, 100.0);
 /// Seconds for a storm of 10,000 on PostgreSQL.
 pub(crate) const P2: Goal = at_most("P2", 10.0, 2.0);
 /// Exec per CPU-second on PostgreSQL.

@@ -10,6 +10,7 @@
 //! - `lists`: the console's queries over much.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
+//! - `peers`: a storm beside that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
 //! - `limits`: what the databases can do at the best.
@@ -27,6 +28,7 @@ mod idle;
 mod limits;
 mod lists;
 mod nodes;
+mod peers;
 mod place;
 mod process;
 mod report;
@@ -74,7 +76,9 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
-    /// All of these, one after the other.
+    /// A storm on PostgreSQL beside that of another scheduler.
+    Peers(peers::Arguments),
+    /// All of these but the last, which needs the other scheduler, one after the other.
     All(all::Arguments),
 }
 
@@ -128,6 +132,9 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
         }
         Scenario::Resume(arguments) => {
             resume::run(&arguments).await?.print(1, arguments.place.json)?;
+        }
+        Scenario::Peers(arguments) => {
+            peers::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
         }
         Scenario::All(arguments) => return all::run(&arguments).await,
     }

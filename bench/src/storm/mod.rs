@@ -78,7 +78,9 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Vec<Measured>> {
         for (kind, schedules) in
             kinds.iter().flat_map(|kind| arguments.schedules.iter().map(|count| (*kind, *count)))
         {
-            let round = one(arguments, kind, schedules).await?;
+            let fresh =
+                Fresh::create(kind, arguments.postgres.as_deref(), arguments.history).await?;
+            let round = one(fresh, schedules).await?;
             eprintln!(
                 "round {number}/{}: {} {schedules}: {:.2} s",
                 arguments.rounds,
@@ -110,9 +112,8 @@ async fn limits(arguments: &Arguments, kinds: &[Kind]) -> Result<Limits> {
     Limits::measure(kinds, arguments.postgres.as_deref(), programs, time).await
 }
 
-/// One round, by this same program.
-async fn one(arguments: &Arguments, kind: Kind, schedules: usize) -> Result<Round> {
-    let fresh = Fresh::create(kind, arguments.postgres.as_deref(), arguments.history).await?;
+/// One round in a database of its own, by this same program.
+pub(crate) async fn one(fresh: Fresh, schedules: usize) -> Result<Round> {
     let schedules = schedules.to_string();
     let arguments = ["round", "--url", &fresh.url, "--schedules", &schedules];
     let round = process::child(&arguments).await?;

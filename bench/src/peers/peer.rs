@@ -1,0 +1,142 @@
+use std::{process::Stdio, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use carillon::clock::Clock;
+use chrono::DateTime;
+use serde::{Deserialize, de::DeserializeOwned};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+};
+
+use super::Arguments;
+use crate::{
+    database::Fresh,
+    process::{Cpu, Meter},
+};
+
+/// What a storm of another scheduler showed.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// With its version.
+    pub(super) name: String,
+    /// From the due instant to the last record, or to the limit.
+    pub(super) seconds: f64,
+    /// How many schedules ran to the end in that time.
+    pub(super) done: usize,
+    /// From the due instant to the first record.
+    pub(super) first: Option<f64>,
+    /// In that time: its process and the database's. That it asks how far it is counts in.
+    pub(super) cpu: Cpu,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of schedules")]
+impl Outcome {
+    /// Schedules a second, of those that it did: what the limit cut off counts against it.
+    pub(super) fn rate(&self) -> f64 {
+        self.done as f64 / self.seconds
+    }
+
+    /// The same for each second of CPU.
+    pub(super) fn thrift(&self) -> f64 {
+        self.done as f64 / self.cpu.total()
+    }
+}
+
+/// What it prints when all schedules are registered.
+#[derive(Debug, Deserialize)]
+struct Ready {
+    name: String,
+    version: String,
+    due_ms: i64,
+}
+
+/// What it prints when the storm is over.
+#[derive(Debug, Deserialize)]
+struct Over {
+    seconds: f64,
+    done: usize,
+    first_seconds: Option<f64>,
+}
+
+/// How much longer than it was told it may take to register schedules, and to say how it went.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Goes through one storm of it.
+pub(super) async fn storm(arguments: &Arguments, clock: &Clock, fresh: &Fresh) -> Result<Outcome> {
+    let limit = Duration::from_secs(arguments.limit);
+    let mut child = Command::new(&arguments.program)
+        .args(["--url", &fresh.url])
+        .args(["--schedules", &arguments.schedules.to_string()])
+        .args(["--limit-seconds", &arguments.limit.to_string()])
+        .args(&arguments.options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("start {}", arguments.program.display()))?;
+    let pid = child.id().context("it has ended already")?;
+    let output = child.stdout.take().context("read what it prints")?;
+    let mut lines = BufReader::new(output).lines();
+
+    let ready: Ready = line(clock, PATIENCE, &mut lines).await.context("register schedules")?;
+    let aside = fresh.connect().await?;
+    let meter = Meter::of_processes(&aside, vec![pid]).await?;
+    let due = DateTime::from_timestamp_millis(ready.due_ms).context("it is due at no instant")?;
+    clock.sleep_until(due).await;
+    let began = meter.read()?;
+    let over: Over = line(clock, limit + PATIENCE, &mut lines).await.context("wait for its end")?;
+    let cpu = meter.read()?.since(began);
+    ensure!(over.done <= arguments.schedules, "{} of {} done", over.done, arguments.schedules);
+    aside.close().await?;
+    end(clock, child).await?;
+    Ok(Outcome {
+        name: format!("{} {}", ready.name, ready.version),
+        seconds: over.seconds,
+        done: over.done,
+        first: over.first_seconds,
+        cpu,
+    })
+}
+
+/// The next line that it prints.
+async fn line<T: DeserializeOwned>(
+    clock: &Clock,
+    limit: Duration,
+    lines: &mut Lines<BufReader<ChildStdout>>,
+) -> Result<T> {
+    let line = clock
+        .timeout(limit, lines.next_line())
+        .await
+        .with_context(|| format!("it says nothing for {limit:?}"))??
+        .context("it ended before")?;
+    serde_json::from_str(&line).with_context(|| format!("understand {line:?}"))
+}
+
+/// It ends when its input does.
+async fn end(clock: &Clock, mut child: Child) -> Result<()> {
+    drop(child.stdin.take());
+    let status = clock.timeout(PATIENCE, child.wait()).await.context("it does not end")??;
+    ensure!(status.success(), "it ended with {status}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_limit_cut_off_is_not_done() {
+        let over: Over =
+            serde_json::from_str(r#"{"seconds": 120.0, "done": 60, "first_seconds": null}"#)
+                .unwrap();
+        let outcome = Outcome {
+            name: "slow 1.0".to_owned(),
+            seconds: over.seconds,
+            done: over.done,
+            first: over.first_seconds,
+            cpu: Cpu { own: 10.0, database: 20.0 },
+        };
+        assert_eq!((outcome.rate(), outcome.thrift()), (0.5, 2.0));
+    }
+}
