@@ -198,6 +198,7 @@ impl App {
         tracing::info!(?grace, "stopping");
         self.stop.cancel();
         self.engine.shutdown(grace).await?;
+        self.commands.executor.close();
         let served = match broken {
             Some(ended) => ended,
             // Requests are short; a connection that holds on longer is cut off with the process.

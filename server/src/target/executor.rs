@@ -50,6 +50,13 @@ impl Executor {
         })
     }
 
+    /// Takes away what it has made on this machine, when no attempt is at work any more.
+    pub fn close(&self) {
+        if let Some(runner) = &self.runner {
+            runner.close();
+        }
+    }
+
     /// The same executor on a server that sends mails.
     pub fn with_mailer(self, mailer: Option<Mailer>) -> Self {
         Self { mailer, ..self }

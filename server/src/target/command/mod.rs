@@ -21,7 +21,8 @@
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within bounds
 //! - `lines`: cuts bytes into lines; pure
-//! - `offer`: the file into which a program writes what it gives back
+//! - `offer`: the file into which a program writes what it gives back; `folder`: where these are, for
+//!   as long as the server lives
 //! - `runner`: runs a program to its end
 //! - `ending`: what that end was, in words
 
@@ -29,6 +30,7 @@ mod capture;
 mod definition;
 mod ending;
 mod environment;
+mod folder;
 mod group;
 mod launch;
 mod lines;

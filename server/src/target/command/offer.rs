@@ -9,6 +9,7 @@ use std::{
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::folder::Folder;
 use crate::target::result::{MOST_RESULT_BYTES, too_large};
 
 /// The file into which a program may write what it gives back. It goes away with this value.
@@ -19,16 +20,18 @@ use crate::target::result::{MOST_RESULT_BYTES, too_large};
 pub(super) struct Offer {
     path: PathBuf,
     file: Arc<File>,
+    /// Stays as long as a program may write into it.
+    _folder: Arc<Folder>,
 }
 
 impl Offer {
-    /// Makes the file, empty and for the server's own user.
-    pub(super) fn new(run: Uuid) -> io::Result<Self> {
-        let name = format!("carillon-{}-{:016x}", run.simple(), rand::random::<u64>());
-        let path = std::env::temp_dir().join(name);
+    /// Makes the file, empty and for the server's own user. Nobody else can tell its name.
+    pub(super) fn new(folder: Arc<Folder>, run: Uuid) -> io::Result<Self> {
+        let name = format!("{}-{:016x}", run.simple(), rand::random::<u64>());
+        let path = folder.path().join(name);
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Self { path, file: Arc::new(file) })
+        Ok(Self { path, file: Arc::new(file), _folder: folder })
     }
 
     /// Where it is, for the program.
@@ -72,11 +75,17 @@ mod tests {
 
     use serde_json::json;
 
-    use super::*;
+    use super::{super::folder::Offers, *};
+
+    fn offer() -> (tempfile::TempDir, Offer) {
+        let temp = tempfile::tempdir().unwrap();
+        let offer = Offers::new(temp.path().to_owned()).offer(Uuid::nil()).unwrap();
+        (temp, offer)
+    }
 
     #[test]
     fn what_was_written_is_read_and_the_file_goes_away() {
-        let offer = Offer::new(Uuid::nil()).unwrap();
+        let (_temp, offer) = offer();
         assert_eq!(offer.read(), Ok(None));
         fs::write(offer.path(), " {\"rows\": 7}\n").unwrap();
         assert_eq!(offer.read(), Ok(Some(json!({ "rows": 7 }))));
@@ -91,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_link_in_its_place_is_not_followed() {
-        let offer = Offer::new(Uuid::nil()).unwrap();
+        let (_temp, offer) = offer();
         fs::remove_file(offer.path()).unwrap();
         unix::fs::symlink("/etc/hostname", offer.path()).unwrap();
         assert_eq!(offer.read(), Ok(None));

@@ -14,6 +14,7 @@ use super::{
     definition::Command,
     ending::{Cause, Ending},
     environment::variables,
+    folder::Offers,
     group::Group,
     launch::Launch,
     offer::Offer,
@@ -33,13 +34,20 @@ const DRAIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(in crate::target) struct Runner {
     spawner: Spawner,
+    offers: Offers,
     output_limit: usize,
     clock: Clock,
 }
 
 impl Runner {
     pub(in crate::target) fn new(output_limit: usize, clock: Clock) -> Result<Self, TargetError> {
-        Ok(Self { spawner: Spawner::new()?, output_limit, clock })
+        let offers = Offers::new(std::env::temp_dir());
+        Ok(Self { spawner: Spawner::new()?, offers, output_limit, clock })
+    }
+
+    /// Leaves nothing behind on this machine.
+    pub(in crate::target) fn close(&self) {
+        self.offers.close();
     }
 
     /// Whether `definition` could be run.
@@ -61,7 +69,7 @@ impl Runner {
             Ok(invoked) => invoked,
             Err(error) => return failed(error.to_string()),
         };
-        let offer = match Offer::new(invocation.run_id) {
+        let offer = match self.offers.offer(invocation.run_id) {
             Ok(offer) => offer,
             Err(error) => return failed(format!("could not make its output file: {error}")),
         };

@@ -10,6 +10,7 @@ mod desk;
 mod doctor;
 mod doctor_outside;
 mod importing;
+mod leftovers;
 mod modules;
 mod operating;
 mod people;

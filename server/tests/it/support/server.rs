@@ -34,6 +34,16 @@ impl Server {
         Self::started(Command::new(&args).on(database))
     }
 
+    /// With more flags, and a variable of the environment.
+    pub(crate) fn start_under(
+        database: &TestDatabase,
+        flags: &[&str],
+        (name, value): (&str, &str),
+    ) -> Self {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
+        Self::started(Command::new(&args).on(database).env(name, value))
+    }
+
     /// With that configuration file.
     pub(crate) fn start_configured(database: &TestDatabase, config: &str) -> Self {
         let command = Command::new(&["serve", "--listen", "127.0.0.1:0"]).on(database);

@@ -1,0 +1,216 @@
+//! The folder in which this process keeps its programs' output files.
+//!
+//! It is locked for as long as the process lives, however it dies: what nobody holds a lock on is a
+//! dead process's, and goes when the next one starts. Several servers may share a machine, and
+//! whatever clears old files away (systemd-tmpfiles) leaves alone what is locked.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use nix::{fcntl::OFlag, unistd::Uid};
+use uuid::Uuid;
+
+use super::offer::Offer;
+
+/// What the names of these folders begin with.
+const PREFIX: &str = "carillon-outputs-";
+
+/// Whoever clears up may take a folder that is not locked yet: another one is made then.
+const TRIES: usize = 8;
+
+/// Where output files are made.
+#[derive(Debug)]
+pub(super) struct Offers {
+    within: PathBuf,
+    folder: Mutex<Option<Arc<Folder>>>,
+}
+
+impl Offers {
+    /// Within the system's folder for such things; what dead processes left there is removed.
+    pub(super) fn new(within: PathBuf) -> Self {
+        clear_up(&within);
+        Self { within, folder: Mutex::default() }
+    }
+
+    /// A new file for what a run's program gives back.
+    pub(super) fn offer(&self, run: Uuid) -> io::Result<Offer> {
+        match Offer::new(self.folder()?, run) {
+            // Somebody has taken the folder away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.lock().take();
+                Offer::new(self.folder()?, run)
+            }
+            made => made,
+        }
+    }
+
+    /// Takes the folder away, once no program writes into it any more.
+    pub(super) fn close(&self) {
+        self.lock().take();
+    }
+
+    fn folder(&self) -> io::Result<Arc<Folder>> {
+        let mut kept = self.lock();
+        if let Some(folder) = &*kept {
+            return Ok(folder.clone());
+        }
+        let made = Arc::new(Folder::make(&self.within)?);
+        *kept = Some(made.clone());
+        Ok(made)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Folder>>> {
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A folder that goes away with this value.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Its lock ends with the process at the latest.
+    _lock: File,
+}
+
+impl Folder {
+    fn make(within: &Path) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let path = within.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
+            DirBuilder::new().mode(0o700).create(&path)?;
+            let lock = open(&path)?;
+            // Where no folder can be locked, none is cleared away either.
+            let is_taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            if is_taken || !is_still(&lock, &path) {
+                continue;
+            }
+            if Uid::effective().is_root() {
+                // Programs of other users must come to the files that are theirs; what else is in
+                // here they neither see nor may read.
+                lock.set_permissions(Permissions::from_mode(0o711))?;
+            }
+            return Ok(Self { path, _lock: lock });
+        }
+        Err(io::Error::other("the folder for it is taken away again and again"))
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stands in its place, should it be a link, is not followed.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes the folders of this user that no living process holds.
+fn clear_up(within: &Path) {
+    let Ok(entries) = fs::read_dir(within) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            clear(&entry.path());
+        }
+    }
+}
+
+fn clear(path: &Path) {
+    let Ok(folder) = open(path) else { return };
+    let is_ours = folder.metadata().is_ok_and(|found| found.uid() == Uid::effective().as_raw());
+    if is_ours && folder.try_lock().is_ok() && is_still(&folder, path) {
+        match fs::remove_dir_all(path) {
+            Ok(()) => tracing::info!(path = %path.display(), "removed what a dead server left"),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a dead server's folder stays");
+            }
+        }
+    }
+}
+
+/// A folder itself, not what a link in its place leads to.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+/// Whether what was opened is still what stands there.
+fn is_still(folder: &File, path: &Path) -> bool {
+    let (Ok(opened), Ok(there)) = (folder.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (opened.dev(), opened.ino()) == (there.dev(), there.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix;
+
+    use super::*;
+
+    fn folders(within: &Path) -> Vec<PathBuf> {
+        let mut all: Vec<_> =
+            fs::read_dir(within).unwrap().map(|entry| entry.unwrap().path()).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_process_has_one_folder_that_nobody_looks_into_and_takes_it_along() {
+        let temp = tempfile::tempdir().unwrap();
+        let offers = Offers::new(temp.path().to_owned());
+        assert!(folders(temp.path()).is_empty(), "before the first program");
+        let (one, two) = (offers.offer(Uuid::nil()).unwrap(), offers.offer(Uuid::nil()).unwrap());
+        let all = folders(temp.path());
+        let [folder] = &*all else { panic!("{all:?}") };
+        for offer in [&one, &two] {
+            assert_eq!(offer.path().parent(), Some(&**folder));
+        }
+        let mode = fs::metadata(folder).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, if Uid::effective().is_root() { 0o711 } else { 0o700 });
+        drop((one, two));
+        assert!(folders(folder).is_empty());
+        drop(offers);
+        assert!(folders(temp.path()).is_empty());
+    }
+
+    #[test]
+    fn what_the_dead_left_goes_and_nothing_else() {
+        let temp = tempfile::tempdir().unwrap();
+        let (dead, link) = (format!("{PREFIX}dead"), format!("{PREFIX}link"));
+        let [dead, link] = [dead, link].map(|name| temp.path().join(name));
+        let elsewhere = temp.path().join("elsewhere");
+        for folder in [&dead, &elsewhere] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("output"), "{}").unwrap();
+        }
+        // Neither what a link in a dead one leads to nor what a link in its place leads to.
+        unix::fs::symlink(&elsewhere, dead.join("inner")).unwrap();
+        unix::fs::symlink(&elsewhere, &link).unwrap();
+        let file = temp.path().join(format!("{PREFIX}file"));
+        fs::write(&file, "no folder").unwrap();
+        let alive = Offers::new(temp.path().to_owned());
+        assert!(!dead.exists());
+        let offer = alive.offer(Uuid::nil()).unwrap();
+        drop(Offers::new(temp.path().to_owned()));
+        assert!(offer.path().exists(), "another process took it for dead");
+        assert!(elsewhere.join("output").exists() && link.is_symlink() && file.exists());
+    }
+
+    #[test]
+    fn a_folder_that_was_taken_away_is_made_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let offers = Offers::new(temp.path().to_owned());
+        drop(offers.offer(Uuid::nil()).unwrap());
+        for folder in folders(temp.path()) {
+            fs::remove_dir_all(folder).unwrap();
+        }
+        assert!(offers.offer(Uuid::nil()).unwrap().path().exists());
+    }
+}
