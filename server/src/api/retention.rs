@@ -97,7 +97,7 @@ pub(crate) struct RetentionPreview(pub(crate) Preview);
 /// What the next round of retention would remove, and what it would leave.
 #[Object]
 impl RetentionPreview {
-    /// The longest retention of any namespace or schedule.
+    /// The longest retention of any namespace or schedule that is asked about.
     async fn longest_days(&self) -> i32 {
         self.0.policies.longest
     }
@@ -130,7 +130,8 @@ impl RetentionPreview {
         Ok(figures.iter().map(table).collect())
     }
 
-    /// Partitions that are old enough to be dropped. PostgreSQL only.
+    /// Partitions that are old enough to be dropped, of all namespaces together: 0 where one is asked
+    /// about. PostgreSQL only.
     async fn partitions(&self) -> usize {
         self.0.partitions
     }

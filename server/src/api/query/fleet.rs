@@ -58,16 +58,20 @@ impl ReadingFleet {
     }
 
     /// What the next round of retention would remove; with `if`, what it would if somebody kept
-    /// history for so long. Counts rows: ask seldom.
+    /// history for so long. With `namespace` what is that one's, else of all; administrators of
+    /// single namespaces are told of one, which is that of `if` unless it is named. Counts rows: ask
+    /// seldom.
     #[graphql(complexity = "ROOT + child_complexity")]
     async fn retention_preview(
         &self,
         cx: &Context<'_>,
+        namespace: Option<String>,
         #[graphql(name = "if")] thought: Option<RetentionThought>,
     ) -> Result<RetentionPreview> {
-        let right = cx.owner()?;
-        let thought = thought.map(Into::into);
-        Ok(RetentionPreview(cx.commands().retention_preview(&right, thought.as_ref()).await?))
+        let right = cx.admin()?;
+        let (within, thought) = (namespace.as_deref(), thought.map(Into::into));
+        let preview = cx.commands().retention_preview(&right, within, thought.as_ref()).await?;
+        Ok(RetentionPreview(preview))
     }
 
     #[graphql(complexity = "ROOT + child_complexity")]

@@ -9,7 +9,7 @@ use crate::cli::{CliError, client::Server, output};
 pub(super) struct Preview {
     #[command(flatten)]
     server: Server,
-    /// Only what is this one's [default: all, and what belongs to none]
+    /// Only what is this one's [default: all, and what belongs to none; for whoever administers all]
     #[arg(long)]
     namespace: Option<String>,
     /// Answer as JSON
@@ -19,15 +19,15 @@ pub(super) struct Preview {
 
 impl Preview {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        let query = format!("{{ retentionPreview {{ {PREVIEW} }} }}");
-        let mut answer = self.server.ask("look what would be removed", &query, json!({})).await?;
-        let mut preview = answer["retentionPreview"].take();
-        let of = self.namespace.as_deref();
-        let found: Vec<Value> = figures(&preview, of).cloned().collect();
+        let query =
+            format!("query ($of: String) {{ retentionPreview(namespace: $of) {{ {PREVIEW} }} }}");
+        let asked = json!({ "of": self.namespace });
+        let mut answer = self.server.ask("look what would be removed", &query, asked).await?;
+        let preview = answer["retentionPreview"].take();
         if self.json {
-            preview["tables"] = found.into();
             return output::json(&preview);
         }
+        let found: Vec<Value> = figures(&preview, None).cloned().collect();
         print(&preview, found)
     }
 }

@@ -41,7 +41,7 @@ impl Round {
         let settings = app::retention(&self.place.config()?);
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         if self.dry_run {
-            let preview = retention::preview(&settings, &store, clock.now(), None).await;
+            let preview = retention::preview(&settings, &store, clock.now(), None, None).await;
             let preview = preview.map_err(CommandError::from)?;
             let ids: Vec<_> = preview.figures.iter().filter_map(|row| row.namespace_id).collect();
             let named = namespaces::by_ids(store.read(), &ids).await?;

@@ -85,12 +85,13 @@ impl Set {
     async fn look(&self) -> Result<(), CliError> {
         let Whose { server, namespace, schedule } = &self.whose;
         let query = format!(
-            "query ($if: RetentionChangeInput!) {{ now: retentionPreview {{ {PREVIEW} }} \
-             then: retentionPreview(if: $if) {{ {PREVIEW} }} }}"
+            "query ($of: String!, $if: RetentionChangeInput!) {{ \
+             now: retentionPreview(namespace: $of) {{ {PREVIEW} }} \
+             then: retentionPreview(namespace: $of, if: $if) {{ {PREVIEW} }} }}"
         );
         let thought = json!({ "namespace": namespace, "schedule": schedule, "days": self.days.0 });
-        let answer =
-            server.ask("look what would be removed", &query, json!({ "if": thought })).await?;
+        let asked = json!({ "of": namespace, "if": thought });
+        let answer = server.ask("look what would be removed", &query, asked).await?;
         if self.json {
             return output::json(&answer);
         }

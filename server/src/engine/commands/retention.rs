@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Admin, BadInput, Call, CommandError, Commands, Owner, audit::Entry, check};
+use uuid::Uuid;
+
+use super::{Admin, BadInput, Call, CommandError, Commands, audit::Entry, check};
 use crate::{
     engine::retention::{self, Preview},
     store::{
@@ -92,24 +94,34 @@ impl Commands {
         Ok(Kept { namespace: namespace.to_owned(), days, effective_days })
     }
 
-    /// What the next round of retention would remove; with a `thought`, if that were so.
+    /// What the next round of retention would remove; with a `thought`, if that were so. Of all
+    /// namespaces or of the one of that name: who does not administer the instance is told of one,
+    /// which is that of the thought unless it is named.
     pub async fn retention_preview(
         &self,
-        _right: &Owner,
+        right: &Admin,
+        namespace: Option<&str>,
         thought: Option<&Thought>,
     ) -> Result<Preview, CommandError> {
+        let instance = right.who().owner();
+        let of_thought = thought.map(|thought| &*thought.namespace);
+        let within = match (namespace.or(of_thought.filter(|_| instance.is_err())), instance) {
+            (Some(name), _) => Some(self.namespace(self.store.read(), right.permit(), name).await?),
+            (None, Ok(_)) => None,
+            (None, Err(refused)) => return Err(refused),
+        };
         let instead = match thought {
-            Some(thought) => Some(self.instead(thought).await?),
+            Some(thought) => Some(self.instead(right, thought).await?),
             None => None,
         };
-        Ok(retention::preview(&self.retention, &self.store, self.clock.now(), instead).await?)
+        let (settings, now) = (&self.retention, self.clock.now());
+        Ok(retention::preview(settings, &self.store, now, instead, within).await?)
     }
 
-    async fn instead(&self, thought: &Thought) -> Result<Instead, CommandError> {
+    async fn instead(&self, right: &Admin, thought: &Thought) -> Result<Instead, CommandError> {
         let Thought { namespace: name, schedule, days } = thought;
         let (read, days) = (self.store.read(), check_days("days", *days)?);
-        let namespace = namespaces::by_name(read, name).await?;
-        let namespace = namespace.ok_or_else(|| CommandError::not_found("namespace", name))?.id;
+        let namespace: Uuid = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {
             return Ok(Instead { whose: Whose::Namespace(namespace), days });
         };

@@ -152,7 +152,7 @@ pub async fn run_once(
         );
         return Ok(RetentionReport { is_clock_ahead: true, ..RetentionReport::default() });
     }
-    let policies = store.retention_policies(settings.days, None).await?;
+    let policies = store.retention_policies(settings.days, None, None).await?;
     let mut round = Round {
         settings,
         store,
@@ -196,7 +196,7 @@ impl Round<'_> {
                 Term::Held(_) | Term::Elsewhere => self.is_over = true,
             }
         }
-        let policies = self.store.retention_policies(self.settings.days, None).await?;
+        let policies = self.store.retention_policies(self.settings.days, None, None).await?;
         let rule = self.store.retention_rule(policies, self.settings.days, self.now.into());
         self.rule = rule.with_days_of(&self.rule);
         Ok(!self.is_over)

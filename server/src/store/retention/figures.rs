@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use entity::Timestamp;
-use sea_orm::FromQueryResult;
+use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::{Leftover, Rule};
@@ -81,10 +81,16 @@ impl Shape {
 }
 
 impl Store {
-    /// The rows of the ledger that would go, by table and namespace.
-    pub async fn old_figures(&self, rule: &Rule) -> Result<Vec<Figure>, StoreError> {
+    /// The rows of the ledger that would go, by table and namespace; or those `within` one.
+    pub async fn old_figures(
+        &self,
+        rule: &Rule,
+        within: Option<Uuid>,
+    ) -> Result<Vec<Figure>, StoreError> {
         let (last, joins) = (first_key(rule.reach()), rule.joins());
-        let (old_run, old_fire) = (rule.run_is_old(), rule.fire_is_old());
+        let only = if within.is_some() { " AND t.namespace_id = $2" } else { "" };
+        let old_run = format!("{}{only}", rule.run_is_old());
+        let old_fire = format!("{}{only}", rule.fire_is_old());
         let counted = "t.namespace_id AS namespace_id, count(*) AS found, \
             min(t.created_at) AS oldest, max(t.created_at) AS newest";
         let counted_fires = "t.namespace_id AS namespace_id, count(*) AS found, \
@@ -115,7 +121,8 @@ impl Store {
             (TASK_RUN, of_runs(&TASK_RUN)),
             (TASK_LOG, of_runs(&TASK_LOG)),
         ] {
-            let statement = self.dialect().statement(sql, [last.into()]);
+            let values = [Value::from(last)].into_iter().chain(within.map(Value::from));
+            let statement = self.dialect().statement(sql, values);
             let rows = Row::find_by_statement(statement).all(self.read()).await?;
             figures.extend(rows.into_iter().map(|row| Figure {
                 table: shape.table,
@@ -156,20 +163,25 @@ impl Store {
         Ok(figures)
     }
 
-    /// The oldest rows of the ledger that would stay.
-    pub async fn oldest_kept(&self, rule: &Rule) -> Result<Vec<Oldest>, StoreError> {
+    /// The oldest rows of the ledger that would stay, or of those `within` one namespace.
+    pub async fn oldest_kept(
+        &self,
+        rule: &Rule,
+        within: Option<Uuid>,
+    ) -> Result<Vec<Oldest>, StoreError> {
         #[derive(FromQueryResult)]
         struct Id {
             id: Uuid,
         }
+        let only = if within.is_some() { " AND t.namespace_id = $1" } else { "" };
         let mut oldest = Vec::new();
         for (table, old) in [("fire", rule.fire_is_old()), ("run", rule.run_is_old())] {
             let sql = format!(
-                "SELECT t.id FROM {table} t {} WHERE NOT {old} ORDER BY t.id LIMIT 1",
+                "SELECT t.id FROM {table} t {} WHERE NOT {old}{only} ORDER BY t.id LIMIT 1",
                 rule.joins()
             );
-            let row =
-                Id::find_by_statement(self.dialect().statement(sql, [])).one(self.read()).await?;
+            let statement = self.dialect().statement(sql, within.map(Value::from));
+            let row = Id::find_by_statement(statement).one(self.read()).await?;
             if let Some(Id { id }) = row {
                 oldest.push(Oldest { table, made_at: Timestamp(made_at(id)) });
             }

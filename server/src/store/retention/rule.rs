@@ -1,7 +1,7 @@
 //! Which rows of the ledger are old enough to go.
 
 use entity::Timestamp;
-use sea_orm::FromQueryResult;
+use sea_orm::{FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::Family;
@@ -58,11 +58,13 @@ pub struct Rule {
 const LIVE: &str = "('queued', 'running', 'retrying')";
 
 impl Store {
-    /// The retention of all namespaces and schedules; `usual` is that of a namespace without one.
+    /// The retention of all namespaces and schedules, or of those `within` one namespace; `usual`
+    /// is that of a namespace without one.
     pub async fn retention_policies(
         &self,
         usual: i32,
         instead: Option<Instead>,
+        within: Option<Uuid>,
     ) -> Result<Policies, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -76,15 +78,21 @@ impl Store {
             }
             Some(Instead { whose: Whose::Schedule(id), days }) => (Uuid::nil(), id, days),
         };
-        let statement = self.dialect().statement(
+        let only =
+            |column| if within.is_some() { format!("AND {column} = $4") } else { String::new() };
+        let sql = format!(
             "SELECT max(days) AS longest, min(days) AS shortest FROM ( \
-               SELECT coalesce(retention_days, $1) AS days FROM namespace WHERE id <> $2 \
+               SELECT coalesce(retention_days, $1) AS days FROM namespace WHERE id <> $2 {} \
                UNION ALL \
                SELECT retention_days AS days FROM schedule \
-                 WHERE retention_days IS NOT NULL AND id <> $3 \
+                 WHERE retention_days IS NOT NULL AND id <> $3 {} \
              ) policies",
-            [usual.into(), namespace.into(), schedule.into()],
+            only("id"),
+            only("namespace_id"),
         );
+        let values = [Value::from(usual), namespace.into(), schedule.into()];
+        let values = values.into_iter().chain(within.map(Value::from));
+        let statement = self.dialect().statement(sql, values);
         let row = Row::find_by_statement(statement).one(self.read()).await?;
         let (longest, shortest) = row.map_or((None, None), |row| (row.longest, row.shortest));
         let longest = longest.into_iter().chain(thought).max();

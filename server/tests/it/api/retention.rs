@@ -1,8 +1,11 @@
-use entity::{audit_event, namespace};
+use entity::{audit_event, namespace, user::Role};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 
-use super::desk::{CREATE, Desk};
+use super::{
+    desk::{CREATE, Desk},
+    walking::{member_of, namespace as namespace_id},
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
@@ -10,6 +13,7 @@ on_both!(
     a_schedule_keeps_history_for_as_long_as_it_says,
     a_preview_names_what_would_go,
     a_preview_says_what_another_retention_would_free,
+    who_administers_one_namespace_is_told_what_would_go_of_it,
 );
 
 const SET: &str = "mutation($days: Int, $key: String) {
@@ -138,4 +142,59 @@ async fn a_preview_says_what_another_retention_would_free(database: TestDatabase
         desk.ask(kept, json!({})).await["retention"],
         json!({ "namespace": "default", "days": 7, "effectiveDays": 7, "schedules": [] })
     );
+}
+
+async fn who_administers_one_namespace_is_told_what_would_go_of_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    desk.ask("mutation { createNamespace(name: \"other\") { namespace { id } } }", json!({})).await;
+    for (namespace, times) in [("default", 2), ("other", 1)] {
+        let schedule = json!({
+            "namespace": namespace,
+            "name": "tick",
+            "timing": { "expressions": ["@hourly"] },
+            "task": { "target": { "noop": {} } },
+        });
+        let made = desk.ask(CREATE, json!({ "input": schedule })).await;
+        let id = made["createSchedule"]["schedule"]["id"].as_str().unwrap();
+        for _ in 0..times {
+            let run = desk.trigger(id).await;
+            let cancel = "mutation($id: UUID!) { cancelRun(id: $id) { run { id } } }";
+            desk.ask(cancel, json!({ "id": run })).await;
+        }
+    }
+    desk.clock.advance(std::time::Duration::from_secs(10 * 24 * 3600));
+    let eve = member_of(namespace_id(&desk, "other").await, Role::Admin);
+    let query = "query($of: String, $if: RetentionChangeInput) {
+        retentionPreview(namespace: $of, if: $if) {
+            longestDays shortestDays partitions tables { namespace table rows } oldestKept { table }
+        } }";
+    let week = |namespace: &str| json!({ "namespace": namespace, "days": 7 });
+    let own = json!([{ "namespace": "other", "table": "run", "rows": 1 }]);
+    for variables in [json!({ "if": week("other") }), json!({ "of": "other", "if": week("other") })]
+    {
+        let told = desk.send_as(&eve, query, variables).await;
+        assert!(told.errors.is_empty(), "{:?}", told.errors);
+        let told = told.data.into_json().unwrap()["retentionPreview"].clone();
+        assert_eq!(told["tables"], own);
+        // Nothing of how long others keep theirs.
+        assert_eq!((&told["longestDays"], &told["shortestDays"]), (&json!(7), &json!(7)));
+        assert_eq!((&told["partitions"], &told["oldestKept"]), (&json!(0), &json!([])));
+    }
+    for (variables, code) in [
+        (json!({}), "FORBIDDEN"),
+        (json!({ "of": "default" }), "NOT_FOUND"),
+        (json!({ "if": week("default") }), "NOT_FOUND"),
+        (json!({ "of": "other", "if": week("default") }), "NOT_FOUND"),
+    ] {
+        assert_eq!(desk.code_for(&eve, query, variables.clone()).await, code, "{variables}");
+    }
+    let operator = member_of(namespace_id(&desk, "other").await, Role::Operator);
+    let code = desk.code_for(&operator, query, json!({ "if": week("other") })).await;
+    assert_eq!(code, "FORBIDDEN");
+    // Who administers all sees all, or one.
+    let all = desk.ask(query, json!({ "if": { "namespace": "other", "days": 7 } })).await;
+    assert_eq!(all["retentionPreview"]["longestDays"], 45);
+    let one = desk.ask(query, json!({ "of": "default", "if": week("default") })).await;
+    let rows = &one["retentionPreview"]["tables"];
+    assert_eq!(*rows, json!([{ "namespace": "default", "table": "run", "rows": 2 }]));
 }

@@ -167,7 +167,7 @@ impl World {
     pub(crate) async fn would_go(&self, days: i32) -> Preview {
         let settings = Retention { days, ..Retention::default() };
         let (store, now) = (&self.database.store, self.clock.now());
-        retention::preview(&settings, store, now, None).await.unwrap()
+        retention::preview(&settings, store, now, None, None).await.unwrap()
     }
 
     /// How many fires, runs, attempts and lines there are.
