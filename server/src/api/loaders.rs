@@ -161,6 +161,10 @@ loaders! {
         let found = backfills::progress(&rows.store, &ids).await?;
         Found::Ok(found.into_iter().collect())
     };
+    /// How many attempts a run has had.
+    TaskRunCount -> i64, async |rows: &Rows, ids: Vec<Uuid>| {
+        Found::Ok(batches::task_run_counts(&rows.store, &ids).await?.into_iter().collect())
+    };
     /// The attempts of a run.
     TaskRuns -> Vec<task_run::Model>, async |rows: &Rows, ids: Vec<Uuid>| {
         let mut attempts: HashMap<Uuid, Vec<task_run::Model>> = HashMap::new();

@@ -8,7 +8,7 @@ use super::{
     error::Result,
     fire::Fire,
     group::group_name,
-    loaders::{FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow},
+    loaders::{FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount},
     page::{DECLARED, bounded_by, cost_by},
     run_task::{RunTask, run_tasks},
     scalar::{Instant, Long},
@@ -189,8 +189,13 @@ impl Run {
         Backfill::of_run(cx, self.0.backfill_id).await
     }
 
-    /// The first attempts at its tasks, in order; at most 1000 of them. A task's own are all in
-    /// `tasks`.
+    /// How many attempts at its tasks there are in all.
+    async fn task_run_count(&self, cx: &Context<'_>) -> Result<Long> {
+        Ok(cx.rows().load_one(TaskRunCount(self.0.id)).await?.unwrap_or_default().into())
+    }
+
+    /// The first attempts at its tasks, in order: 50 unless told otherwise, at most 1000, of
+    /// `taskRunCount`. A task's own are all in `tasks`.
     #[graphql(complexity = "cost_by(first, 1_000, child_complexity)")]
     async fn task_runs(
         &self,

@@ -48,6 +48,30 @@ pub async fn first_task_runs(
     Ok(task_run::Entity::find().from_raw_sql(statement).all(store.read()).await?)
 }
 
+/// How many attempts each of those runs has had.
+pub async fn task_run_counts(
+    store: &Store,
+    runs: &[Uuid],
+) -> Result<HashMap<Uuid, i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        run_id: Uuid,
+        found: i64,
+    }
+    if runs.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let days = Days::of_keys("task_run.run_id", runs.iter().copied());
+    let statement = Bulk::default().uuid("id", runs.iter().copied()).days(days).statement(
+        store.dialect(),
+        "SELECT task_run.run_id AS run_id, count(*) AS found \
+         FROM v JOIN task_run ON task_run.run_id = v.id {days} GROUP BY task_run.run_id",
+        vec![],
+    );
+    let rows = Row::find_by_statement(statement).all(store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.run_id, row.found)).collect())
+}
+
 /// The attempts of runs, in order.
 pub async fn task_runs(store: &Store, runs: &[Uuid]) -> Result<Vec<task_run::Model>, StoreError> {
     let query = task_run::Entity::find()

@@ -2,12 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use entity::{Timestamp, task_run};
+use sea_orm::{EntityTrait, IntoActiveModel};
 use serde_json::json;
+use uuid::Uuid;
 
-use super::{desk::Desk, walk::Walk};
+use super::{
+    desk::{Desk, noon},
+    walk::Walk,
+};
 use crate::support::{TestDatabase, on_both};
 
-on_both!(a_list_that_is_asked_for_with_a_number_has_a_limit,);
+on_both!(
+    a_list_that_is_asked_for_with_a_number_has_a_limit,
+    attempts_beyond_those_that_are_listed_are_counted,
+);
 
 /// What bounds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,5 +219,34 @@ async fn the_items_of_a_list_count_in_what_a_request_may_ask_for() {
         let error = desk.refused(&query(200), json!({})).await;
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("complex"), "{list} of {page}: {message}");
+    }
+}
+
+async fn attempts_beyond_those_that_are_listed_are_counted(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let schedule = desk.schedule("tick", "@hourly").await;
+    let (run, other) = (desk.trigger(&schedule).await, desk.trigger(&schedule).await);
+    let attempt = |attempt| task_run::Model {
+        run_id: run.parse().unwrap(),
+        task: "main".to_owned(),
+        attempt,
+        state: task_run::State::Failed,
+        node_id: Uuid::from_u128(1),
+        started_at: Timestamp::from(noon()),
+        finished_at: Some(Timestamp::from(noon())),
+        error: None,
+        output: None,
+    };
+    let attempts = (1..=60).map(|number| attempt(number).into_active_model());
+    let tx = desk.database.store.begin().await.unwrap();
+    task_run::Entity::insert_many(attempts).exec_without_returning(&tx).await.unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+    let query = "query ($id: UUID!) { run(id: $id) {
+        taskRunCount usual: taskRuns { attempt } all: taskRuns(first: 1000) { attempt } } }";
+    for (id, count, usual) in [(&run, 60, 50), (&other, 0, 0)] {
+        let answer = desk.ask(query, json!({ "id": id })).await;
+        let length = |name: &str| answer["run"][name].as_array().unwrap().len();
+        assert_eq!(answer["run"]["taskRunCount"], count);
+        assert_eq!((length("usual"), length("all")), (usual, count));
     }
 }
