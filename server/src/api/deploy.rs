@@ -10,7 +10,7 @@ use super::{
     page::DECLARED,
     payload::SchedulePayload,
     scalar::{Instant, Long},
-    timing::TimingWarning,
+    timing::{TimingWarning, told},
 };
 use crate::engine::commands::{self, Call, Source};
 
@@ -97,6 +97,8 @@ pub(crate) struct DeployChange {
     /// What changed, key by key of the module's file: at most 100.
     #[graphql(complexity = "DECLARED * child_complexity")]
     fields: Vec<FieldChange>,
+    /// What is likely not meant by its timing, and the secrets that its tasks ask for and that are
+    /// not set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -173,7 +175,7 @@ impl From<commands::Deployment> for DeployPayload {
             name: change.name,
             detail: change.detail,
             fields: change.fields.into_iter().map(Into::into).collect(),
-            warnings: change.warnings.into_iter().map(Into::into).collect(),
+            warnings: told(change.warnings, change.unset),
         };
         Self {
             module: deployment.module,

@@ -4,8 +4,16 @@ use async_graphql::{Context, SimpleObject};
 use uuid::Uuid;
 
 use super::{
-    calendar::Calendar, context::Ask, error::Result, group::ConcurrencyGroup, loaders::ScheduleRow,
-    page::DECLARED, run::Run, scalar::Instant, schedule::Schedule, timing::TimingWarning,
+    calendar::Calendar,
+    context::Ask,
+    error::Result,
+    group::ConcurrencyGroup,
+    loaders::ScheduleRow,
+    page::DECLARED,
+    run::Run,
+    scalar::Instant,
+    schedule::Schedule,
+    timing::{TimingWarning, told},
     workflow::Workflow,
 };
 use crate::{
@@ -17,14 +25,15 @@ use crate::{
 #[derive(SimpleObject)]
 pub(crate) struct SchedulePayload {
     schedule: Schedule,
-    /// What is likely not meant by its timing.
+    /// What is likely not meant by its timing, and the secrets that its task asks for and that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
 
 impl SchedulePayload {
     pub(super) async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
-        let warnings = saved.warnings.into_iter().map(Into::into).collect();
+        let warnings = told(saved.warnings, saved.unset);
         Ok(Self { schedule: schedule(cx, saved.id).await?, warnings })
     }
 }
@@ -34,7 +43,8 @@ impl SchedulePayload {
 pub(crate) struct CreatedSchedule {
     id: Uuid,
     name: String,
-    /// What is likely not meant by its timing.
+    /// What is likely not meant by its timing, and the secrets that its task asks for and that are not
+    /// set.
     #[graphql(complexity = "DECLARED * child_complexity")]
     warnings: Vec<TimingWarning>,
 }
@@ -43,7 +53,7 @@ impl CreatedSchedule {
     /// In the order in which they were given.
     pub(super) fn all(names: Vec<String>, saved: Vec<Saved>) -> Vec<Self> {
         let one = |(name, saved): (String, Saved)| {
-            let warnings = saved.warnings.into_iter().map(Into::into).collect();
+            let warnings = told(saved.warnings, saved.unset);
             Self { id: saved.id, name, warnings }
         };
         names.into_iter().zip(saved).map(one).collect()
@@ -115,11 +125,16 @@ impl ConcurrencyGroupPayload {
 #[derive(SimpleObject)]
 pub(crate) struct WorkflowPayload {
     workflow: Workflow,
+    /// The secrets that its tasks ask for and that are not set.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    warnings: Vec<TimingWarning>,
 }
 
 impl WorkflowPayload {
     pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
-        Ok(Self { workflow: Workflow::load(cx, id, None).await? })
+        let workflow = Workflow::load(cx, id, None).await?;
+        let warnings = told(vec![], workflow.unset_secrets(cx).await?);
+        Ok(Self { workflow, warnings })
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::engine::{
     calendars,
-    commands::{self, BadInput, CommandError, Spec, suppression},
+    commands::{self, BadInput, CommandError, Spec, UnsetSecret, suppression},
 };
 
 /// When a schedule is due.
@@ -154,6 +154,27 @@ impl From<timetable::Warning> for TimingWarning {
             suggestion: warning.suggestion,
         }
     }
+}
+
+impl From<UnsetSecret> for TimingWarning {
+    fn from(unset: UnsetSecret) -> Self {
+        let message = unset.message();
+        let help = "set it by `setSecret` or `carillon secret set`";
+        Self {
+            code: "secret_not_set".to_owned(),
+            message: format!("{message}; {help}"),
+            field: unset.field,
+            suggestion: None,
+        }
+    }
+}
+
+/// What is told of something that was saved: of its timing, and of what its tasks do not find.
+pub(crate) fn told(
+    warnings: Vec<timetable::Warning>,
+    unset: Vec<UnsetSecret>,
+) -> Vec<TimingWarning> {
+    warnings.into_iter().map(Into::into).chain(unset.into_iter().map(Into::into)).collect()
 }
 
 pub(crate) fn lint(timetable: &Timetable, from: DateTime<Utc>) -> Vec<TimingWarning> {

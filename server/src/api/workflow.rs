@@ -11,7 +11,10 @@ use super::{
     target::Target,
 };
 use crate::{
-    engine::{self, Definition, commands::CommandError},
+    engine::{
+        self, Definition,
+        commands::{CommandError, UnsetSecret, unset_secrets},
+    },
     store::workflows,
 };
 
@@ -33,6 +36,13 @@ impl Workflow {
         let row = row.filter(|row| cx.is_home(row.namespace_id));
         let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
         Ok(Self { version: version.unwrap_or(row.version), row })
+    }
+
+    /// What its tasks ask for and do not find.
+    pub(crate) async fn unset_secrets(&self, cx: &Context<'_>) -> Result<Vec<UnsetSecret>> {
+        let definition = definition(cx, self.row.id, self.version).await?;
+        let (read, namespace) = (cx.store().read(), self.row.namespace_id);
+        Ok(unset_secrets(read, namespace, &definition).await?)
     }
 }
 

@@ -12,9 +12,9 @@ use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
-    BadInput, CommandError, Commands, NewSchedule, Saved, Viewer, Work,
+    BadInput, CommandError, Commands, NewSchedule, Saved, UnsetSecret, Viewer, Work,
     audit::Entry,
-    cursor, suppression,
+    cursor, suppression, unset_secrets,
     workflows::{self, At, NewRows, Resolved},
     writing::{name_taken, snapshot},
 };
@@ -173,6 +173,7 @@ impl Commands {
             after: Some(snapshot(&spec, &resolved)),
             ..Entry::default()
         };
+        let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let composed = Composed {
             index,
             id,
@@ -182,7 +183,7 @@ impl Commands {
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
         };
-        Ok((composed, Saved { id, warnings: cursor::warnings(&timetable, now) }))
+        Ok((composed, Saved { id, warnings: cursor::warnings(&timetable, now), unset }))
     }
 
     /// What a new schedule runs, and the rows of it that are to be written.
@@ -213,8 +214,10 @@ impl Commands {
         };
         let mut definition = Definition::single(*task);
         self.check_definition(At::Task("task"), &mut definition, None)?;
-        let (made, rows) = self.compose_workflow(who, namespace, schedule, &definition, None)?;
+        let (mut made, rows) =
+            self.compose_workflow(who, namespace, schedule, &definition, None)?;
         let there = Resolved { change: None, ..made.clone() };
+        made.unset = unset_secrets(tx, namespace, &definition).await?;
         known.workflows.insert((namespace, schedule.to_owned()), there);
         Ok((made, Some(rows)))
     }

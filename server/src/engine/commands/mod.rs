@@ -25,7 +25,8 @@
 //!   names of them; `silence`: schedules that would never fire any more
 //! - `buffer`: fires that wait, reordered and purged
 //! - `groups`: limits that schedules share
-//! - `workflows`: the tasks that schedules and modules bring along
+//! - `workflows`: the tasks that schedules and modules bring along; `unset`: secrets that these ask for
+//!   and that are not there
 //! - `secrets`: masked when shown, kept when the mask comes back
 //! - `vault`: secrets set and deleted; `rotation`: what is sealed, sealed anew
 //! - `watchdog`: the addresses that a schedule calls, checked
@@ -80,6 +81,7 @@ pub(crate) mod spec;
 mod standalone;
 pub(crate) mod suppression;
 mod together;
+mod unset;
 mod vault;
 pub(crate) mod watchdog;
 mod workflows;
@@ -124,6 +126,7 @@ pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
 use together::Gathering;
 use tokio::sync::Semaphore;
+pub use unset::{UnsetSecret, unset_secrets};
 pub use vault::NewSecret;
 pub use workflows::Work;
 

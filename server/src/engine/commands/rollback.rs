@@ -102,7 +102,7 @@ impl Commands {
 }
 
 fn as_it_is(row: workflow::Model) -> Resolved {
-    Resolved { id: row.id, name: row.name, version: row.version, change: None }
+    Resolved { id: row.id, name: row.name, version: row.version, change: None, unset: vec![] }
 }
 
 /// What a snapshot says that the schedule ran.

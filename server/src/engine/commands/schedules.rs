@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 use uuid::Uuid;
 
-use super::{Call, CommandError, Commands, Editor, Permit, check, spec::Spec, workflows::Work};
+use super::{
+    Call, CommandError, Commands, Editor, Permit, UnsetSecret, check, spec::Spec, workflows::Work,
+};
 use crate::store::{DatabaseTransaction, namespaces, schedules};
 
 /// A schedule to be made.
@@ -46,6 +48,9 @@ pub struct Saved {
     pub id: Uuid,
     /// What is likely not meant by its timing.
     pub warnings: Vec<Warning>,
+    /// What its task asks for and does not find.
+    #[serde(default)]
+    pub unset: Vec<UnsetSecret>,
 }
 
 impl Commands {

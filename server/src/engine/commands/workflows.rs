@@ -8,7 +8,10 @@ use sea_orm::{ConnectionTrait, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, CommandError, Commands, Viewer, check, naming, secrets, writing};
+use super::{
+    BadInput, CommandError, Commands, UnsetSecret, Viewer, check, naming, secrets, unset_secrets,
+    writing,
+};
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
     store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
@@ -39,6 +42,8 @@ pub(super) struct Resolved {
     pub(super) version: i32,
     /// What happened to it, if anything did.
     pub(super) change: Option<String>,
+    /// What it asks for and does not find, if it was written.
+    pub(super) unset: Vec<UnsetSecret>,
 }
 
 /// A new workflow, and what is told of it.
@@ -67,7 +72,7 @@ impl Commands {
                     BadInput::new("workflow", &name, "does not exist", help)
                 })?;
                 let (id, version) = (found.id, found.version);
-                return Ok(Resolved { id, name, version, change: None });
+                return Ok(Resolved { id, name, version, change: None, unset: vec![] });
             }
             Work::Past { name, version } => {
                 let then = (name, version);
@@ -190,7 +195,8 @@ impl Commands {
         definition: &Definition,
         module: Option<&str>,
     ) -> Result<Resolved, CommandError> {
-        let (resolved, rows) = self.compose_workflow(who, namespace, name, definition, module)?;
+        let (mut resolved, rows) =
+            self.compose_workflow(who, namespace, name, definition, module)?;
         let NewRows { workflow, version, entry } = rows;
         let rows = (vec![workflow], vec![version]);
         let written = workflows::insert_if_names_free(tx, self.store.dialect(), rows).await?;
@@ -198,6 +204,7 @@ impl Commands {
             return Err(name_taken(name).into());
         }
         audit::insert(tx, entry).await?;
+        resolved.unset = unset_secrets(tx, namespace, definition).await?;
         Ok(resolved)
     }
 
@@ -227,7 +234,8 @@ impl Commands {
         let subject = (namespace, id, name);
         let entry = self.workflow_entry(who, "workflow.create", subject, None, definition)?;
         let change = Some(format!("workflow {name} made"));
-        let resolved = Resolved { id, name: name.to_owned(), version: 1, change };
+        let unset = vec![];
+        let resolved = Resolved { id, name: name.to_owned(), version: 1, change, unset };
         Ok((resolved, NewRows { workflow, version, entry }))
     }
 
@@ -264,7 +272,8 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
-            return Ok(Resolved { id, name, version: row.version, change: None });
+            let version = row.version;
+            return Ok(Resolved { id, name, version, change: None, unset: vec![] });
         }
         let version = row.version + 1;
         let now = Timestamp::from(self.clock.now());
@@ -276,7 +285,8 @@ impl Commands {
             "{} of workflow {name} changed (version {version})",
             what_changed(old, new)
         ));
-        Ok(Resolved { id, name, version, change })
+        let unset = unset_secrets(tx, row.namespace_id, new).await?;
+        Ok(Resolved { id, name, version, change, unset })
     }
 
     fn version(

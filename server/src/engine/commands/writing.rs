@@ -6,7 +6,7 @@ use sea_orm::Set;
 use uuid::Uuid;
 
 use super::{
-    BadInput, CommandError, Commands, Saved, Viewer, Work,
+    BadInput, CommandError, Commands, Saved, UnsetSecret, Viewer, Work,
     audit::Entry,
     change, check, cursor,
     spec::Spec,
@@ -54,7 +54,8 @@ impl Commands {
         if before.max_fires != spec.max_fires {
             leaves_some(spec, row)?;
         }
-        let saved = Saved { id: row.id, warnings: cursor::warnings(&timetable, now) };
+        let mut saved =
+            Saved { id: row.id, warnings: cursor::warnings(&timetable, now), unset: vec![] };
         let current = self.current_workflow(tx, row).await?;
         let current = self.rename_along(tx, row, current, &spec.name).await?;
         let resolved = match work {
@@ -64,6 +65,7 @@ impl Commands {
             }
             None => current.clone(),
         };
+        saved.unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
         let does_other_work = resolved.id != current.id || resolved.change.is_some();
         let mut phrases = change::between(&before, spec);
         phrases.extend(match resolved.change.clone() {
@@ -173,7 +175,7 @@ impl Commands {
         let workflow =
             workflow.ok_or_else(|| CommandError::not_found("workflow", row.workflow_id))?;
         let (name, version) = (workflow.name, workflow.version);
-        Ok(Resolved { id: row.workflow_id, name, version, change: None })
+        Ok(Resolved { id: row.workflow_id, name, version, change: None, unset: vec![] })
     }
 
     pub(super) fn version_row(

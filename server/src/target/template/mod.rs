@@ -86,6 +86,11 @@ impl Target {
         secrets::of_target(self)
     }
 
+    /// The same with the field of each place where one is asked for.
+    pub fn secret_places(&self) -> Vec<(String, String)> {
+        secrets::places(self)
+    }
+
     /// The field of a template that asks for anything but secrets, and what for; if there is one.
     pub fn asks_beside_secrets(&self) -> Option<(String, String)> {
         secrets::beside(self)

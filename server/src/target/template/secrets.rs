@@ -11,14 +11,20 @@ use crate::target::Target;
 const NAME: &str = "secrets";
 
 pub(super) fn of_target(target: &Target) -> Vec<String> {
-    let mut names = BTreeSet::new();
-    let mut look = |_: &str, text: &str| {
-        names.extend(of_text(text));
+    let names: BTreeSet<String> = places(target).into_iter().map(|(_, name)| name).collect();
+    names.into_iter().collect()
+}
+
+/// Each field with each secret that it asks for.
+pub(super) fn places(target: &Target) -> Vec<(String, String)> {
+    let mut places = Vec::new();
+    let mut look = |field: &str, text: &str| {
+        places.extend(of_text(text).into_iter().map(|name| (field.to_owned(), name)));
         Ok(None)
     };
     // It never refuses.
     let _ = fields::replace(&mut target.clone(), &mut look);
-    names.into_iter().collect()
+    places
 }
 
 /// The first field whose template asks for something else, too, and what for.

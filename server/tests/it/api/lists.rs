@@ -45,9 +45,10 @@ const LISTS: &[(&str, Bound)] = &[
     ("CalendarWindow.weekdays", Own),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
-    ("CreatedSchedule.warnings", Own),
+    // Beside those of the timing, a secret each that is not set.
+    ("CreatedSchedule.warnings", Limit(100)),
     ("DeployChange.fields", Limit(100)),
-    ("DeployChange.warnings", Own),
+    ("DeployChange.warnings", Limit(100)),
     // What a file declares, and what it declared before.
     ("DeployEffect.schedules", Limit(2_200)),
     ("DeployPayload.changes", Limit(2_000)),
@@ -96,7 +97,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Schedule.calendars", Limit(8)),
     ("Schedule.nextFires", Asked("count", 200)),
     ("Schedule.tags", Limit(32)),
-    ("SchedulePayload.warnings", Own),
+    ("SchedulePayload.warnings", Limit(100)),
     ("SchedulePreview.fires", Asked("count", 200)),
     ("SchedulePreview.warnings", Own),
     ("SchedulesPayload.refusals", Limit(100)),
@@ -112,6 +113,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Viewer.grants", Asked("first", 1_000)),
     ("Workflow.runsOn", Limit(32)),
     ("Workflow.tasks", Limit(100)),
+    ("WorkflowPayload.warnings", Limit(100)),
     ("WorkflowVersion.tasks", Limit(100)),
 ];
 

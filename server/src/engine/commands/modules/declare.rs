@@ -13,8 +13,8 @@ use crate::{
     engine::{
         Definition,
         commands::{
-            BadInput, CommandError, Commands, NewSchedule, Work, audit::Entry, calendars::spec_of,
-            secrets, watchdog::unmasked, workflows::At,
+            BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work, audit::Entry,
+            calendars::spec_of, secrets, watchdog::unmasked, workflows::At,
         },
     },
     store::{
@@ -79,8 +79,9 @@ impl Commands {
             let module = Some(site.module);
             let added =
                 self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
-            added.await.map_err(inside)?;
-            return Ok(Change::new(Action::Create, "workflow", name, "made"));
+            let added = added.await.map_err(inside)?;
+            let made = Change::new(Action::Create, "workflow", name, "made");
+            return Ok(Change { unset: added.unset, ..made });
         };
         let adopted = self.own(site, (field, name), Kind::Workflow, (row.id, &row.module)).await?;
         let old = self.definition_of(site.tx, &row).await?;
@@ -93,7 +94,8 @@ impl Commands {
         self.check_definition(at, &mut definition, None).map_err(inside)?;
         let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
-        Ok(Change::of(adopted, "workflow", name, (revised.change, fields)))
+        let change = Change::of(adopted, "workflow", name, (revised.change, fields));
+        Ok(Change { unset: revised.unset, ..change })
     }
 
     /// `own` is what became of the workflow that the schedule's own task is.
@@ -107,12 +109,14 @@ impl Commands {
     ) -> Result<Change, CommandError> {
         let paused = entry.paused;
         let mut spec = entry.spec(name);
+        let unset = own.iter().flat_map(|own| own.unset.clone());
+        let unset = unset.map(UnsetSecret::of_own_task).collect();
         let Some(row) = schedules::by_name(site.tx, site.namespace, name).await? else {
             let new = NewSchedule { namespace: String::new(), spec, work, paused };
             let module = Some(site.module);
             let saved = self.create_in(site.tx, site.who, site.namespace, new, module).await?;
             let made = Change::new(Action::Create, "schedule", name, "made");
-            return Ok(Change { warnings: saved.warnings, ..made });
+            return Ok(Change { warnings: saved.warnings, unset, ..made });
         };
         // Found without a lock: a claim or a pause may have written it since.
         let row = self.locked(site.tx, row.id).await?;
@@ -148,7 +152,7 @@ impl Commands {
             [Some(told).filter(|told| !told.is_empty()), task].into_iter().flatten().collect();
         let told = (!told.is_empty()).then(|| told.join("; "));
         let change = Change::of(adopted, "schedule", name, (told, fields));
-        Ok(Change { warnings: saved.warnings, ..change })
+        Ok(Change { warnings: saved.warnings, unset, ..change })
     }
 
     /// Whether the thing has to be taken over, which it is then; refused where it may not be.

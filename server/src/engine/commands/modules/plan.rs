@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use timetable::Warning;
 
 use super::effect::Effect;
+use crate::engine::commands::UnsetSecret;
 
 /// What a deployment did, or would do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct Change {
     pub fields: Vec<FieldChange>,
     /// What is likely not meant by its timing.
     pub warnings: Vec<Warning>,
+    /// What its tasks ask for and do not find.
+    #[serde(default)]
+    pub unset: Vec<UnsetSecret>,
 }
 
 /// A key whose value is another. Secrets are masked.
@@ -67,7 +71,7 @@ pub enum Action {
 impl Change {
     pub(super) fn new(action: Action, kind: &str, name: &str, detail: impl Into<String>) -> Self {
         let (kind, name, detail) = (kind.to_owned(), name.to_owned(), detail.into());
-        Self { action, kind, name, detail, fields: vec![], warnings: vec![] }
+        Self { action, kind, name, detail, fields: vec![], warnings: vec![], unset: vec![] }
     }
 
     /// One of something that was there: `told` says what is different, if something is.
