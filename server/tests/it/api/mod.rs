@@ -44,5 +44,6 @@ mod secrets_kept;
 mod skipping;
 mod walk;
 mod walk_keys;
+mod walk_names;
 mod walking;
 mod workflows;

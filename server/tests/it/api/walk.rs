@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 
 use super::{desk::Desk, planted};
 
+/// What names something that is there, wherever it stands.
+const NAMING: [&str; 5] = ["calendars", "group", "module", "schedule", "workflow"];
+/// Fields of a root whose `name` does.
+const NAMED: [&str; 5] = ["calendar", "deleteSecret", "moduleDrift", "schedule", "workflow"];
+
 const TYPE: &str = "kind name ofType { kind name ofType { kind name ofType { kind name } } }";
 
 /// The types of the schema, and the keys of what is there.
@@ -210,29 +215,47 @@ impl Walk {
 
     /// All places for keys in the arguments of a root's fields, those that may be left out too.
     pub(super) fn places(&self, root: &str) -> Vec<Place> {
+        self.all_places(root, &|_, kind| kind == "UUID")
+    }
+
+    /// All places for the names of what is there already.
+    pub(super) fn places_for_names(&self, root: &str) -> Vec<Place> {
+        self.all_places(root, &|place, kind| {
+            let names_itself = place.path == ["name"] && is_among(&NAMED, &place.field);
+            kind == "String" && (names_itself || is_among(&NAMING, place.path.last().unwrap()))
+        })
+    }
+
+    fn all_places(&self, root: &str, is_one: &dyn Fn(&Place, &str) -> bool) -> Vec<Place> {
         let mut places = Vec::new();
         for field in self.types[root]["fields"].as_array().unwrap() {
             for arg in field["args"].as_array().unwrap() {
                 let field = field["name"].as_str().unwrap().to_owned();
-                self.find(arg, Place { field, path: vec![] }, &mut places);
+                self.find(arg, Place { field, path: vec![] }, is_one, &mut places);
             }
         }
         places
     }
 
-    fn find(&self, of: &Value, mut place: Place, places: &mut Vec<Place>) {
+    fn find(
+        &self,
+        of: &Value,
+        mut place: Place,
+        is_one: &dyn Fn(&Place, &str) -> bool,
+        places: &mut Vec<Place>,
+    ) {
         place.path.push(of["name"].as_str().unwrap().to_owned());
-        match named(of) {
-            "UUID" => places.push(place),
-            kind => {
-                for inner in self.types[kind]["inputFields"].as_array().into_iter().flatten() {
-                    self.find(inner, place.clone(), places);
-                }
-            }
+        let kind = named(of);
+        if is_one(&place, kind) {
+            places.push(place);
+            return;
+        }
+        for inner in self.types[kind]["inputFields"].as_array().into_iter().flatten() {
+            self.find(inner, place.clone(), is_one, places);
         }
     }
 
-    /// A field of a root as it is asked, with this key in a place, and all others in here.
+    /// A field of a root as it is asked, with this key or name in a place, and all others in here.
     pub(super) fn with_key(&self, root: &str, place: &Place, key: &str) -> String {
         let fields = self.types[root]["fields"].as_array().unwrap();
         let field = fields.iter().find(|field| field["name"] == *place.field).unwrap();
@@ -335,6 +358,8 @@ impl Walk {
                 let key = given.map_or_else(|| self.key_of(field, name), |(_, key)| key);
                 format!("\"{key}\"")
             }
+            // What is planted was edited once.
+            (_, "Int") if (field, name) == ("updateSchedule", "expectedVersion") => "2".to_owned(),
             (_, "Int" | "Long" | "Float") => "1".to_owned(),
             (_, "Boolean") => "true".to_owned(),
             (_, "JSON") => "{}".to_owned(),
@@ -342,7 +367,8 @@ impl Walk {
             (_, "DateTime") => "\"2026-02-01T00:00:00Z\"".to_owned(),
             _ => {
                 let source = format!("module: walk\\nnamespace: {}\\n", self.namespace);
-                let text = match name {
+                let usual = match name {
+                    "search" => "nightly",
                     "namespace" => self.namespace,
                     "expressions" => "@daily",
                     "source" => source.as_str(),
@@ -351,6 +377,8 @@ impl Walk {
                     "newPassword" | "password" | "oldPassword" => "correct horse battery",
                     _ => "x1",
                 };
+                let text =
+                    given.filter(|(path, _)| path.is_empty()).map_or(usual, |(_, name)| name);
                 format!("\"{text}\"")
             }
         }
@@ -364,6 +392,10 @@ fn named(field: &Value) -> &str {
         result = &result["ofType"];
     }
     result["name"].as_str().unwrap()
+}
+
+fn is_among(known: &[&str], name: &str) -> bool {
+    known.iter().any(|known| *known == name)
 }
 
 /// Whether a caller must give it.

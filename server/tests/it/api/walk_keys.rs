@@ -13,13 +13,14 @@ use uuid::Uuid;
 use super::{
     desk::Desk,
     walk::{Place, Walk},
-    walking::namespace,
+    walking::{member_of, namespace},
 };
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     no_place_takes_the_key_of_something_that_lies_elsewhere,
     nothing_is_followed_by_the_key_of_something_that_lies_elsewhere,
+    who_looks_changes_nothing_by_any_key,
 );
 
 /// These narrow a list: what lies elsewhere is not in it.
@@ -49,18 +50,18 @@ const OF_PEOPLE: [&str; 9] = [
 ];
 
 /// An administrator of one namespace, and of nothing else.
-fn administrator_of(namespace: Uuid) -> Viewer {
+pub(super) fn administrator_of(namespace: Uuid) -> Viewer {
     let grants = Grants::new(None, [(namespace, Grant { role: Role::Admin, sees_payloads: true })]);
     Viewer::new(Uuid::from_u128(8), "eve", ViewerKind::User, grants, "192.0.2.8")
 }
 
-fn named(place: &Place) -> String {
+pub(super) fn named(place: &Place) -> String {
     format!("{}.{}", place.field, place.path.join("."))
 }
 
 /// Why somebody is refused, if they are: `NOT_FOUND`, `FORBIDDEN`, that a thing does not exist, or
 /// something else that has to do with other things than the key.
-async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
+pub(super) async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String> {
     let response = desk.send_as(who, query, json!({})).await;
     let Some(error) = response.errors.first() else {
         return Ok(response.data.into_json().unwrap());
@@ -72,8 +73,9 @@ async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Value, String
     Err(if is_missing { "NOT_FOUND".to_owned() } else { code.to_owned() })
 }
 
-fn is_nothing(answer: &Value) -> bool {
-    answer.is_null() || answer["nodes"].as_array().is_some_and(Vec::is_empty)
+pub(super) fn is_nothing(answer: &Value) -> bool {
+    let items = answer["nodes"].as_array().or(answer.as_array());
+    answer.is_null() || items.is_some_and(Vec::is_empty)
 }
 
 async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
@@ -137,6 +139,56 @@ async fn with_their_own(
         };
         assert!(found, "{query}: {answer:?}");
     }
+}
+
+/// What everybody has of their own: of others there is none, whoever asks.
+const OWN: [&str; 2] = ["revokeApiToken", "revokeCalendarFeed"];
+/// Lists that those who look do not see, or that are of people.
+const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
+
+/// Somebody who may only look in a namespace names what is there, and what lies elsewhere, in each
+/// place for a key: nothing is done, and nothing of elsewhere is told.
+async fn who_looks_changes_nothing_by_any_key(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let theirs = Walk::begin(&desk).await;
+    let own = theirs.beside(&desk, "other").await;
+    let viewer = member_of(namespace(&desk, "other").await, Role::Viewer);
+    let facts =
+        "{ auditEvents(first: 200) { nodes { id } } schedules(namespace: \"other\") { nodes {
+        version state bufferSize } } runs(namespace: \"other\") { nodes { id state } } }";
+    let before = desk.ask(facts, json!({})).await;
+    let mut nested = 0;
+    for (operation, root) in [("query", "Query"), ("mutation", "Mutation")] {
+        for place in own.places(root) {
+            let name = named(&place);
+            nested += usize::from(place.path.len() > 1);
+            for (walk, is_own) in [(&theirs, false), (&own, true)] {
+                if is_own && OF_PEOPLE.contains(&&*name) {
+                    continue;
+                }
+                let text = own.with_key(root, &place, walk.key(&place));
+                let query = format!("{operation} {{ {text} }}");
+                match refusal(&desk, &viewer, &query).await {
+                    Ok(_) if operation == "mutation" => panic!("{query} was done"),
+                    Ok(_) if name == UNREAD => {}
+                    Ok(data) => {
+                        let answer = &data[&*place.field];
+                        assert!(is_own || is_nothing(answer), "{query}: {data}");
+                    }
+                    Err(code) if operation == "mutation" => {
+                        let is_of_people = OWN.contains(&&*place.field) && code == "NOT_FOUND";
+                        assert!(code == "FORBIDDEN" || is_of_people, "{query}: {code}");
+                    }
+                    Err(code) => {
+                        let is_kept = KEPT.contains(&&*place.field) && code == "FORBIDDEN";
+                        assert!(is_kept || !is_own && code == "NOT_FOUND", "{query}: {code}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(nested > 10, "{nested}");
+    assert_eq!(desk.ask(facts, json!({})).await, before);
 }
 
 /// The beginning of time, as a cursor.
