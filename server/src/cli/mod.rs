@@ -7,17 +7,19 @@
 //!
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
 //! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
-//! `restore`, `retention` by itself, `user`, `member`, `token`, `secret`, `audit`), and those that talk
-//! to a running server over GraphQL (`apply`, `export`, `trigger`, `pause`, `resume`, `skip-next`,
-//! `versions`, `rollback`, `buffer`, `schedules`, `runs`, `run`, `backfill`, `nodes`, `alerts`,
-//! `retention show`, `set` and `preview`) or ask how it is (`healthcheck`).
+//! `restore`, `retention` by itself, `user`, `member`, `namespace`, `token`, `secret`, `audit`), and those that talk
+//! to a running server over GraphQL (`apply`, `export`, `create`, `change`, `delete`, `note`,
+//! `trigger`, `pause`, `resume`, `skip-next`, `versions`, `rollback`, `buffer`, `bulk`, `list`, `schedules`,
+//! `runs`, `run`, `backfill`, `nodes`, `alerts`, `retention show`, `set` and `preview`) or ask how it
+//! is (`healthcheck`).
 //!
 //! - `error`: `CliError` and the exit codes
 //! - `output`: writing to a pipe that may close
 //! - `flags`: settings as flags
 //! - `offline`: the database without a server
-//! - `client`: a server over GraphQL; `named`: one of its schedules
-//! - `why`: the reason of an order, for the audit log
+//! - `client`: a server over GraphQL; `named`: one of its schedules; `revised`: what is told of its
+//!   change
+//! - `why`: the reason of an order, for the audit log; `json`: an object on the command line
 //! - `modules`: files around modules
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
 //!   is
@@ -29,20 +31,27 @@ mod audit;
 mod backfill;
 mod backup;
 mod buffer;
+mod bulk;
 mod caret;
+mod change;
 mod client;
+mod create;
+mod delete;
 mod doctor;
 mod error;
 mod export;
 mod flags;
 mod healthcheck;
 mod import;
+mod json;
 mod lint;
 mod member;
 mod migrate;
 mod modules;
 mod named;
+mod namespace;
 mod nodes;
+mod note;
 mod offline;
 mod output;
 mod pause;
@@ -50,6 +59,7 @@ mod preview;
 mod restore;
 mod resume;
 mod retention;
+mod revised;
 mod rollback;
 mod run;
 mod runs;
@@ -58,6 +68,7 @@ mod schema;
 mod search;
 mod secret;
 mod serve;
+mod shared;
 mod skip_next;
 mod timing;
 mod token;
@@ -87,6 +98,10 @@ enum Command {
     Apply(apply::Apply),
     Export(export::Export),
     Import(Box<import::Import>),
+    Create(create::Create),
+    Change(change::Change),
+    Delete(delete::Delete),
+    Note(note::Note),
     Trigger(trigger::Trigger),
     Pause(pause::Pause),
     Resume(resume::Resume),
@@ -94,7 +109,10 @@ enum Command {
     Versions(versions::Versions),
     Rollback(rollback::Rollback),
     Buffer(buffer::Buffer),
+    Bulk(bulk::Bulk),
     Schedules(schedules::Schedules),
+    #[command(name = "list")]
+    Shared(shared::Shared),
     Runs(runs::Runs),
     Run(run::Run),
     Backfill(backfill::Backfill),
@@ -108,6 +126,7 @@ enum Command {
     Schema(schema::Schema),
     User(user::User),
     Member(member::Member),
+    Namespace(namespace::Namespace),
     Token(token::Token),
     Secret(secret::Secret),
     Audit(audit::Audit),
@@ -129,6 +148,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Apply(apply) => offline::on_a_runtime(apply.run()),
         Command::Export(export) => offline::on_a_runtime(export.run()),
         Command::Import(import) => import.run(),
+        Command::Create(create) => offline::on_a_runtime(create.run()),
+        Command::Change(change) => offline::on_a_runtime(change.run()),
+        Command::Delete(delete) => offline::on_a_runtime(delete.run()),
+        Command::Note(note) => offline::on_a_runtime(note.run()),
         Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
         Command::Pause(pause) => offline::on_a_runtime(pause.run()),
         Command::Resume(resume) => offline::on_a_runtime(resume.run()),
@@ -136,6 +159,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Versions(versions) => offline::on_a_runtime(versions.run()),
         Command::Rollback(rollback) => offline::on_a_runtime(rollback.run()),
         Command::Buffer(buffer) => offline::on_a_runtime(buffer.run()),
+        Command::Bulk(bulk) => offline::on_a_runtime(bulk.run()),
+        Command::Shared(shared) => offline::on_a_runtime(shared.run()),
         Command::Schedules(schedules) => offline::on_a_runtime(schedules.run()),
         Command::Runs(runs) => offline::on_a_runtime(runs.run()),
         Command::Run(run) => offline::on_a_runtime(run.run()),
@@ -151,6 +176,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(schema) => schema.run(),
         Command::User(user) => offline::on_a_runtime(user.run()),
         Command::Member(member) => offline::on_a_runtime(member.run()),
+        Command::Namespace(namespace) => offline::on_a_runtime(namespace.run()),
         Command::Token(token) => offline::on_a_runtime(token.run()),
         Command::Secret(secret) => offline::on_a_runtime(secret.run()),
         Command::Audit(audit) => offline::on_a_runtime(audit.run()),

@@ -26,7 +26,7 @@ pub(super) struct Resume {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CatchUp {
+pub(super) enum CatchUp {
     /// None of them runs
     Skip,
     /// The last of them runs, for all
@@ -36,7 +36,7 @@ enum CatchUp {
 }
 
 impl CatchUp {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Skip => "SKIP",
             Self::Latest => "LATEST",

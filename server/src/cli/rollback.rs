@@ -1,11 +1,7 @@
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{
-    CliError,
-    named::{Named, next},
-    output,
-};
+use super::{CliError, named::Named, revised};
 
 /// Give a schedule the definition of an earlier version, as a new one that begins now
 #[derive(Debug, Args)]
@@ -28,13 +24,6 @@ pub(super) struct Rollback {
 
 const VERSION: &str = "query ($id: UUID!) { schedule(id: $id) { version } }";
 
-const ROLLBACK: &str = "mutation ($id: UUID!, $to: Int!, $expected: Int!, $reason: String) {
-    done: rollbackSchedule(id: $id, toVersion: $to, expectedVersion: $expected, reason: $reason) {
-        schedule { id name version nextFireAt versions(first: 1) { nodes { change } } }
-        warnings { code message }
-    }
-}";
-
 impl Rollback {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "roll the schedule back";
@@ -42,24 +31,17 @@ impl Rollback {
             Some(expected) => json!(expected),
             None => self.named.ask(ACTION, VERSION, json!({})).await?["version"].take(),
         };
+        let query = format!(
+            "mutation ($id: UUID!, $to: Int!, $expected: Int!, $reason: String) {{
+                done: rollbackSchedule(
+                    id: $id, toVersion: $to, expectedVersion: $expected, reason: $reason
+                ) {{ {} }}
+            }}",
+            revised::REVISED
+        );
         let variables = json!({ "to": self.to, "expected": expected, "reason": self.reason });
-        let mut done = self.named.order(ACTION, ROLLBACK, variables).await?;
-        let versions = done["schedule"].as_object_mut().and_then(|rest| rest.remove("versions"));
-        if self.json {
-            return output::json(&done);
-        }
-        let schedule = &done["schedule"];
-        let name = schedule["name"].as_str().unwrap_or_default();
-        // Nothing is written where the definition is the same already.
-        if schedule["version"] == expected {
-            return output::line(format!("{name} is as version {} was", self.to));
-        }
-        let change = versions.as_ref().and_then(|versions| versions.pointer("/nodes/0/change"));
-        let change = change.and_then(Value::as_str).unwrap_or_default();
-        output::line(format!("{name} version {}: {change}", schedule["version"]))?;
-        for warning in done["warnings"].as_array().into_iter().flatten() {
-            output::line(format!("warning: {}", warning["message"].as_str().unwrap_or_default()))?;
-        }
-        output::line(next(schedule))
+        let done = self.named.order(ACTION, &query, variables).await?;
+        let same = |name: &str| format!("{name} is as version {} was", self.to);
+        revised::tell(done, &expected, self.json, same)
     }
 }

@@ -1,15 +1,21 @@
-//! One run from the command line: stopped, or done again.
+//! One run from the command line: looked at, stopped, or done again.
 
 mod again;
 mod cancel;
+mod logs;
+mod show;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{CliError, client::Server, output};
+use super::{
+    CliError,
+    client::{ClientError, Server},
+    output,
+};
 
-/// Cancel a run, or do it again; 'carillon runs' lists them
+/// Look at a run, cancel it, or do it again; 'carillon runs' lists them
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(subcommand)]
@@ -18,6 +24,8 @@ pub(super) struct Run {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    Show(show::Show),
+    Logs(logs::Logs),
     Cancel(cancel::Cancel),
     Retry(again::Retry),
     Rerun(again::Rerun),
@@ -26,6 +34,8 @@ enum Action {
 impl Run {
     pub(super) async fn run(self) -> Result<(), CliError> {
         match self.action {
+            Action::Show(show) => show.run().await,
+            Action::Logs(logs) => logs.run().await,
             Action::Cancel(cancel) => cancel.run().await,
             Action::Retry(retry) => retry.run().await,
             Action::Rerun(rerun) => rerun.run().await,
@@ -66,4 +76,14 @@ impl One {
         }
         output::line(line(run["id"].as_str().unwrap_or_default()))
     }
+}
+
+/// Says that there is no such run, where nothing was found.
+fn refused_if_none(action: &'static str, id: Uuid, found: &Value) -> Result<(), CliError> {
+    if !found.is_null() {
+        return Ok(());
+    }
+    let problem =
+        format!("there is no run with the id {id}; 'carillon runs' lists those there are");
+    Err(ClientError::Refused { action, problem }.into())
 }

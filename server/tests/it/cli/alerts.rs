@@ -26,7 +26,7 @@ async fn a_channel_is_tried_out_from_the_command_line() {
     assert!(dump.contains("https://hooks.example") && !dump.contains("services/hush"));
     let listed: Value = serde_json::from_str(&alerts(&["list", "--all", "--json"]).done()).unwrap();
     assert_eq!(listed, json!([]));
-    assert!(alerts(&["list"]).done().starts_with("KIND"));
+    assert!(alerts(&["list"]).done().starts_with("ALERT"));
     assert_eq!(server.stop(), 0);
 }
 

@@ -13,6 +13,7 @@ mod importing;
 mod leftovers;
 mod modules;
 mod operating;
+mod ordering;
 mod people;
 mod preview;
 mod redis;

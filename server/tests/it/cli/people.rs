@@ -6,6 +6,7 @@ on_both!(
     users_come_and_go,
     tokens_come_and_go,
     members_come_and_go,
+    namespaces_are_made_and_renamed,
     the_last_administrator_stays_unless_forced,
 );
 
@@ -47,6 +48,23 @@ async fn tokens_come_and_go(database: TestDatabase) {
     assert!(!tokens[0].to_string().contains(token.trim()));
     carillon(&database, &["token", "revoke", "ci"]).run().done();
     assert_eq!(listed(&database, "token")[0]["state"], "revoked");
+}
+
+async fn namespaces_are_made_and_renamed(database: TestDatabase) {
+    let create = ["namespace", "create", "billing", "--reason", "a team of its own"];
+    let said = carillon(&database, &create).run().done();
+    assert_eq!(said, "made the namespace 'billing'\n");
+    let again = carillon(&database, &create).run().refused(1);
+    assert!(again.contains("is the name of a namespace that is there"), "{again}");
+    let rename = ["namespace", "rename", "billing", "accounts"];
+    carillon(&database, &rename).run().done();
+    let missing = carillon(&database, &rename).run().refused(1);
+    assert!(missing.contains("there is no namespace \"billing\""), "{missing}");
+    let names: Vec<Value> =
+        listed(&database, "namespace").into_iter().map(|mut row| row["name"].take()).collect();
+    assert_eq!(names, ["default", "accounts"]);
+    let audit = carillon(&database, &["audit"]).run().done();
+    assert!(audit.contains("namespace.create") && audit.contains("a team of its own"), "{audit}");
 }
 
 async fn members_come_and_go(database: TestDatabase) {

@@ -1,0 +1,151 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{CliError, Server, output, text};
+
+/// Whose, how many, and how they are told.
+#[derive(Debug, Args)]
+struct Listed {
+    #[command(flatten)]
+    server: Server,
+    /// Whose
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// How many, 1 to 200
+    #[arg(long, default_value_t = 50)]
+    limit: i32,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// List the alerts that go on, newest first
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    listed: Listed,
+    /// Those that are over, too
+    #[arg(long)]
+    all: bool,
+}
+
+/// List the rules, by name
+#[derive(Debug, Args)]
+pub(super) struct Rules {
+    #[command(flatten)]
+    server: Server,
+    /// Whose
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// List the messages that rules have sent, newest first
+#[derive(Debug, Args)]
+pub(super) struct Messages {
+    #[command(flatten)]
+    listed: Listed,
+    /// Only those that were given up
+    #[arg(long)]
+    dead: bool,
+}
+
+const ALERTS: &str = "query ($namespace: String!, $open: Boolean, $first: Int!) {
+    alerts(namespace: $namespace, filter: { open: $open }, first: $first) { nodes {
+        id kind subject count beganAt endedAt toldAt acknowledgedBy detail rule { name }
+    } }
+}";
+const RULES: &str = "query ($namespace: String!) {
+    alertRules(namespace: $namespace) {
+        id name enabled on search channels { name } mutedUntil mutedBy mutedReason module
+    }
+}";
+const MESSAGES: &str = "query ($namespace: String!, $state: NotificationState, $first: Int!) {
+    notifications(namespace: $namespace, state: $state, first: $first) { nodes {
+        id state subject attempts nextAttemptAt error createdAt channel { name }
+    } }
+}";
+
+impl List {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let open = (!self.all).then_some(true);
+        let Listed { server, namespace, limit, json } = self.listed;
+        let asked = json!({ "namespace": namespace, "open": open, "first": limit });
+        let answer = server.ask("list the alerts", ALERTS, asked).await?;
+        let alerts = &answer["alerts"]["nodes"];
+        if json {
+            return output::json(alerts);
+        }
+        let row = |alert: &Value| {
+            [
+                text(&alert["id"]),
+                text(&alert["kind"]).to_lowercase(),
+                text(&alert["subject"]),
+                alert["count"].to_string(),
+                text(&alert["beganAt"]),
+                text(&alert["endedAt"]),
+                text(&alert["toldAt"]),
+                text(&alert["acknowledgedBy"]),
+                text(&alert["rule"]["name"]),
+            ]
+        };
+        let rows: Vec<[String; 9]> = alerts.as_array().into_iter().flatten().map(row).collect();
+        let headings =
+            ["ALERT", "KIND", "ABOUT", "COUNT", "SINCE", "UNTIL", "TOLD", "SEEN TO BY", "RULE"];
+        output::table(headings, &rows)
+    }
+}
+
+impl Rules {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let asked = json!({ "namespace": self.namespace });
+        let answer = self.server.ask("list the rules", RULES, asked).await?;
+        let rules = &answer["alertRules"];
+        if self.json {
+            return output::json(rules);
+        }
+        let words = |list: &Value, name: fn(&Value) -> String| {
+            list.as_array().into_iter().flatten().map(name).collect::<Vec<_>>().join(", ")
+        };
+        let row = |rule: &Value| {
+            let state = match (&rule["enabled"], rule["mutedUntil"].as_str()) {
+                (Value::Bool(false), _) => "disabled".to_owned(),
+                (_, Some(until)) => format!("muted until {until}"),
+                (_, None) => "enabled".to_owned(),
+            };
+            let on = words(&rule["on"], |word| text(word).to_lowercase());
+            let channels = words(&rule["channels"], |channel| text(&channel["name"]));
+            [text(&rule["name"]), state, on, text(&rule["search"]), channels]
+        };
+        let rows: Vec<[String; 5]> = rules.as_array().into_iter().flatten().map(row).collect();
+        output::table(["RULE", "STATE", "TELLS OF", "ABOUT", "CHANNELS"], &rows)
+    }
+}
+
+impl Messages {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let state = self.dead.then_some("DEAD");
+        let Listed { server, namespace, limit, json } = self.listed;
+        let asked = json!({ "namespace": namespace, "state": state, "first": limit });
+        let answer = server.ask("list the messages", MESSAGES, asked).await?;
+        let messages = &answer["notifications"]["nodes"];
+        if json {
+            return output::json(messages);
+        }
+        let row = |message: &Value| {
+            [
+                text(&message["id"]),
+                text(&message["state"]).to_lowercase(),
+                text(&message["channel"]["name"]),
+                text(&message["createdAt"]),
+                message["attempts"].to_string(),
+                text(&message["subject"]),
+                text(&message["error"]),
+            ]
+        };
+        let rows: Vec<[String; 7]> = messages.as_array().into_iter().flatten().map(row).collect();
+        output::table(["MESSAGE", "STATE", "CHANNEL", "MADE", "TRIES", "ABOUT", "ERROR"], &rows)
+    }
+}

@@ -1,0 +1,75 @@
+//! Alerts from the command line: what goes on, whether people would be told, and who sees to it.
+//!
+//! - `look`: alerts, rules and messages, listed
+//! - `orders`: what can be ordered about them
+
+mod look;
+mod orders;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{
+    CliError,
+    client::{ClientError, Server},
+    output,
+};
+
+/// See what is wrong, and whether people would be told
+#[derive(Debug, Args)]
+pub(super) struct Alerts {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(look::List),
+    Ack(orders::Ack),
+    Rules(look::Rules),
+    Mute(orders::Mute),
+    Unmute(orders::Unmute),
+    Messages(look::Messages),
+    Retry(orders::Retry),
+    Test(orders::Test),
+}
+
+impl Alerts {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        match self.action {
+            Action::List(list) => list.run().await,
+            Action::Ack(ack) => ack.run().await,
+            Action::Rules(rules) => rules.run().await,
+            Action::Mute(mute) => mute.run().await,
+            Action::Unmute(unmute) => unmute.run().await,
+            Action::Messages(messages) => messages.run().await,
+            Action::Retry(retry) => retry.run().await,
+            Action::Test(test) => test.run().await,
+        }
+    }
+}
+
+/// The rule or channel of that name, from the list that `field` gives.
+async fn find(
+    server: &Server,
+    action: &'static str,
+    (what, field): (&str, &str),
+    (namespace, name): (&str, &str),
+) -> Result<Value, CliError> {
+    let query =
+        format!("query ($namespace: String!) {{ {field}(namespace: $namespace) {{ id name }} }}");
+    let found = server.ask(action, &query, json!({ "namespace": namespace })).await?;
+    let all: Vec<&Value> = found[field].as_array().into_iter().flatten().collect();
+    if let Some(one) = all.iter().find(|one| one["name"] == *name) {
+        return Ok(one["id"].clone());
+    }
+    let names: Vec<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
+    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let problem =
+        format!("there is no {what} \"{name}\" in the namespace {namespace}, but {there}");
+    Err(ClientError::Refused { action, problem }.into())
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}

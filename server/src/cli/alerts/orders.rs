@@ -1,0 +1,172 @@
+use chrono::{DateTime, Utc};
+use clap::Args;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{CliError, Server, find, output, text};
+use crate::cli::{timing::instant, why::Why};
+
+/// Say that you see to an alert: it goes on all the same, and its end is told
+#[derive(Debug, Args)]
+pub(super) struct Ack {
+    #[command(flatten)]
+    server: Server,
+    /// Which; see 'carillon alerts list'
+    alert: Uuid,
+    #[command(flatten)]
+    why: Why,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A rule of a server.
+#[derive(Debug, Args)]
+struct OneRule {
+    #[command(flatten)]
+    server: Server,
+    /// The rule's name; see 'carillon alerts rules'
+    rule: String,
+    /// Where the name is looked for
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Why, for whoever wonders at the silence
+    #[arg(long)]
+    reason: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Keep a rule silent until an instant: what goes on by then is told then
+#[derive(Debug, Args)]
+pub(super) struct Mute {
+    #[command(flatten)]
+    one: OneRule,
+    /// Until when, within 90 days
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    until: DateTime<Utc>,
+}
+
+/// Let a muted rule speak again
+#[derive(Debug, Args)]
+pub(super) struct Unmute {
+    #[command(flatten)]
+    one: OneRule,
+}
+
+/// Send a message that was given up once more
+#[derive(Debug, Args)]
+pub(super) struct Retry {
+    #[command(flatten)]
+    server: Server,
+    /// Which; see 'carillon alerts messages --dead'
+    message: Uuid,
+    #[command(flatten)]
+    why: Why,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Send a message to a channel that says that it is a test
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    #[command(flatten)]
+    server: Server,
+    /// The channel's name
+    channel: String,
+    /// Where the name is looked for
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    #[command(flatten)]
+    why: Why,
+}
+
+const ACK: &str = "mutation ($id: UUID!) {
+    done: acknowledgeAlert(id: $id) { alert { id kind subject acknowledgedBy endedAt } }
+}";
+const MUTE: &str = "mutation ($id: UUID!, $until: DateTime, $reason: String!) {
+    done: muteAlertRule(id: $id, until: $until, reason: $reason) {
+        rule { id name mutedUntil mutedBy mutedReason }
+    }
+}";
+const RETRY: &str = "mutation ($id: UUID!) {
+    done: retryNotification(id: $id) { notification { id state subject nextAttemptAt } }
+}";
+const TEST: &str = "mutation ($id: UUID!) {
+    testAlertChannel(id: $id) { notification { id } }
+}";
+
+impl Ack {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let asked = json!({ "id": self.alert });
+        let done = self.server.order("acknowledge the alert", ACK, asked, &self.why).await?;
+        let alert = &done["done"]["alert"];
+        if self.json {
+            return output::json(alert);
+        }
+        let (about, by) = (text(&alert["subject"]), text(&alert["acknowledgedBy"]));
+        output::line(format!(
+            "{} about {about}: {by} sees to it",
+            text(&alert["kind"]).to_lowercase()
+        ))
+    }
+}
+
+impl OneRule {
+    async fn mute(
+        &self,
+        action: &'static str,
+        until: Option<DateTime<Utc>>,
+    ) -> Result<Value, CliError> {
+        let place = (&*self.namespace, &*self.rule);
+        let id = find(&self.server, action, ("rule", "alertRules"), place).await?;
+        let asked = json!({ "id": id, "until": until, "reason": self.reason });
+        Ok(self.server.ask(action, MUTE, asked).await?["done"]["rule"].take())
+    }
+}
+
+impl Mute {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let rule = self.one.mute("mute the rule", Some(self.until)).await?;
+        if self.one.json {
+            return output::json(&rule);
+        }
+        let (name, until) = (text(&rule["name"]), text(&rule["mutedUntil"]));
+        output::line(format!("{name} is silent until {until}"))
+    }
+}
+
+impl Unmute {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let rule = self.one.mute("unmute the rule", None).await?;
+        if self.one.json {
+            return output::json(&rule);
+        }
+        output::line(format!("{} speaks again", text(&rule["name"])))
+    }
+}
+
+impl Retry {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let asked = json!({ "id": self.message });
+        let done = self.server.order("retry the message", RETRY, asked, &self.why).await?;
+        let message = &done["done"]["notification"];
+        if self.json {
+            return output::json(message);
+        }
+        output::line(format!("{} is on its way again", text(&message["id"])))
+    }
+}
+
+impl Test {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        const ACTION: &str = "test the channel";
+        let place = (&*self.namespace, &*self.channel);
+        let id = find(&self.server, ACTION, ("channel", "alertChannels"), place).await?;
+        let sent = self.server.order(ACTION, TEST, json!({ "id": id }), &self.why).await?;
+        let id = sent["testAlertChannel"]["notification"]["id"].as_str().unwrap_or_default();
+        output::line(format!("A message is on its way: {id} in 'carillon alerts messages'"))
+    }
+}

@@ -1,0 +1,41 @@
+use serde_json::Value;
+
+use super::Order;
+use crate::{
+    cli::{CliError, output},
+    search::List,
+};
+
+pub(super) fn print(order: &Order, done: &Value) -> Result<(), CliError> {
+    let count = |field: &str| done[field].as_u64().unwrap_or(0);
+    if done["dryRun"] == true {
+        let most = if done["tooMany"] == true { "more than " } else { "" };
+        // One more than there may be stands for all that is more.
+        let matched = count("matched") - u64::from(done["tooMany"] == true && count("matched") > 0);
+        let what = things(order.list, matched);
+        output::line(format!("{most}{matched} {what} would {}", order.would))?;
+        let sample: Vec<&Value> = done["sample"].as_array().into_iter().flatten().collect();
+        for one in &sample {
+            let name = one["name"].as_str().or(one["id"].as_str()).unwrap_or_default();
+            output::line(format!("  {name}"))?;
+        }
+        let others = matched.saturating_sub(sample.len() as u64);
+        return if others > 0 { output::line(format!("  and {others} others")) } else { Ok(()) };
+    }
+    let (done_for, what) = (count("done"), things(order.list, count("done")));
+    output::line(format!("{} {done_for} {what}", order.past))?;
+    for refusal in done["refusals"].as_array().into_iter().flatten() {
+        let text = |field: &str| refusal[field].as_str().unwrap_or_default();
+        output::line(format!("  not {}: {}", text("id"), text("message")))?;
+    }
+    Ok(())
+}
+
+fn things(list: List, count: u64) -> &'static str {
+    match (list, count) {
+        (List::Schedules, 1) => "schedule",
+        (List::Schedules, _) => "schedules",
+        (List::Runs, 1) => "run",
+        (List::Runs, _) => "runs",
+    }
+}

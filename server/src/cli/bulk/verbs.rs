@@ -1,0 +1,170 @@
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{Order, Sought};
+use crate::{
+    cli::{CliError, json::object, resume::CatchUp, timing::instant, trigger::context, why::Why},
+    search::List,
+};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    Pause(Pause),
+    Resume(Resume),
+    SkipNext(SkipNext),
+    Trigger(Trigger),
+    Change(Change),
+    Delete(Delete),
+    CancelRuns(CancelRuns),
+    RetryRuns(RetryRuns),
+}
+
+/// Stop schedules from firing; their runs in flight go on
+#[derive(Debug, Args)]
+pub(super) struct Pause {
+    #[command(flatten)]
+    sought: Sought,
+    /// Why, for whoever is on call next
+    #[arg(long)]
+    reason: String,
+    /// When they resume by themselves [default: when somebody resumes them]
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    until: Option<DateTime<Utc>>,
+}
+
+/// Let paused schedules fire again
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    #[command(flatten)]
+    sought: Sought,
+    /// What becomes of the fires that fell into the pause
+    #[arg(long, value_enum, value_name = "MODE", default_value = "skip")]
+    catch_up: CatchUp,
+    #[command(flatten)]
+    why: Why,
+}
+
+/// Leave out the next fires of schedules
+#[derive(Debug, Args)]
+pub(super) struct SkipNext {
+    #[command(flatten)]
+    sought: Sought,
+    /// How many of each, 1 to 100
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100))]
+    count: i32,
+    /// Why, for the ledger and the audit log
+    #[arg(long)]
+    reason: String,
+}
+
+/// Run the workflows of schedules now
+#[derive(Debug, Args)]
+pub(super) struct Trigger {
+    #[command(flatten)]
+    sought: Sought,
+    /// JSON object laid over each schedule's context, key by key
+    #[arg(long, value_name = "JSON", value_parser = context)]
+    context: Option<Value>,
+    /// Run as if they were due at this instant
+    #[arg(long, value_name = "RFC3339", value_parser = instant)]
+    as_of: Option<DateTime<Utc>>,
+    #[command(flatten)]
+    why: Why,
+}
+
+/// Change schedules that were made by hand
+#[derive(Debug, Args)]
+pub(super) struct Change {
+    #[command(flatten)]
+    sought: Sought,
+    /// What is to be otherwise, in the words of the API's `ChangeSchedulesInput`; '-' reads it from
+    /// standard input
+    #[arg(value_name = "JSON")]
+    change: String,
+    #[command(flatten)]
+    why: Why,
+}
+
+/// Delete schedules that were made by hand; their history stays
+#[derive(Debug, Args)]
+pub(super) struct Delete {
+    #[command(flatten)]
+    sought: Sought,
+    #[command(flatten)]
+    why: Why,
+}
+
+/// Stop runs: those that wait at once, those that are at work through their nodes
+#[derive(Debug, Args)]
+pub(super) struct CancelRuns {
+    #[command(flatten)]
+    sought: Sought,
+    #[command(flatten)]
+    why: Why,
+}
+
+/// Do all of settled runs again, as their workflows are defined now
+#[derive(Debug, Args)]
+pub(super) struct RetryRuns {
+    #[command(flatten)]
+    sought: Sought,
+    #[command(flatten)]
+    why: Why,
+}
+
+impl Verb {
+    /// What is ordered, and for whom.
+    pub(super) fn order(self) -> Result<(Order, Sought), CliError> {
+        let schedules = |action, past, field| Order::new(List::Schedules, action, past, field);
+        let runs = |action, past, field| Order::new(List::Runs, action, past, field);
+        Ok(match self {
+            Self::Pause(Pause { sought, reason, until }) => {
+                let order = schedules("pause the schedules", "paused", "pauseSchedules")
+                    .with("reason", "String!", json!(reason))
+                    .with("until", "DateTime", json!(until));
+                (order, sought)
+            }
+            Self::Resume(Resume { sought, catch_up, why }) => {
+                let order = schedules("resume the schedules", "resumed", "resumeSchedules").with(
+                    "missed",
+                    "CatchUp!",
+                    json!(catch_up.word()),
+                );
+                (Order { why, ..order }, sought)
+            }
+            Self::SkipNext(SkipNext { sought, count, reason }) => {
+                let action = "skip the next fires";
+                let order = schedules(action, "left out fires of", "skipNextOfSchedules")
+                    .with("count", "Int!", json!(count))
+                    .with("reason", "String!", json!(reason));
+                (Order { would: "lose fires".to_owned(), ..order }, sought)
+            }
+            Self::Trigger(Trigger { sought, context, as_of, why }) => {
+                let order = schedules("trigger the schedules", "triggered", "triggerSchedules")
+                    .with("context", "JSON", json!(context))
+                    .with("asOf", "DateTime", json!(as_of));
+                (Order { why, ..order }, sought)
+            }
+            Self::Change(Change { sought, change, why }) => {
+                let change = object("the change", &change)?;
+                let order = schedules("change the schedules", "changed", "updateSchedules").with(
+                    "change",
+                    "ChangeSchedulesInput!",
+                    change,
+                );
+                (Order { why, ..order }, sought)
+            }
+            Self::Delete(Delete { sought, why }) => {
+                let order = schedules("delete the schedules", "deleted", "deleteSchedules");
+                (Order { why, ..order }, sought)
+            }
+            Self::CancelRuns(CancelRuns { sought, why }) => {
+                (Order { why, ..runs("cancel the runs", "cancelled", "cancelRuns") }, sought)
+            }
+            Self::RetryRuns(RetryRuns { sought, why }) => {
+                (Order { why, ..runs("retry the runs", "retried", "retryRuns") }, sought)
+            }
+        })
+    }
+}

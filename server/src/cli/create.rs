@@ -1,0 +1,42 @@
+use clap::Args;
+use serde_json::json;
+
+use super::{CliError, client::Server, json::object, revised, why::Why};
+
+/// Make a schedule by hand; what is to stay belongs into a module's file: see 'carillon apply'
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    #[command(flatten)]
+    server: Server,
+    /// What it is, in the words of the API's `CreateScheduleInput`; '-' reads it from standard input
+    #[arg(value_name = "JSON")]
+    definition: String,
+    /// Where it is made
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    #[command(flatten)]
+    why: Why,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Create {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let mut input = object("the definition", &self.definition)?;
+        if input["namespace"].is_null() {
+            input["namespace"] = json!(self.namespace);
+        }
+        let query = format!(
+            "mutation ($input: CreateScheduleInput!) {{
+                done: createSchedule(input: $input) {{ {} }}
+            }}",
+            revised::REVISED
+        );
+        let variables = json!({ "input": input });
+        let action = "make the schedule";
+        let done = self.server.order(action, &query, variables, &self.why).await?["done"].take();
+        // There was none before: whatever version it has is news.
+        revised::tell(done, &json!(null), self.json, str::to_owned)
+    }
+}

@@ -1,0 +1,122 @@
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{
+    CliError,
+    client::{ClientError, Server},
+    output,
+    why::Why,
+};
+
+/// Delete what was made by hand; what a module declares goes by deploying it without
+#[derive(Debug, Args)]
+pub(super) struct Delete {
+    #[command(flatten)]
+    server: Server,
+    /// What
+    kind: Kind,
+    /// Its name
+    name: String,
+    /// Where the name is looked for
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    #[command(flatten)]
+    why: Why,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// It fires no more; its history stays
+    Schedule,
+    /// One that no schedule runs
+    Workflow,
+    /// One that no schedule names
+    Calendar,
+    /// A concurrency group that no schedule names
+    Group,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Workflow => "workflow",
+            Self::Calendar => "calendar",
+            Self::Group => "group",
+        }
+    }
+
+    fn action(self) -> &'static str {
+        match self {
+            Self::Schedule => "delete the schedule",
+            Self::Workflow => "delete the workflow",
+            Self::Calendar => "delete the calendar",
+            Self::Group => "delete the group",
+        }
+    }
+
+    /// Finds it by name, as `found`.
+    fn query(self) -> String {
+        let field = match self {
+            Self::Schedule | Self::Workflow | Self::Calendar => {
+                format!("{}(namespace: $namespace, name: $name)", self.word())
+            }
+            // There are few, and they are not asked for one by one.
+            Self::Group => {
+                return "query ($namespace: String!) {
+                    found: concurrencyGroups(namespace: $namespace) { id name version }
+                }"
+                .to_owned();
+            }
+        };
+        format!(
+            "query ($namespace: String!, $name: String!) {{ found: {field} {{ id name version }} }}"
+        )
+    }
+
+    fn mutation(self) -> String {
+        let field = match self {
+            Self::Schedule => "deleteSchedule",
+            Self::Workflow => "deleteWorkflow",
+            Self::Calendar => "deleteCalendar",
+            Self::Group => "deleteConcurrencyGroup",
+        };
+        format!(
+            "mutation ($id: UUID!, $seen: Int!) {{
+                done: {field}(id: $id, expectedVersion: $seen) {{ id }}
+            }}"
+        )
+    }
+}
+
+impl Delete {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let Self { kind, name, namespace, server, .. } = &self;
+        let asked = match kind {
+            Kind::Group => json!({ "namespace": namespace }),
+            Kind::Schedule | Kind::Workflow | Kind::Calendar => {
+                json!({ "namespace": namespace, "name": name })
+            }
+        };
+        let found = server.ask(kind.action(), &kind.query(), asked).await?["found"].take();
+        let found = match found {
+            Value::Array(all) => all.into_iter().find(|one| one["name"] == **name),
+            one => Some(one).filter(|one| !one.is_null()),
+        };
+        let Some(found) = found else {
+            let what = kind.word();
+            let problem = format!("there is no {what} '{name}' in the namespace '{namespace}'");
+            return Err(ClientError::Refused { action: kind.action(), problem }.into());
+        };
+        // What was changed since it was looked up is not what was to be deleted.
+        let asked = json!({ "id": found["id"], "seen": found["version"] });
+        let mut done = server.order(kind.action(), &kind.mutation(), asked, &self.why).await?;
+        if self.json {
+            return output::json(&done["done"].take());
+        }
+        output::line(format!("deleted the {} {name}", kind.word()))
+    }
+}

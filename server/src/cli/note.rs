@@ -1,0 +1,31 @@
+use clap::Args;
+use serde_json::json;
+
+use super::{CliError, named::Named, output};
+
+/// Give a schedule another note, whoever declares it
+#[derive(Debug, Args)]
+pub(super) struct Note {
+    #[command(flatten)]
+    named: Named,
+    /// What it says; an empty text takes it away
+    note: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTE: &str = "mutation ($id: UUID!, $note: String!) {
+    done: annotateSchedule(id: $id, note: $note) { schedule { id name version note } }
+}";
+
+impl Note {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let done = self.named.order("note it", NOTE, json!({ "note": self.note })).await?;
+        let schedule = &done["schedule"];
+        if self.json {
+            return output::json(schedule);
+        }
+        output::line(format!("noted at {}", schedule["name"].as_str().unwrap_or_default()))
+    }
+}

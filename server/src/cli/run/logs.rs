@@ -1,0 +1,56 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{One, refused_if_none};
+use crate::cli::{CliError, output};
+
+/// Print what a run has printed so far
+#[derive(Debug, Args)]
+pub(super) struct Logs {
+    #[command(flatten)]
+    one: One,
+    /// Only of this task
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+}
+
+const RUN: &str = "query ($id: UUID!) { run(id: $id) { id } }";
+
+const PAGE: &str = "query ($id: UUID!, $after: String) {
+    taskLog(runId: $id, first: 200, after: $after) {
+        nodes { task attempt at stream text } pageInfo { hasNextPage endCursor }
+    }
+}";
+
+impl Logs {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        const ACTION: &str = "read the log";
+        let One { server, run, json } = &self.one;
+        let found = server.ask(ACTION, RUN, json!({ "id": run })).await?;
+        refused_if_none(ACTION, *run, &found["run"])?;
+        let mut after = Value::Null;
+        loop {
+            let asked = json!({ "id": run, "after": after });
+            let mut page = server.ask(ACTION, PAGE, asked).await?["taskLog"].take();
+            for line in page["nodes"].as_array().into_iter().flatten() {
+                let is_meant = self.task.as_ref().is_none_or(|task| line["task"] == **task);
+                if is_meant && *json {
+                    output::json(line)?;
+                } else if is_meant {
+                    print(line)?;
+                }
+            }
+            if page["pageInfo"]["hasNextPage"] != true {
+                return Ok(());
+            }
+            after = page["pageInfo"]["endCursor"].take();
+        }
+    }
+}
+
+fn print(line: &Value) -> Result<(), CliError> {
+    let text = |field: &str| line[field].as_str().unwrap_or_default();
+    let stream = text("stream").to_lowercase();
+    let (at, task, attempt) = (text("at"), text("task"), &line["attempt"]);
+    output::line(format!("{at} {task}/{attempt} {stream}: {}", text("text")))
+}

@@ -1,0 +1,134 @@
+//! What schedules share, listed: workflows, calendars, concurrency groups, modules.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::{CliError, client::Server, output};
+
+/// List what schedules share or come from, by name
+#[derive(Debug, Args)]
+pub(super) struct Shared {
+    #[command(flatten)]
+    server: Server,
+    /// What
+    kind: Kind,
+    /// Of this namespace
+    #[arg(long, default_value = "default")]
+    namespace: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// What schedules run
+    Workflows,
+    /// What suppresses their fires
+    Calendars,
+    /// Limits on their runs at work
+    Groups,
+    /// Files that declare them
+    Modules,
+}
+
+impl Kind {
+    fn action(self) -> &'static str {
+        match self {
+            Self::Workflows => "list the workflows",
+            Self::Calendars => "list the calendars",
+            Self::Groups => "list the groups",
+            Self::Modules => "list the modules",
+        }
+    }
+
+    /// What is asked of each.
+    fn facts(self) -> &'static str {
+        match self {
+            Self::Workflows => "id name version module updatedAt tasks { name }",
+            Self::Calendars => "id name version module updatedAt mode",
+            Self::Groups => "id name version module updatedAt maxRuns running waiting schedules",
+            Self::Modules => "name schedules workflows changedAt",
+        }
+    }
+
+    fn query(self) -> String {
+        let list = match self {
+            Self::Groups => {
+                return format!(
+                    "query ($in: String!) {{ all: concurrencyGroups(namespace: $in) {{ {} }} }}",
+                    self.facts()
+                );
+            }
+            Self::Workflows => "workflows",
+            Self::Calendars => "calendars",
+            Self::Modules => "modules",
+        };
+        format!(
+            "query ($in: String!, $after: String) {{
+                all: {list}(namespace: $in, first: 100, after: $after) {{
+                    nodes {{ {} }} pageInfo {{ hasNextPage endCursor }}
+                }}
+            }}",
+            self.facts()
+        )
+    }
+
+    fn print(self, all: &[Value]) -> Result<(), CliError> {
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let name = |one: &Value| text(&one["name"]);
+        let common = |one: &Value| [one["version"].to_string(), text(&one["module"])];
+        if self == Self::Modules {
+            let row = |one: &Value| {
+                let [schedules, workflows] =
+                    ["schedules", "workflows"].map(|field| one[field].to_string());
+                [name(one), schedules, workflows, text(&one["changedAt"])]
+            };
+            let rows: Vec<[String; 4]> = all.iter().map(row).collect();
+            return output::table(["MODULE", "SCHEDULES", "WORKFLOWS", "CHANGED"], &rows);
+        }
+        let (heading, what) = match self {
+            Self::Workflows => ("WORKFLOW", "TASKS"),
+            Self::Calendars => ("CALENDAR", "MODE"),
+            Self::Groups | Self::Modules => ("GROUP", "RUNS"),
+        };
+        let told = |one: &Value| match self {
+            Self::Workflows => one["tasks"].as_array().map_or(0, Vec::len).to_string(),
+            Self::Calendars => text(&one["mode"]).to_lowercase(),
+            Self::Groups | Self::Modules => {
+                format!("{} of {}, {} wait", one["running"], one["maxRuns"], one["waiting"])
+            }
+        };
+        let row = |one: &Value| {
+            let [version, module] = common(one);
+            [name(one), told(one), version, text(&one["updatedAt"]), module]
+        };
+        let rows: Vec<[String; 5]> = all.iter().map(row).collect();
+        output::table([heading, what, "VERSION", "CHANGED", "MODULE"], &rows)
+    }
+}
+
+impl Shared {
+    pub(super) async fn run(self) -> Result<(), CliError> {
+        let (mut all, mut after) = (Vec::new(), Value::Null);
+        loop {
+            let asked = match self.kind {
+                Kind::Groups => json!({ "in": self.namespace }),
+                Kind::Workflows | Kind::Calendars | Kind::Modules => {
+                    json!({ "in": self.namespace, "after": after })
+                }
+            };
+            let action = self.kind.action();
+            let mut page = self.server.ask(action, &self.kind.query(), asked).await?["all"].take();
+            let nodes = if page.is_array() { page.take() } else { page["nodes"].take() };
+            if let Value::Array(nodes) = nodes {
+                all.extend(nodes);
+            }
+            if page["pageInfo"]["hasNextPage"] != true {
+                break;
+            }
+            after = page["pageInfo"]["endCursor"].take();
+        }
+        if self.json { output::json(&all) } else { self.kind.print(&all) }
+    }
+}
