@@ -3,33 +3,13 @@ use std::path::{Path, PathBuf};
 use figment::{
     Figment,
     error::Kind,
-    providers::{Env, Format, Serialized, Toml},
+    providers::{Format, Serialized, Toml},
 };
 
-use super::{BadSetting, Config};
+use super::{BadSetting, Config, environment};
 
 /// Read if it exists and no other was asked for.
 const FILE: &str = "carillon.toml";
-
-/// Variables with our prefix that are no settings: the command line or the tests read them, or a
-/// `command` target was given them and calls the command line.
-const NOT_SETTINGS: [&str; 15] = [
-    "config",
-    "server",
-    "token",
-    "test_postgres",
-    "binary",
-    "dist",
-    "run_id",
-    "attempt",
-    "task",
-    "namespace",
-    "schedule",
-    "schedule_id",
-    "scheduled_at",
-    "idempotency_key",
-    "context",
-];
 
 /// Why there is no configuration. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +57,7 @@ impl Config {
             Some(path) => figment = figment.merge(Toml::file_exact(path)),
             None => {}
         }
-        figment = figment.merge(Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__"));
+        figment = environment::over(figment);
         for (name, value) in &sources.flags {
             figment = figment.merge(Serialized::global(name, value));
         }

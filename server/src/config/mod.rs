@@ -14,11 +14,12 @@
 //! - `secrets`: the keys that seal secrets; `key_text`: settings that are secrets
 //! - `smtp`: the server that takes mails
 //! - `watch`: who may read the instruments
-//! - `load`: the sources and their errors
+//! - `load`: the sources and their errors; `environment`: the one whose values are all texts
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
 mod check;
 mod duration;
+mod environment;
 mod health;
 mod key_text;
 mod listed;

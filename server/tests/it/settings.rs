@@ -92,6 +92,35 @@ fn the_example_has_every_setting_with_its_default() {
     command.file("example.toml", &text).run().done();
 }
 
+#[test]
+fn a_variable_of_digits_is_a_text_where_one_is_wanted() {
+    let takes_text = |name: &&String| {
+        let asked = name.rsplit('.').fold(json!("0042"), |inner, part| json!({ part: inner }));
+        let refused = serde_json::from_value::<Config>(asked).err();
+        refused.is_none_or(|error| error.to_string().starts_with("missing field"))
+    };
+    let all = settings();
+    let mut command = Command::new(&["migrate", "--status"]);
+    let mut given = 0;
+    for name in all.iter().filter(takes_text).filter(|name| *name != "database.url") {
+        let variable = format!("CARILLON_{}", name.to_uppercase().replace('.', "__"));
+        command = command.env(&variable, "0042");
+        given += 1;
+    }
+    assert!(given > 20, "{given}");
+    // It is read; what is then refused is what it says.
+    let refused = command.run().refused(1);
+    assert!(refused.starts_with("failed to use the configuration: "), "{refused}");
+
+    // As it stands, with its zeros.
+    let status = || Command::new(&["migrate", "--status"]);
+    let refused = status().env("CARILLON_DATABASE__URL", "0042").run().refused(1);
+    assert!(refused.contains("0042"), "{refused}");
+    let refused = status().env("CARILLON_NODE__CAPACITY", "many").run().refused(1);
+    assert!(refused.contains("node.capacity") && refused.contains("environment"), "{refused}");
+    status().env("CARILLON_NODE__CAPACITY", "7").run().done();
+}
+
 /// Values in one line each, so that two of them can be compared line by line.
 fn shown(config: &Config) -> String {
     format!("{config:?}").replace(", ", "\n")

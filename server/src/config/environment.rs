@@ -1,0 +1,85 @@
+//! Variables of the environment as settings. A variable is a text, and what a setting takes decides
+//! how it is read: where a text is wanted, `0042` stays one and does not become the number 42.
+
+use figment::{
+    Figment,
+    providers::{Env, Serialized},
+    value::Value,
+};
+use serde_json::json;
+
+use super::Config;
+
+/// Variables with our prefix that are no settings: the command line or the tests read them, or a
+/// `command` target was given them and calls the command line.
+const NOT_SETTINGS: [&str; 15] = [
+    "config",
+    "server",
+    "token",
+    "test_postgres",
+    "binary",
+    "dist",
+    "run_id",
+    "attempt",
+    "task",
+    "namespace",
+    "schedule",
+    "schedule_id",
+    "scheduled_at",
+    "idempotency_key",
+    "context",
+];
+
+/// The settings so far, with what the environment says instead.
+pub(super) fn over(settings: Figment) -> Figment {
+    let environment = Env::prefixed("CARILLON_").ignore(&NOT_SETTINGS).split("__");
+    let texts: Vec<(String, String)> = environment
+        .iter()
+        .map(|(name, text)| (name.as_str().to_owned(), text.trim().to_owned()))
+        .filter(|(name, text)| is_misread(text) && takes_text(name, text))
+        .collect();
+    let read = settings.merge(environment);
+    texts.iter().fold(read, |read, (name, text)| read.merge(Serialized::global(name, text)))
+}
+
+/// Whether a text becomes a number or a truth value on its way.
+fn is_misread(text: &str) -> bool {
+    matches!(text.parse(), Ok(Value::Num(..) | Value::Bool(..)))
+}
+
+/// Whether the setting of that dotted name takes a text, and this one: it is asked itself, so that
+/// no list of such settings can be forgotten.
+fn takes_text(name: &str, text: &str) -> bool {
+    let asked = name.rsplit('.').fold(json!(text), |inner, part| json!({ part: inner }));
+    match serde_json::from_value::<Config>(asked) {
+        Ok(_) => true,
+        // What it wants beside is given elsewhere: a value is read before what is missing is seen.
+        Err(error) => error.to_string().starts_with("missing field"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_says_itself_whether_it_takes_a_text() {
+        for name in ["secrets.key", "node.name", "node.tags", "smtp.password", "oidc.client_id"] {
+            assert!(takes_text(name, "0042"), "{name}");
+        }
+        for name in ["node.capacity", "database.migrate", "engine.lost_after", "listen", "nothing"]
+        {
+            assert!(!takes_text(name, "0042"), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_no_text_any_more_is_asked_about() {
+        for text in ["42", "0042", "-7", "1.5", "true"] {
+            assert!(is_misread(text), "{text}");
+        }
+        for text in ["a", "4 2", "[1, 2]", "\"42\"", "", "12e5"] {
+            assert!(!is_misread(text), "{text}");
+        }
+    }
+}
