@@ -61,7 +61,8 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         return flow::spawn(core, attempt);
     }
     // Before the task starts: a cancel request must find it from now on.
-    let grip = core.hold(attempt.hold);
+    let (_, limit) = attempt.known.start(core.settings.heartbeat_expiry);
+    let grip = core.hold(attempt.hold, Some(limit));
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {

@@ -1,7 +1,7 @@
 //! What the services share.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -89,8 +89,8 @@ pub(super) struct Held {
     serial: u64,
     pub(super) stop: CancellationToken,
     pub(super) why: Option<StopReason>,
-    /// When it began, on the monotonic clock.
-    since: Instant,
+    /// When it has outlived every limit, on the monotonic clock; none if it sees to that itself.
+    outlives: Option<Instant>,
 }
 
 /// What an attempt keeps of its hold: two that were given the same one, as after a fail-over that
@@ -208,12 +208,12 @@ impl Core {
         std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok()).take(wanted).collect()
     }
 
-    /// Remembers an attempt that begins.
-    pub(super) fn hold(&self, hold: Hold) -> Grip {
+    /// Remembers an attempt that begins, and after how long it counts as stuck.
+    pub(super) fn hold(&self, hold: Hold, limit: Option<Duration>) -> Grip {
         let (stop, serial) = (CancellationToken::new(), self.grips.fetch_add(1, Ordering::Relaxed));
-        let since = self.clock.instant();
+        let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         let mut held = self.held();
-        let entry = Held { hold, serial, stop: stop.clone(), why: None, since };
+        let entry = Held { hold, serial, stop: stop.clone(), why: None, outlives };
         if let Some(earlier) = held.insert(hold.run_id, entry) {
             // The node has lost that hold, and taken the run again: nobody else can stop it now.
             earlier.stop.cancel();
@@ -278,7 +278,7 @@ impl Core {
         // In this order: an attempt that goes from one to the next is in both for a moment, never
         // in none.
         self.beginnings.has(hold)
-            || self.held_for(hold).is_some()
+            || self.held().get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
             || lock(&self.settling).get(&hold.run_id) == Some(hold)
     }
 
@@ -303,12 +303,13 @@ impl Core {
         stopped
     }
 
-    /// How long this node has worked on an attempt, if it does.
-    pub(super) fn held_for(&self, hold: &Hold) -> Option<Duration> {
-        let held = self.held();
+    /// The attempts of this node that have outlived every limit and are still its own.
+    pub(super) fn outlived(&self) -> HashSet<Hold> {
         let now = self.clock.instant();
-        let entry = held.get(&hold.run_id).filter(|entry| entry.hold == *hold)?;
-        Some(now.saturating_duration_since(entry.since))
+        let has_outlived = |entry: &&Held| {
+            entry.why != Some(StopReason::Lost) && entry.outlives.is_some_and(|at| now >= at)
+        };
+        self.held().values().filter(has_outlived).map(|entry| entry.hold).collect()
     }
 
     /// How many attempts this node works on.

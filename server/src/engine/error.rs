@@ -46,6 +46,9 @@ pub enum EngineError {
         /// How far, and on which side.
         offset: String,
     },
+    /// Parts of a round failed, each for itself; the others were done.
+    #[error("{}", told(.0))]
+    Parts(Vec<(&'static str, EngineError)>),
     /// The code is wrong.
     #[error("go on: a defect of Carillon, logged above; please report it")]
     Defect,
@@ -56,6 +59,7 @@ impl EngineError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
+            Self::Parts(parts) => parts.iter().any(|(_, error)| error.is_transient()),
             Self::NoDefinition { .. }
             | Self::BrokenDefinition { .. }
             | Self::NameTaken { .. }
@@ -68,6 +72,7 @@ impl EngineError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Store(error) => error.is_refusal(),
+            Self::Parts(parts) => parts.iter().all(|(_, error)| error.is_refusal()),
             Self::NoDefinition { .. }
             | Self::BrokenDefinition { .. }
             | Self::NameTaken { .. }
@@ -77,8 +82,36 @@ impl EngineError {
     }
 }
 
+fn told(parts: &[(&'static str, EngineError)]) -> String {
+    let told = parts.iter().map(|(what, error)| format!("{what}: {error}"));
+    format!("do all of a round: {}", told.collect::<Vec<_>>().join("; "))
+}
+
 impl From<sea_orm::DbErr> for EngineError {
     fn from(error: sea_orm::DbErr) -> Self {
         Self::Store(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::DbErr;
+
+    use super::*;
+
+    #[test]
+    fn what_failed_in_several_parts_is_told_together() {
+        let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
+        let parts = vec![("overruns", StoreError::Nul.into()), ("lost hand-offs", full.into())];
+        let error = EngineError::Parts(parts);
+        let told = error.to_string();
+        assert!(
+            told.starts_with(
+                "do all of a round: overruns: query the database: a text has a NUL character; \
+                 lost hand-offs: write to the database: the disk"
+            ),
+            "{told}"
+        );
+        assert!(error.is_transient() && !error.is_refusal());
     }
 }

@@ -63,7 +63,7 @@ pub(super) async fn written_holds(
 }
 
 /// The table `v` of a statement about holds.
-fn of_holds(holds: impl Iterator<Item = Hold> + Clone) -> Bulk {
+pub(super) fn of_holds(holds: impl Iterator<Item = Hold> + Clone) -> Bulk {
     Bulk::default()
         .uuid("run_id", holds.clone().map(|hold| hold.run_id))
         .int("attempt", holds.clone().map(|hold| i64::from(hold.attempt)))

@@ -17,6 +17,24 @@ pub enum Term {
     Elsewhere,
 }
 
+/// The term of somebody else, as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theirs {
+    /// Counts the holders.
+    pub epoch: i64,
+    /// When it ends on the database's clock.
+    pub until_at: Timestamp,
+    /// How much of it was left by that.
+    pub left: Duration,
+}
+
+impl Theirs {
+    /// Whether it is the same term, not renewed.
+    pub fn is_still(&self, other: &Self) -> bool {
+        (self.epoch, self.until_at) == (other.epoch, other.until_at)
+    }
+}
+
 /// What each write of a service names that one node does for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
@@ -49,6 +67,8 @@ enum Hold {
         /// The nodes whose rows were written by others at that moment.
         untold: Vec<Uuid>,
     },
+    /// It is another's.
+    Theirs(Theirs),
 }
 
 /// The life of whoever asks, if it takes on anything.
@@ -117,16 +137,28 @@ impl Store {
         holder: Uuid,
         term: Duration,
     ) -> Result<Term, StoreError> {
+        Ok(self.hold_lease_if_over(name, holder, term, None).await?.0)
+    }
+
+    /// The same, if what another has is still the term that is `over` by a clock that nobody steps,
+    /// too. Else says what the other has, as far as it could be read.
+    pub async fn hold_lease_if_over(
+        &self,
+        name: &str,
+        holder: Uuid,
+        term: Duration,
+        over: Option<Theirs>,
+    ) -> Result<(Term, Option<Theirs>), StoreError> {
         let term = i64::try_from(term.as_millis()).unwrap_or(i64::MAX);
         let tx = self.begin().await?;
         if self.dialect().is_postgres() {
             // The holder writes at this moment, or was frozen while it did: nobody waits for it.
             tx.execute_unprepared("SET LOCAL lock_timeout = '250ms'").await?;
         }
-        match self.hold_in(&tx, name, holder, term).await {
+        match self.hold_in(&tx, name, (holder, term), over).await {
             Ok(Some(Hold::Renewed(epoch))) => {
                 self.commit_unseen(tx).await?;
-                Ok(Term::Held(epoch))
+                Ok((Term::Held(epoch), None))
             }
             // That it is another's now is told to who follows the nodes.
             Ok(Some(Hold::Taken { epoch, untold })) => {
@@ -135,15 +167,19 @@ impl Store {
                     // Those that write their rows at this moment tell it with their next beat.
                     tracing::debug!(name, "failed to tell that a lease has moved: {error}");
                 }
-                Ok(Term::Held(epoch))
+                Ok((Term::Held(epoch), None))
+            }
+            Ok(Some(Hold::Theirs(theirs))) => {
+                tx.rollback().await?;
+                Ok((Term::Elsewhere, Some(theirs)))
             }
             Ok(None) => {
                 tx.rollback().await?;
-                Ok(Term::Elsewhere)
+                Ok((Term::Elsewhere, None))
             }
             Err(error) if error.is_lock_refused() => {
                 tx.rollback().await?;
-                Ok(Term::Elsewhere)
+                Ok((Term::Elsewhere, None))
             }
             Err(error) => Err(error),
         }
@@ -154,16 +190,18 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-        holder: Uuid,
-        term: i64,
+        (holder, term): (Uuid, i64),
+        over: Option<Theirs>,
     ) -> Result<Option<Hold>, StoreError> {
         if let Some(epoch) = self.renew_lease(tx, name, holder, term).await? {
             return Ok(Some(Hold::Renewed(epoch)));
         }
-        if !self.is_lease_free(tx, name).await? {
-            return Ok(None);
+        match self.term_of_another(tx, name).await? {
+            Some(theirs) if !over.is_some_and(|over| over.is_still(&theirs)) => {
+                Ok(Some(Hold::Theirs(theirs)))
+            }
+            Some(_) | None => self.take_lease(tx, name, (holder, term), over).await,
         }
-        self.take_lease(tx, name, holder, term).await
     }
 
     /// Makes the term of whoever has it longer; gives the epoch.
@@ -183,19 +221,30 @@ impl Store {
         epoch(tx, statement).await
     }
 
-    /// Whether nobody has it who is alive.
-    async fn is_lease_free(
+    /// What somebody has of it who is alive.
+    async fn term_of_another(
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Theirs>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Row {
+            epoch: i64,
+            until_at: Timestamp,
+            now: i64,
+        }
+        let now = self.dialect().now();
         let sql = format!(
-            "SELECT lease.epoch FROM lease JOIN node ON node.id = lease.holder \
-             WHERE lease.name = $1 AND lease.until_at >= {} AND node.state = 'alive'",
-            self.dialect().now()
+            "SELECT lease.epoch, lease.until_at, CAST({now} AS bigint) AS now \
+             FROM lease JOIN node ON node.id = lease.holder \
+             WHERE lease.name = $1 AND lease.until_at >= {now} AND node.state = 'alive'"
         );
-        let statement = self.dialect().statement(sql, [name.into()]);
-        Ok(epoch(tx, statement).await?.is_none())
+        let row = Row::find_by_statement(self.dialect().statement(sql, [name.into()]));
+        let theirs = |Row { epoch, until_at, now }: Row| {
+            let left = u64::try_from(until_at.0.saturating_sub(now)).unwrap_or(0);
+            Theirs { epoch, until_at, left: Duration::from_millis(left) }
+        };
+        Ok(row.one(tx).await?.map(theirs))
     }
 
     /// Begins a term, unless somebody was quicker. Both nodes have changed by that.
@@ -203,8 +252,8 @@ impl Store {
         &self,
         tx: &DatabaseTransaction,
         name: &str,
-        holder: Uuid,
-        term: i64,
+        (holder, term): (Uuid, i64),
+        over: Option<Theirs>,
     ) -> Result<Option<Hold>, StoreError> {
         let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
         let concerned = "SELECT node.id FROM node WHERE node.id = $2 OR node.id IN \
@@ -226,9 +275,14 @@ impl Store {
                holder = excluded.holder, until_at = excluded.until_at \
              WHERE lease.until_at < {now} OR NOT EXISTS (SELECT 1 FROM node \
                WHERE node.id = lease.holder AND node.state = 'alive') \
+               OR (lease.epoch = $4 AND lease.until_at = $5) \
              RETURNING epoch"
         );
-        let statement = self.dialect().statement(sql, [name.into(), holder.into(), term.into()]);
+        // No lease has such an epoch.
+        let (epoch_over, until_over) = over.map_or((-1, 0), |over| (over.epoch, over.until_at.0));
+        let values =
+            [name.into(), holder.into(), term.into(), epoch_over.into(), until_over.into()];
+        let statement = self.dialect().statement(sql, values);
         let epoch = epoch(tx, statement).await?;
         Ok(epoch.map(|epoch| Hold::Taken { epoch, untold: untold.into_iter().collect() }))
     }

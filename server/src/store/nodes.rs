@@ -106,6 +106,11 @@ pub struct Silent {
     pub node: Uuid,
     /// The last heartbeat in its row.
     pub since: Timestamp,
+    /// Whether that stood there for the whole expiry before the eyes of whoever says so: then it is
+    /// silent whatever the database's clock shows.
+    pub is_watched: bool,
+    /// Whether a doubt stood there without an answer for as long.
+    pub is_unanswered: bool,
 }
 
 /// A node whose heartbeats go elsewhere is doubted after that part of the expiry.
@@ -233,7 +238,8 @@ impl Store {
     }
 
     /// Writes the doubts, unless a heartbeat came into the row within `silence`; says how many are
-    /// news. The nodes' order is the same for all who doubt, so that nobody waits in a circle.
+    /// news. One that lies in the future by more was written before the database's clock was stepped
+    /// back. The nodes' order is the same for all who doubt, so that nobody waits in a circle.
     pub async fn doubt_if_silent(
         &self,
         doubts: &[Doubt],
@@ -245,7 +251,8 @@ impl Store {
         let now = self.dialect().now();
         let sql = format!(
             "UPDATE node SET doubted_at = {now} - $3 WHERE id = $1 AND state = 'alive' \
-               AND beats_in <> 'database' AND doubted_at IS NULL AND heartbeat_at <= {now} - $2"
+               AND beats_in <> 'database' AND doubted_at IS NULL \
+               AND (heartbeat_at <= {now} - $2 OR heartbeat_at > {now} + $2)"
         );
         let tx = self.begin_heartbeat().await?;
         let mut doubted = 0;
@@ -263,8 +270,8 @@ impl Store {
         Ok(doubted)
     }
 
-    /// Declares dead those of the `silent` whose rows still have no other heartbeat, and none within
-    /// `expiry` by the database's clock either, and says which.
+    /// Declares dead those of the `silent` whose rows still have no other heartbeat, and says which.
+    /// What was silent before anybody watched must be so by the database's clock, too.
     /// One whose heartbeats go elsewhere must have left a doubt without an answer for as long, too:
     /// what is elsewhere can be lost, and proves nothing. Not `own`: after a suspension or a step of
     /// the clock it may look before its heart beats again.
@@ -282,13 +289,16 @@ impl Store {
         let sql = format!(
             "UPDATE node SET state = 'dead', ended_at = {now}, changed = {stamp} FROM v \
              WHERE node.id = v.silent AND node.heartbeat_at = v.since AND node.state = 'alive' \
-               AND node.heartbeat_at < {now} - {{0}} AND node.id <> {{1}} \
-               AND (node.beats_in = 'database' OR node.doubted_at < {now} - {{0}}) \
+               AND (v.watched = 1 OR node.heartbeat_at < {now} - {{0}}) AND node.id <> {{1}} \
+               AND (node.beats_in = 'database' OR node.doubted_at < {now} - {{0}} \
+                 OR (v.unanswered = 1 AND node.doubted_at IS NOT NULL)) \
              RETURNING node.id"
         );
         let statement = Bulk::default()
             .uuid("silent", silent.iter().map(|other| other.node))
             .int("since", silent.iter().map(|other| other.since.0))
+            .int("watched", silent.iter().map(|other| i64::from(other.is_watched)))
+            .int("unanswered", silent.iter().map(|other| i64::from(other.is_unanswered)))
             .statement(self.dialect(), &sql, vec![ms(expiry).into(), own.into()]);
         Ok(returned_ids(tx, statement).await?.into_iter().collect())
     }

@@ -12,6 +12,7 @@ use super::{
     bulk::Bulk,
     days::Days,
     handoffs::{Decided, INTENT_COLUMNS, Intent},
+    holds::{Hold, of_holds},
 };
 
 /// A running attempt that its node will not bring to an end.
@@ -43,6 +44,8 @@ pub struct Stray {
     pub node_id: Uuid,
     /// The term of that hold.
     pub epoch: i64,
+    /// When it has outlived every limit, on the database's clock.
+    pub hard_deadline_at: Option<Timestamp>,
     /// What travels with it.
     pub context: serde_json::Value,
     /// When somebody asked to stop it.
@@ -53,6 +56,20 @@ pub struct Stray {
     pub deleted: bool,
     /// Whether that schedule is paused; false without one.
     pub paused: bool,
+}
+
+/// An attempt that is past its hard deadline on the database's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromQueryResult)]
+pub struct Overdue {
+    /// Whose.
+    #[sea_orm(nested)]
+    pub hold: Hold,
+    /// The deadline. Of a run of several tasks each step has its own.
+    pub hard_deadline_at: Timestamp,
+    /// What it runs.
+    pub workflow_id: Uuid,
+    /// In which version.
+    pub workflow_version: i32,
 }
 
 /// What there is to be recovered.
@@ -72,11 +89,16 @@ const OWNED_SINCE: &str = "coalesce(fire.recovery_at, fire.claimed_at)";
 
 const STRAY_COLUMNS: &str = "run.id, run.fire_id, run.schedule_id, run.workflow_id, \
     run.workflow_version, run.scheduled_at, run.created_at, run.started_at, run.attempt, run.max_attempts, run.recovery_attempts, \
-    run.node_id, run.epoch, run.context, run.cancel_requested_at, \
+    run.node_id, run.epoch, run.hard_deadline_at, run.context, run.cancel_requested_at, \
     (SELECT t.task FROM task_run t WHERE t.run_id = run.id AND t.attempt = run.attempt \
         AND t.state = 'running' LIMIT 1) AS task, \
     (run.trigger = 'schedule' AND (s.id IS NULL OR s.deleted_at IS NOT NULL)) AS deleted, \
     (run.trigger = 'schedule' AND NOT coalesce(s.enabled, true)) AS paused";
+
+impl Astray {
+    /// What there may be where nobody could look.
+    pub const ANY: Self = Self { orphans: true, overruns: true, intents: true };
+}
 
 impl Store {
     /// Whether there is anything to be recovered, by a look that locks nothing: mostly there is
@@ -196,20 +218,45 @@ impl Store {
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 
-    /// Running attempts over their hard deadline on the database's clock, wherever they are; locked.
-    pub async fn lock_overrun_runs(
+    /// Running attempts over their hard deadline on the database's clock, on other nodes than `own`
+    /// that are alive; not locked.
+    pub async fn overdue_elsewhere(
+        &self,
+        own: Uuid,
+        limit: u64,
+    ) -> Result<Vec<Overdue>, StoreError> {
+        let sql = format!(
+            "SELECT run.id AS run_id, run.attempt, run.node_id, run.epoch, run.hard_deadline_at, \
+               run.workflow_id, run.workflow_version \
+             FROM run JOIN node ON node.id = run.node_id AND node.state = 'alive' \
+             WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
+               AND run.hard_deadline_at < {} AND run.node_id <> $1 ORDER BY run.id LIMIT $2",
+            self.dialect().now()
+        );
+        let values = [own.into(), limit.cast_signed().into()];
+        let statement = self.dialect().statement(sql, values);
+        Ok(Overdue::find_by_statement(statement).all(self.read()).await?)
+    }
+
+    /// Running attempts whose hold is still what it was; locked.
+    pub async fn lock_if_held(
         &self,
         tx: &DatabaseTransaction,
-        limit: u64,
+        holds: &[Hold],
     ) -> Result<Vec<Stray>, StoreError> {
+        if holds.is_empty() {
+            return Ok(Vec::new());
+        }
         let sql = format!(
-            "SELECT {STRAY_COLUMNS} FROM run LEFT JOIN schedule s ON s.id = run.schedule_id \
+            "SELECT {STRAY_COLUMNS} FROM v JOIN run ON run.id = v.run_id \
+               AND run.attempt = v.attempt AND run.node_id = v.node_id AND run.epoch = v.epoch \
+               {{days}} \
+             LEFT JOIN schedule s ON s.id = run.schedule_id \
              WHERE run.state IN ('queued', 'running', 'retrying') AND run.state = 'running' \
-               AND run.hard_deadline_at < {} ORDER BY run.id LIMIT $1 {}",
-            self.dialect().now(),
+             ORDER BY run.id {}",
             self.dialect().skip_locked("run")
         );
-        let statement = self.dialect().statement(sql, [limit.cast_signed().into()]);
+        let statement = of_holds(holds.iter().copied()).statement(self.dialect(), &sql, vec![]);
         Ok(Stray::find_by_statement(statement).all(tx).await?)
     }
 

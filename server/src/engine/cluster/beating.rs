@@ -59,7 +59,7 @@ impl Cluster {
     fn is_to_be_written(&self, own: &Living) -> bool {
         let settings = self.settings();
         own.row_age() + settings.heartbeat_interval > settings.heartbeat_expiry
-            || own.written_at > own.read_at
+            || !ahead(own).is_zero()
     }
 
     /// The lives that nobody has ended, each with the last heartbeat that is known of it, wherever
@@ -92,14 +92,14 @@ impl Cluster {
     }
 
     /// Those that are to say in the database that they live: nothing was heard of them for a part
-    /// of the expiry, or nothing was written by them for long.
+    /// of the expiry, nothing was written by them for long, or nobody can tell for how long.
     pub(super) fn doubtful(&self, own: Uuid, living: &[Living]) -> Vec<Doubt> {
         let (after, long) = (self.doubted_after(), self.settings().heartbeat_expiry * 2);
         let is_doubtful = |member: &&Living| {
             member.node.id != own
                 && member.node.beats_in == BeatsIn::Redis
                 && member.node.doubted_at.is_none()
-                && (member.silence > after || member.row_age() > long)
+                && (member.silence > after || member.row_age() > long || ahead(member) > after)
         };
         // What Redis did not say while it was not heard is no silence.
         let listened = self.beacon().map_or(Duration::ZERO, Beacon::listened);
@@ -146,6 +146,12 @@ impl Cluster {
     }
 }
 
+/// How much later than now the row says that it was written: the database's clock was stepped back.
+fn ahead(member: &Living) -> Duration {
+    let ahead = member.written_at.0.saturating_sub(member.read_at.0);
+    Duration::from_millis(u64::try_from(ahead).unwrap_or(0))
+}
+
 fn lives(living: &[Living]) -> Vec<Uuid> {
     living.iter().map(|member| member.node.id).collect()
 }
@@ -155,7 +161,7 @@ fn hear(beacon: &Beacon, member: &mut Living) {
     let Some(voice) = beacon.heard(member.node.id) else { return };
     member.beat = Some(voice.saying.beat);
     // A row that is from the future says nothing of how long ago it was written.
-    if voice.silence >= member.silence && member.written_at <= member.read_at {
+    if voice.silence >= member.silence && ahead(member).is_zero() {
         return;
     }
     let ago = i64::try_from(voice.silence.as_millis()).unwrap_or(i64::MAX);

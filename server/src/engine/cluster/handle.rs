@@ -14,6 +14,7 @@ use super::{
     fleet::{Fleet, places},
     offset::{Reading, is_right},
     ring::Share,
+    terms::Terms,
     witness::Witness,
 };
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
     engine::Settings,
     store::{
         Store, StoreError,
+        leases::Theirs,
         nodes::{Doubt, Living, Silent},
     },
 };
@@ -38,6 +40,8 @@ struct Inner {
     seen: RwLock<Seen>,
     reading: Mutex<Option<Reading>>,
     witness: Mutex<Witness>,
+    terms: Mutex<Terms>,
+    refused: Mutex<Vec<Uuid>>,
     is_draining: AtomicBool,
     is_usurped: AtomicBool,
 }
@@ -147,6 +151,30 @@ impl Cluster {
     /// The nodes whose rows had no heartbeat for longer than the expiry, as this node saw it.
     pub(in crate::engine) fn silent(&self, now: Instant) -> Vec<Silent> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
+    }
+
+    /// Remembers the schedules whose fires the database refuses to this node.
+    pub(in crate::engine) fn note_refused(&self, schedules: Vec<Uuid>) {
+        *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner) = schedules;
+    }
+
+    /// The schedules whose fires the database refuses to this node.
+    pub fn refused(&self) -> Vec<Uuid> {
+        self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes down what another has of a lease.
+    pub(super) fn note_term(&self, name: &'static str, theirs: Theirs, now: Instant) {
+        self.terms().look(name, theirs, now);
+    }
+
+    /// What another had of a lease, if it is over by the monotonic clock here.
+    pub(super) fn term_over(&self, name: &str, now: Instant) -> Option<Theirs> {
+        self.terms().over(name, now)
+    }
+
+    fn terms(&self) -> MutexGuard<'_, Terms> {
+        self.inner.terms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn witness(&self) -> MutexGuard<'_, Witness> {

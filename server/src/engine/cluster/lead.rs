@@ -52,7 +52,9 @@ impl Tenure {
 const SHORTEST: Duration = Duration::from_secs(5);
 
 /// Takes the service's lease for at least `term`, or renews it; nothing, if another node has it or
-/// this one must not schedule.
+/// this one must not schedule. A term that stood there for as long as it was to last, by the
+/// monotonic clock here, is over: where the database's clock was stepped back, a dead holder would
+/// have it for as long again as the step.
 pub(in crate::engine) async fn lead(
     core: &Core,
     name: &'static str,
@@ -64,7 +66,12 @@ pub(in crate::engine) async fn lead(
     let term = term.max(SHORTEST);
     let holder = core.node_id().await;
     let asked = core.clock.instant();
-    Ok(match core.store.hold_lease_if_free(name, holder, term).await? {
+    let over = core.cluster.term_over(name, asked);
+    let (answer, theirs) = core.store.hold_lease_if_over(name, holder, term, over).await?;
+    if let Some(theirs) = theirs {
+        core.cluster.note_term(name, theirs, core.clock.instant());
+    }
+    Ok(match answer {
         Term::Held(epoch) => Some(Tenure::new(Fence { name, holder, epoch }, asked, term)),
         Term::Elsewhere => None,
     })

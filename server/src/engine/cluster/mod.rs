@@ -19,6 +19,7 @@
 //! - `beating`: how a node says that it lives, and hears who else does
 //! - `witness`: for how long the others are silent, by the clock that nobody steps; pure
 //! - `lead`: terms of services that one node does for all
+//! - `terms`: for how long those of others last, by the clock that nobody steps; pure
 //! - `namesake`: whether the process that bears a name already is still there
 //! - `process`: how a machine tells its processes apart
 //! - `issues`: what is wrong with the cluster, for people
@@ -33,6 +34,7 @@ mod namesake;
 mod offset;
 mod process;
 mod ring;
+mod terms;
 mod witness;
 
 pub(super) use compare::Comparison;

@@ -15,8 +15,10 @@ use crate::store::nodes::{Living, Silent};
 ///
 /// Heartbeats are written by the database's clock and compared with it. When that is stepped
 /// forward, as by a fail-over to a server with another clock, each of them is old at once, and
-/// whoever recovered first would declare all others dead. A heartbeat that stands unchanged for as
-/// long on the monotonic clock here has expired however the database's clock went.
+/// whoever recovered first would declare all others dead. When it is stepped back, each is of the
+/// future, and nobody would be declared dead for as long as the step. A heartbeat that stands
+/// unchanged for as long on the monotonic clock here has expired however the database's clock went;
+/// and so has the time in which a doubt could be answered.
 #[derive(Debug, Default)]
 pub(super) struct Witness {
     seen: HashMap<Uuid, Seen>,
@@ -29,6 +31,8 @@ struct Seen {
     heartbeat_at: Timestamp,
     at: Instant,
     age: Duration,
+    /// The doubt that it has left without an answer, and when that was seen first.
+    doubt: Option<(Timestamp, Instant)>,
 }
 
 impl Witness {
@@ -41,7 +45,13 @@ impl Witness {
             let (id, heartbeat_at) = (member.node.id, member.written_at);
             let known = self.seen.get(&id).filter(|seen| seen.heartbeat_at == heartbeat_at);
             let age = member.row_age().min(oldest);
-            (id, known.copied().unwrap_or(Seen { heartbeat_at, at: now, age }))
+            let before = known.and_then(|seen| seen.doubt);
+            let doubt = member
+                .node
+                .doubted_at
+                .map(|doubted| before.filter(|(of, _)| *of == doubted).unwrap_or((doubted, now)));
+            let new = Seen { heartbeat_at, at: now, age, doubt };
+            (id, known.map_or(new, |seen| Seen { doubt, ..*seen }))
         });
         self.seen = seen.collect();
         self.looked = Some(now);
@@ -49,12 +59,18 @@ impl Witness {
 
     /// Those whose rows stand unchanged for longer than `expiry`.
     pub(super) fn silent(&self, expiry: Duration, now: Instant) -> Vec<Silent> {
-        let is_silent = |seen: &Seen| {
+        let silent = self.seen.iter().filter_map(|(node, seen)| {
             let watched = now.saturating_duration_since(seen.at);
-            seen.age.saturating_add(watched) > expiry
-        };
-        let silent = self.seen.iter().filter(|(_, seen)| is_silent(seen));
-        silent.map(|(node, seen)| Silent { node: *node, since: seen.heartbeat_at }).collect()
+            let unanswered = |(_, since)| now.saturating_duration_since(since) > expiry;
+            let silent = Silent {
+                node: *node,
+                since: seen.heartbeat_at,
+                is_watched: watched > expiry,
+                is_unanswered: seen.doubt.is_some_and(unanswered),
+            };
+            (seen.age.saturating_add(watched) > expiry).then_some(silent)
+        });
+        silent.collect()
     }
 }
 
@@ -78,13 +94,45 @@ mod tests {
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
         assert_eq!(witness.silent(EXPIRY, start + second), []);
-        let silent = Silent { node: member("a").node.id, since: Timestamp(100_000) };
+        // Two seconds of that were before the first look, of which the database's clock alone knows.
+        let silent = Silent {
+            node: member("a").node.id,
+            since: Timestamp(100_000),
+            is_watched: false,
+            is_unanswered: false,
+        };
         assert_eq!(witness.silent(EXPIRY, start + 29 * second), [silent]);
+        let silent = Silent { is_watched: true, ..silent };
+        assert_eq!(witness.silent(EXPIRY, start + 31 * second), [silent]);
         // Whoever beats again lives, whatever the clock shows: at the second after the look before.
         witness.look(&[beaten_at(100, 3_730)], start + 29 * second);
         witness.look(&[beaten_at(3_731, 9_999)], start + 30 * second);
         assert_eq!(witness.silent(EXPIRY, start + 59 * second), []);
         assert_eq!(witness.silent(EXPIRY, start + 60 * second).len(), 1);
+    }
+
+    #[test]
+    fn who_is_silent_is_found_although_the_databases_clock_was_stepped_back() {
+        let start = Clock::system().instant();
+        let mut witness = Witness::default();
+        let second = Duration::from_secs(1);
+        witness.look(&[beaten_at(5_000, 5_000)], start);
+        let doubted = |at: i64| {
+            let mut member = beaten_at(5_000, 1_000);
+            member.node.doubted_at = Some(Timestamp(at));
+            member
+        };
+        witness.look(&[doubted(1_000)], start + 20 * second);
+        let look = |witness: &Witness, after: u32| {
+            let silent = witness.silent(EXPIRY, start + after * second);
+            silent.first().map(|silent| (silent.is_watched, silent.is_unanswered))
+        };
+        assert_eq!(look(&witness, 30), None);
+        assert_eq!(look(&witness, 31), Some((true, false)));
+        assert_eq!(look(&witness, 51), Some((true, true)));
+        // Another doubt has its own time.
+        witness.look(&[doubted(1_001)], start + 51 * second);
+        assert_eq!(look(&witness, 52), Some((true, false)));
     }
 
     #[test]

@@ -70,6 +70,13 @@ impl Known {
             None => (None, margin * 2),
         }
     }
+
+    /// After how long any step of a run of it has outlived every limit.
+    pub(in crate::engine) fn longest(&self, margin: Duration) -> Duration {
+        let tasks = self.definition.tasks.iter().map(|task| task.timeout() + task.kill_grace());
+        let (_, start) = self.start(margin);
+        tasks.max().map_or(start, |longest| start.max(longest + margin))
+    }
 }
 
 /// What was read.
@@ -96,6 +103,7 @@ impl Definitions {
                 error @ (EngineError::Store(_)
                 | EngineError::NameTaken { .. }
                 | EngineError::ClockOff { .. }
+                | EngineError::Parts(_)
                 | EngineError::Defect),
             ) => Err(error),
             Err(

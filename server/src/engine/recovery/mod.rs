@@ -4,7 +4,7 @@
 //! - an **orphaned run** is running on a node whose life is over: the attempt is lost, the run
 //!   goes on elsewhere. So is one that the tables give to this node, which knows nothing of it: a
 //!   commit that was taken for failed, as its answer was lost;
-//! - an **overrun** is past its hard deadline on a node that should have ended it long ago;
+//! - an **overrun** has outlived every limit: its own node ends it, and if that does not, any other;
 //! - a **lost hand-off** is an intent without a run whose owner is gone, or that is old;
 //! - a run **waits too long** when its start deadline, or the time of the whole run, is over and no
 //!   node can take it.
@@ -15,11 +15,17 @@
 //!
 //! - `fate`: what becomes of a stray attempt; pure
 //! - `grace`: whom it spares when it comes back itself; pure
+//! - `overruns`: attempts that outlived every limit
+//! - `parts`: what of a round failed
 //! - `waiting`: what waits for a node beyond its time
+//! - `watch`: for how long attempts on other nodes are overdue, by the clock that nobody steps; pure
 
 mod fate;
 mod grace;
+mod overruns;
+mod parts;
 mod waiting;
+mod watch;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,27 +37,26 @@ use entity::{fire::Verdict, run};
 use sea_orm::ActiveEnum;
 
 use self::{
-    fate::{Fate, hold, judge, orphaned, settlement, stuck},
+    fate::{Fate, judge, orphaned, settlement},
     grace::Grace,
+    parts::Parts,
+    watch::Watch,
 };
 use super::{
-    EngineError, Task,
+    EngineError,
     cluster::{Tenure, lead},
     core::Core,
     handoff::{self, Limits, Recovering},
-    service::Service,
-    settle::{self, Standing},
+    service::{Service, caught},
 };
 use crate::{
     config::Role,
-    random,
     store::{
         DatabaseTransaction, StoreError,
         handoffs::Decided,
         holds::{Hold, Settlement},
         recoveries::{Astray, Stray},
     },
-    target::{Noop, Target},
     telemetry::Recovery as What,
 };
 
@@ -60,6 +65,7 @@ use crate::{
 pub(super) struct Recovery {
     core: Arc<Core>,
     grace: Grace,
+    watch: Watch,
 }
 
 /// What a round found.
@@ -88,7 +94,7 @@ impl Recovery {
     pub(super) fn new(core: Arc<Core>) -> Self {
         let (span, longest) = (core.cluster.suspect_after(), core.settings.heartbeat_interval);
         let grace = Grace::new(span, longest, core.clock.instant());
-        Self { core, grace }
+        Self { core, grace, watch: Watch::default() }
     }
 
     /// Disowns the attempts that the tables give to this node and that it does not know. First the
@@ -180,63 +186,6 @@ impl Recovery {
         Ok(strays.len() as u64 == BATCH)
     }
 
-    async fn end_overruns(
-        &self,
-        tenure: &Tenure,
-        now: DateTime<Utc>,
-        report: &mut RecoveryReport,
-    ) -> Result<(), EngineError> {
-        let core = &self.core;
-        let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
-        let strays = core.store.lock_overrun_runs(&tx, BATCH).await?;
-        if strays.is_empty() {
-            tx.rollback().await?;
-            return Ok(());
-        }
-        let mut settlements = Vec::with_capacity(strays.len());
-        for stray in &strays {
-            let held = core.held_for(&hold(stray));
-            // It has ended here, and its settlement is on its way.
-            if held.is_none() && core.knows(&hold(stray)) {
-                continue;
-            }
-            let key = (stray.workflow_id, stray.workflow_version);
-            let known = core.definitions.known(&core.store, &tx, key).await?;
-            // A node knows better of its own: its clock may have been stepped, but how long it has
-            // worked on an attempt is a duration.
-            if let (Ok(known), Some(held)) = (&known, held)
-                && (known.is_flow() || held < known.start(core.settings.heartbeat_expiry).1)
-            {
-                continue;
-            }
-            // Without its definition nobody could carry out another attempt.
-            let nothing = Task::new("main", Target::Noop(Noop::default()));
-            let (task, max_attempts) = match &known {
-                Ok(known) if known.is_flow() => {
-                    settlements.push(settlement(stray, stuck(now), now));
-                    continue;
-                }
-                Ok(known) => (known.task(0), stray.max_attempts),
-                Err(_) => (&nothing, stray.attempt),
-            };
-            let attempt = stray.attempt;
-            let standing = Standing { attempt, max_attempts, task, now, random: random::unit() };
-            settlements.push(settlement(stray, settle::overrun(standing), now));
-        }
-        let ended = self.settle(&tx, &settlements, now).await?;
-        core.store.commit(tx).await?;
-        self.count_ended(&strays, &settlements, &ended);
-        report.overruns += ended.len();
-        // Those that are ours are stopped: their outcome would be refused anyway.
-        core.stop_held(super::core::StopReason::Lost, |hold| ended.contains(hold));
-        if !ended.is_empty() {
-            core.signals.wake_dispatcher();
-            core.run_settled();
-            core.signals.wake_backfill();
-        }
-        Ok(())
-    }
-
     /// Settles strays whose hold is still theirs, and ends whatever was at work for them: of a run
     /// of several tasks that may be several attempts.
     async fn settle(
@@ -315,40 +264,105 @@ impl Recovery {
         }
     }
 
-    async fn round(&self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
-        let mut report = RecoveryReport::default();
-        // Only the node itself can tell what it does not know.
-        self.disown_unknown().await?;
-        if !self.core.settings.roles.has(Role::Scheduler) {
-            return Ok(report);
+    async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
+        let (mut report, mut parts) = (RecoveryReport::default(), Parts::default());
+        // Only the node itself can tell what it does not know, and for how long it has worked.
+        parts.done("unknown attempts", caught(self.disown_unknown()).await);
+        parts.done("own overruns", caught(self.end_own_overruns(now, &mut report)).await);
+        if self.core.settings.roles.has(Role::Scheduler) {
+            self.recover_for_all(now, &mut report, &mut parts).await;
         }
-        let term = self.core.settings.recovery_interval * 3;
-        let Some(tenure) = lead(&self.core, LEASE, term).await? else { return Ok(report) };
-        let mut astray = self.astray(now).await?;
-        if astray.orphans {
-            // What only looks old, as the database's clock was stepped, was not silent for long.
-            let living = self.core.store.living_nodes().await?;
-            self.core.cluster.watch(&living, self.core.clock.instant());
-            while self.take_over_orphans(&tenure, now, &mut report).await? {}
-            // What a dead node had claimed is lost by that.
-            astray = self.astray(now).await?;
-        }
-        // What has ended during an outage, too, its node has yet to write.
-        if astray.overruns && !self.grace.spares(self.core.clock.instant()) {
-            self.end_overruns(&tenure, now, &mut report).await?;
-        }
-        // What is counted as tried must be tried: each batch has a whole term.
-        while astray.intents
-            && let Some(tenure) = lead(&self.core, LEASE, term).await?
-            && self.hand_over_lost(&tenure, now, &mut report).await?
-        {}
-        self.end_what_waits_too_long(&tenure, now, &mut report).await?;
         let metrics = &self.core.metrics;
         metrics.recovered(What::OrphanedRun, report.orphans);
         metrics.recovered(What::HardTimeout, report.overruns);
         metrics.recovered(What::LostHandoff, report.lost_handoffs);
         metrics.recovered(What::Abandoned, report.abandoned);
-        Ok(report)
+        parts.end(report)
+    }
+
+    /// What one node does for all. What fails in one part must not keep the others from theirs: it
+    /// may fail in each round.
+    async fn recover_for_all(
+        &mut self,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+        parts: &mut Parts,
+    ) {
+        let Some(Some(mut tenure)) = parts.done("lease", self.lead().await) else { return };
+        let looked = parts.done("look", self.astray(now).await);
+        let mut astray = looked.unwrap_or(Astray::ANY);
+        // After a step of the database's clock its heartbeats do not tell who is silent.
+        let silent = self.core.cluster.silent(self.core.clock.instant());
+        if astray.orphans || !silent.is_empty() {
+            let taken = caught(self.take_over_all(&tenure, now, report)).await;
+            parts.done("orphaned runs", taken);
+            // What a dead node had claimed is lost by that.
+            let looked = parts.done("look", self.astray(now).await);
+            astray = looked.unwrap_or(Astray::ANY);
+        }
+        // What has ended during an outage, too, its node has yet to write.
+        if astray.overruns
+            && !self.grace.spares(self.core.clock.instant())
+            && self.goes_on(&mut tenure, parts).await
+        {
+            let ended = caught(self.end_overruns(&tenure, now, report)).await;
+            parts.done("overruns", ended);
+        }
+        if astray.intents {
+            parts.done("lost hand-offs", caught(self.hand_over_all_lost(now, report)).await);
+        }
+        if self.goes_on(&mut tenure, parts).await {
+            let skipped = caught(self.skip_all_late(&tenure, now, report)).await;
+            parts.done("late runs", skipped);
+        }
+        if self.goes_on(&mut tenure, parts).await {
+            let ended = caught(self.time_out_all(&tenure, now, report)).await;
+            parts.done("runs whose time is over", ended);
+        }
+    }
+
+    async fn lead(&self) -> Result<Option<Tenure>, EngineError> {
+        lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
+    }
+
+    /// Whether this node does it still. A part that took long must not cost the next ones their
+    /// term, round after round.
+    async fn goes_on(&self, tenure: &mut Tenure, parts: &mut Parts) -> bool {
+        if !tenure.is_over(&self.core.clock) {
+            return true;
+        }
+        match parts.done("lease", self.lead().await) {
+            Some(Some(renewed)) => {
+                *tenure = renewed;
+                true
+            }
+            Some(None) | None => false,
+        }
+    }
+
+    async fn take_over_all(
+        &self,
+        tenure: &Tenure,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        // What only looks old, as the database's clock was stepped, was not silent for long.
+        let living = self.core.store.living_nodes().await?;
+        self.core.cluster.watch(&living, self.core.clock.instant());
+        while self.take_over_orphans(tenure, now, report).await? {}
+        Ok(())
+    }
+
+    async fn hand_over_all_lost(
+        &self,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
+        // What is counted as tried must be tried: each batch has a whole term.
+        while let Some(tenure) = self.lead().await?
+            && self.hand_over_lost(&tenure, now, report).await?
+        {}
+        Ok(())
     }
 }
 

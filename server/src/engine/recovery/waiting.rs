@@ -13,19 +13,28 @@ use crate::{
 };
 
 impl Recovery {
-    /// Ends what waits beyond its time.
-    pub(super) async fn end_what_waits_too_long(
+    /// Skips what has waited in the queue until after its start deadline.
+    pub(super) async fn skip_all_late(
         &self,
         tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        let store = &self.core.store;
-        if store.is_any_late(now.into()).await? {
+        if self.core.store.is_any_late(now.into()).await? {
             while self.skip_late(tenure, now, report).await? {}
         }
+        Ok(())
+    }
+
+    /// Ends what waits for a node again although the time of the whole run is over.
+    pub(super) async fn time_out_all(
+        &self,
+        tenure: &Tenure,
+        now: DateTime<Utc>,
+        report: &mut RecoveryReport,
+    ) -> Result<(), EngineError> {
         let allowed = self.allowed(now).await?;
-        if store.is_any_overdue(&allowed, now.into()).await? {
+        if self.core.store.is_any_overdue(&allowed, now.into()).await? {
             while self.time_out(tenure, &allowed, now, report).await? {}
         }
         Ok(())

@@ -454,12 +454,15 @@ async fn a_step_by_a_stale_hold_changes_nothing(database: TestDatabase) {
 
 /// The other node is alive, but the run on it is stuck.
 async fn a_run_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDatabase) {
-    let world = World::new(database).await;
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let mut gate = Gate::open().await;
     let mut stuck = gate.step("main", &[]);
+    stuck.timeout_ms = 60_000;
     stuck.retry.max_attempts = 2;
     stuck.retry.initial_ms = 0;
-    let definition = Definition::of(vec![stuck, gate.step("b", &["main"])]);
+    let mut last = gate.step("b", &["main"]);
+    last.timeout_ms = 60_000;
+    let definition = Definition::of(vec![stuck, last]);
     let schedule = forge::idle(&world, definition, |_| {}).await;
     let other = forge::node(&world).await;
     let run = forge::orphan(&world, &schedule, |run| {
@@ -467,6 +470,16 @@ async fn a_run_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDat
         run.hard_deadline_at = Some(run.created_at);
     })
     .await;
+    let (node, mut recovery) = world.step("recovery").await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
+    let moment = Duration::from_millis(1);
+    forge::while_it_lives(&world, &clock, other, (limit - moment, &mut recovery)).await;
+    clock.pass(moment);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("overruns: 1,"), "{found}");
+    node.leave().await.unwrap();
+
     let engine = world.engine().await;
     let again = gate.arrival().await;
     assert_eq!((from(&again), again.attempt()), ("main".to_owned(), 2));

@@ -1,6 +1,12 @@
 //! Rows as a crash would have left them.
 
-use carillon::store::nodes::Joining;
+use std::time::Duration;
+
+use carillon::{
+    clock::ManualClock,
+    engine::Step,
+    store::nodes::{Beat, Heartbeat, Joining},
+};
 use chrono::TimeDelta;
 use entity::{
     fire::{self, Kind, Reason, Verdict},
@@ -141,4 +147,22 @@ pub(crate) async fn node(world: &World) -> Uuid {
     };
     world.database.store.join(&joining).await.unwrap();
     id
+}
+
+/// Lets time pass while the node's heart beats and recovery finds nothing.
+pub(crate) async fn while_it_lives(
+    world: &World,
+    clock: &ManualClock,
+    node: Uuid,
+    (span, recovery): (Duration, &mut Step),
+) {
+    let mut left = span;
+    while !left.is_zero() {
+        let piece = left.min(world.settings.heartbeat_interval);
+        left -= piece;
+        clock.pass(piece);
+        let beat = world.database.store.beat_if_alive(node, Beat::default()).await.unwrap();
+        assert!(matches!(beat, Heartbeat::Alive(_)));
+        assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    }
 }

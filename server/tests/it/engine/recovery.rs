@@ -22,7 +22,7 @@ use carillon::{
 use chrono::TimeDelta;
 use entity::{
     fire::{self, Reason, Verdict},
-    run, task_run,
+    node, run, task_run,
 };
 use futures::FutureExt;
 use sea_orm::{ConnAcquireErr, DbErr};
@@ -50,7 +50,9 @@ on_both!(
     a_settlement_by_a_stale_hold_changes_nothing,
     a_recovery_that_was_away_lets_the_others_say_first_that_they_live,
     a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write,
+    what_one_part_of_recovery_cannot_do_holds_up_no_other,
     a_step_of_the_databases_clock_declares_nobody_dead,
+    who_is_dead_is_found_although_the_databases_clock_was_stepped_back,
 );
 
 async fn a_run_of_a_killed_node_is_taken_over_by_its_next_life(database: TestDatabase) {
@@ -384,18 +386,20 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
 ) {
     let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     let expiry = world.settings.heartbeat_expiry;
+    let limit = Duration::from_secs(60 + 1) + expiry;
     let (_node, mut recovery, is_away) = a_recovery_that_may_be_away(&mut world).await;
     let other = forge::node(&world).await;
     let schedule = forge::idle(&world, noop(), |_| {}).await;
     let run = forge::orphan(&world, &schedule, |run| {
         run.node_id = Some(other);
-        run.hard_deadline_at = Some(ms("2026-03-01T12:00:30Z"));
+        run.hard_deadline_at = Some(run.created_at);
     })
     .await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 
     is_away.store(true, Ordering::SeqCst);
     recovery.once(clock.now()).await.unwrap_err();
-    clock.pass(expiry * 2);
+    clock.pass(limit);
     is_away.store(false, Ordering::SeqCst);
     assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
     assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
@@ -407,6 +411,41 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("expired_nodes: 0, orphans: 0, overruns: 1,"), "{found}");
     world.run_is(run.id, run::State::TimedOut).await;
+}
+
+/// One part of a round that fails, as it may each time, keeps no other from its turn.
+async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let is_it = "NEW.is_recovery";
+    if world.database.store.dialect().is_postgres() {
+        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+            'BEGIN RAISE ''refused'' USING ERRCODE = ''22P05''; END'";
+        world.write(function, []).await;
+        let trigger = format!(
+            "CREATE TRIGGER refuse BEFORE UPDATE ON run FOR EACH ROW WHEN ({is_it}) \
+             EXECUTE FUNCTION refuse()"
+        );
+        world.write(&trigger, []).await;
+    } else {
+        let trigger = format!(
+            "CREATE TRIGGER refuse BEFORE UPDATE ON run WHEN {is_it} \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        );
+        world.write(&trigger, []).await;
+    }
+    let orphaned = forge::idle(&world, noop(), |_| {}).await;
+    forge::orphan(&world, &orphaned, |_| {}).await;
+    let lost = forge::idle(&world, noop(), |_| {}).await;
+    forge::intent(&world, &lost, |_| {}).await;
+    let late = forge::idle(&world, noop(), |row| row.start_deadline_ms = Some(10)).await;
+    let waits = |run: &mut run::Model| (run.state, run.attempt) = (run::State::Queued, 0);
+    forge::orphan(&world, &late, waits).await;
+    let (_node, mut recovery) = world.step("recovery").await;
+    let error = recovery.once(clock.now()).await.unwrap_err().to_string();
+    assert!(error.contains("orphaned runs: ") && !error.contains(';'), "{error}");
+    assert_eq!(world.runs(orphaned.id).await[0].state, run::State::Running);
+    assert_eq!(world.runs(lost.id).await.len(), 1, "the lost hand-off was done again");
+    assert_eq!(world.runs(late.id).await[0].state, run::State::Cancelled);
 }
 
 /// As by a fail-over to a server with another clock: each heartbeat is old at once.
@@ -430,4 +469,40 @@ async fn a_step_of_the_databases_clock_declares_nobody_dead(database: TestDataba
     clock.pass(expiry + Duration::from_millis(1));
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("expired_nodes: 1,"), "{found}");
+}
+
+/// Its last heartbeat is of the future then, and so is the end of the lease that it had.
+async fn who_is_dead_is_found_although_the_databases_clock_was_stepped_back(
+    database: TestDatabase,
+) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let (expiry, store) = (world.settings.heartbeat_expiry, &world.database.store);
+    let dies = forge::node(&world).await;
+    let term = Duration::from_secs(15);
+    let lease = store.hold_lease_if_free("recovery", dies, term).await.unwrap();
+    assert_eq!(lease, Term::Held(1));
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    forge::orphan(&world, &schedule, |run| run.node_id = Some(dies)).await;
+    let (node, mut steps) = world.by_hand().await;
+    let mut recovery = steps.remove("recovery").unwrap();
+    let mut pulse = steps.remove("pulse").unwrap();
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+
+    clock.set(clock.now() - TimeDelta::hours(1));
+    let mut passed = Duration::ZERO;
+    let interval = world.settings.heartbeat_interval;
+    while passed <= expiry {
+        assert_eq!(store.node(dies).await.unwrap().unwrap().state, node::State::Alive);
+        clock.pass(interval);
+        passed += interval;
+        pulse.once(clock.now()).await.unwrap();
+        let found = recovery.once(clock.now()).await.unwrap();
+        assert_eq!(found.is_some(), passed > expiry, "{passed:?}: {found:?}");
+    }
+    let dead = store.node(dies).await.unwrap().unwrap();
+    assert_eq!(dead.state, node::State::Dead);
+    assert_eq!(store.lease_holder("recovery").await.unwrap().as_deref(), Some("test"));
+    let run = world.runs(schedule.id).await.remove(0);
+    assert_eq!((run.state, run.is_recovery), (run::State::Retrying, true));
+    assert_eq!(store.node(node.node_id().await).await.unwrap().unwrap().state, node::State::Alive);
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use carillon::target::{Command, Target};
 use entity::{run, task_run};
 
 use super::{
     forge,
     gate::Gate,
-    world::{World, at},
+    world::{World, at, noop, task},
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -15,6 +16,8 @@ on_both!(
     an_attempt_over_its_time_limit_is_stopped_and_timed_out,
     a_timed_out_attempt_is_followed_by_another_if_the_policy_says_so,
     an_attempt_that_its_node_fails_to_end_is_ended_by_recovery,
+    a_step_of_the_databases_clock_times_out_nothing_on_another_node,
+    a_node_ends_its_own_attempt_that_has_outlived_every_limit,
     a_node_does_not_time_out_its_own_attempt_by_the_wall_clock,
 );
 
@@ -54,13 +57,11 @@ async fn a_timed_out_attempt_is_followed_by_another_if_the_policy_says_so(databa
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-/// The other node is alive, but the attempt on it is stuck.
+/// The other node is alive, but the attempt on it is stuck, and so is whatever should end it there.
 async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: TestDatabase) {
-    let world = World::new(database).await;
-    let mut gate = Gate::open().await;
-    let mut task = gate.task();
-    task.retry.initial_ms = 0;
-    let schedule = forge::idle(&world, task, |_| {}).await;
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
     let other = forge::node(&world).await;
     let run = forge::orphan(&world, &schedule, |run| {
         run.node_id = Some(other);
@@ -68,15 +69,69 @@ async fn an_attempt_that_its_node_fails_to_end_is_ended_by_recovery(database: Te
         run.max_attempts = 2;
     })
     .await;
-    let engine = world.engine().await;
-    let second = gate.arrival().await;
-    assert_eq!(second.attempt(), 2);
-    second.answer(200);
-    let settled = world.settled_run(schedule.id).await;
-    assert_eq!((settled.state, settled.is_recovery), (run::State::Succeeded, false));
+    let (_node, mut recovery) = world.step("recovery").await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    let moment = Duration::from_millis(1);
+    forge::while_it_lives(&world, &clock, other, (limit - moment, &mut recovery)).await;
+    clock.pass(moment);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("orphans: 0, overruns: 1,"), "{found}");
+    let run = world.run_is(run.id, run::State::Retrying).await;
+    assert!(!run.is_recovery);
     let states: Vec<_> = world.attempts(run.id).await.iter().map(|row| row.state).collect();
-    assert_eq!(states, [task_run::State::TimedOut, task_run::State::Succeeded]);
-    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(states, [task_run::State::TimedOut]);
+}
+
+/// As by a fail-over to a server with another clock: whatever is at work is past its deadline.
+async fn a_step_of_the_databases_clock_times_out_nothing_on_another_node(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
+    let schedule = forge::idle(&world, noop(), |_| {}).await;
+    let other = forge::node(&world).await;
+    let run = forge::orphan(&world, &schedule, |run| {
+        run.node_id = Some(other);
+        run.hard_deadline_at = Some((clock.now() + limit).into());
+    })
+    .await;
+    let (_node, mut recovery) = world.step("recovery").await;
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    for _ in 0..3 {
+        clock.advance(Duration::from_secs(24 * 3_600));
+        let most = limit / 4;
+        forge::while_it_lives(&world, &clock, other, (most, &mut recovery)).await;
+    }
+    // It is at work for three quarters of what it may take.
+    assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
+    assert_eq!(world.attempts(run.id).await[0].state, task_run::State::Running);
+}
+
+/// Its task has ended, but what it printed is written by nobody.
+async fn a_node_ends_its_own_attempt_that_has_outlived_every_limit(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let limit = Duration::from_secs(60 + 1) + world.settings.heartbeat_expiry;
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let script = format!("echo printed; echo done > {}", fifo.display());
+    let command = Command { script: Some(script), ..Command::default() };
+    let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
+    let (node, mut steps) = world.by_hand().await;
+    steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
+    assert_eq!(tokio::fs::read_to_string(&fifo).await.unwrap(), "done\n");
+
+    let recovery = steps.get_mut("recovery").unwrap();
+    // The clocks of the world tell nothing of how long it is at work.
+    clock.advance(limit * 9);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    clock.pass(limit);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("overruns: 1,"), "{found}");
+    let run = world.settled_run(schedule.id).await;
+    assert_eq!(run.state, run::State::TimedOut);
+    assert_eq!(world.attempts(run.id).await[0].state, task_run::State::TimedOut);
+    // It is nobody's any more, however long it takes until it has ended.
+    assert_eq!(node.attempts(), 1);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
 }
 
 /// As after a step of the clock: the deadline is past, the time that the task may take is not.

@@ -46,7 +46,8 @@ use crate::{
 /// Starts it. It ends when the run has settled, waits for a node again, or is another's.
 pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     // Before the first task starts: a cancel request must find the run from now on.
-    let grip = core.hold(attempt.hold);
+    // Each of its tasks has a limit of its own.
+    let grip = core.hold(attempt.hold, None);
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {

@@ -1,0 +1,88 @@
+//! For how long attempts on other nodes are overdue, by this node's own monotonic clock. Pure: from
+//! rows and instants to an answer.
+
+use std::{
+    collections::HashMap,
+    mem,
+    time::{Duration, Instant},
+};
+
+use crate::store::recoveries::Overdue;
+
+/// The overdue attempts of others, since this node has seen them first.
+///
+/// A hard deadline is written by the database's clock and compared with it. When that is stepped
+/// forward, whatever is at work anywhere is overdue at once. But an attempt that is there, under one
+/// hold and one deadline, at both ends of a time that is as long as its limit has been at work for
+/// that long, however the database's clock went.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    seen: HashMap<Overdue, Instant>,
+}
+
+impl Watch {
+    /// Takes down all that are overdue.
+    pub(super) fn look(&mut self, overdue: impl IntoIterator<Item = Overdue>, now: Instant) {
+        let before = mem::take(&mut self.seen);
+        let since = |overdue: &Overdue| before.get(overdue).copied().unwrap_or(now);
+        self.seen = overdue.into_iter().map(|overdue| (overdue, since(&overdue))).collect();
+    }
+
+    /// Those that were overdue for as long as their `limit`, if there is one.
+    pub(super) fn outlived(
+        &self,
+        now: Instant,
+        limit: impl Fn(&Overdue) -> Option<Duration>,
+    ) -> Vec<Overdue> {
+        let outlived = |(overdue, since): &(&Overdue, &Instant)| {
+            limit(overdue).is_some_and(|limit| now.saturating_duration_since(**since) >= limit)
+        };
+        self.seen.iter().filter(outlived).map(|(overdue, _)| *overdue).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{clock::Clock, store::holds::Hold};
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn overdue(attempt: i32, deadline: i64) -> Overdue {
+        Overdue {
+            hold: Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 },
+            hard_deadline_at: Timestamp(deadline),
+            workflow_id: Uuid::nil(),
+            workflow_version: 1,
+        }
+    }
+
+    #[test]
+    fn an_attempt_has_outlived_its_limit_when_it_was_watched_for_as_long() {
+        let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
+        let mut watch = Watch::default();
+        watch.look([overdue(1, 5)], start);
+        watch.look([overdue(1, 5), overdue(2, 5)], start + 59 * second);
+        let limit = |_: &Overdue| Some(LIMIT);
+        assert_eq!(watch.outlived(start + 59 * second, limit), []);
+        assert_eq!(watch.outlived(start + 60 * second, limit), [overdue(1, 5)]);
+        assert_eq!(watch.outlived(start + 60 * second, |_| None), [], "nobody knows its limit");
+    }
+
+    #[test]
+    fn another_step_of_a_run_has_its_own_time_and_so_has_what_was_not_overdue_meanwhile() {
+        let (start, second) = (Clock::system().instant(), Duration::from_secs(1));
+        let mut watch = Watch::default();
+        let limit = |_: &Overdue| Some(LIMIT);
+        watch.look([overdue(1, 5)], start);
+        watch.look([overdue(1, 6)], start + 50 * second);
+        assert_eq!(watch.outlived(start + 100 * second, limit), []);
+        watch.look([], start + 100 * second);
+        watch.look([overdue(1, 6)], start + 110 * second);
+        assert_eq!(watch.outlived(start + 160 * second, limit), []);
+        assert_eq!(watch.outlived(start + 170 * second, limit), [overdue(1, 6)]);
+    }
+}
