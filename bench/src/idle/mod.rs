@@ -143,7 +143,7 @@ async fn questions(store: &Store, clock: &Clock) -> Result<(f64, f64)> {
         // The pool prepares it once for each connection, as the product does.
         tx.execute_unprepared("SELECT 1").await?;
         let began = clock.instant();
-        let due = store.lock_due_schedules(&tx, clock.now().into(), None, 500).await?;
+        let due = store.lock_due_schedules(&tx, clock.now().into(), None, &[], 500).await?;
         claim.push(began.elapsed());
         anyhow::ensure!(due.is_empty(), "{} schedules are due that should not be", due.len());
         tx.rollback().await?;

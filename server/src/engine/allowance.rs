@@ -85,6 +85,7 @@ mod tests {
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
             next_scheduled_at: Timestamp(0),
+            next_fire_at: None,
         }
     }
 

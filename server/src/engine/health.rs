@@ -2,6 +2,7 @@
 //! the console.
 
 use entity::Timestamp;
+use uuid::Uuid;
 
 use super::cluster::{Cluster, Issue, issues, redis};
 use crate::{
@@ -57,6 +58,7 @@ pub async fn examine(
     if scope.namespace.is_none() && scope.tag.is_none() {
         checks.extend(sings(store.canary().await?, now, limits));
     }
+    checks.extend(claims(&cluster.refused()));
     let fleet = cluster.fleet(store).await?;
     let waiting = placement::waiting(store, scope, now).await?;
     let own = (cluster.name(), cluster.standing(clock));
@@ -87,6 +89,22 @@ fn writes(refusing: Option<Refusing>) -> Check {
         issue: refusing.map(|why| why.problem().to_owned()),
         bare: None,
     }
+}
+
+/// Whether the database takes the fires of each schedule that this node claims.
+fn claims(refused: &[Uuid]) -> Option<Check> {
+    let first = refused.first()?;
+    let count = refused.len();
+    let problem = format!("the database refuses what is due of {count} schedules");
+    let help = "the log says why, and each is tried again within five minutes";
+    Some(Check {
+        name: "claims",
+        healthy: false,
+        value: count.to_string(),
+        limit: Some("0".to_owned()),
+        issue: Some(format!("{problem}, among them {first}: {help}")),
+        bare: Some(format!("{problem}: {help}")),
+    })
 }
 
 /// Judges the figures against the configured thresholds.
@@ -204,6 +222,16 @@ mod tests {
             "no fire of the canary has succeeded that was due in the last 181 s"
         );
         assert_eq!(sings(None, now, &limits), None);
+    }
+
+    #[test]
+    fn schedules_whose_fires_the_database_refuses_are_counted_and_named_to_the_known() {
+        assert_eq!(claims(&[]), None);
+        let check = claims(&[Uuid::nil(), Uuid::max()]).unwrap();
+        assert!(!check.healthy && check.value == "2");
+        let told = check.issue_for(true).unwrap();
+        assert!(told.contains("of 2 schedules, among them 00000000-"), "{told}");
+        assert!(!check.issue_for(false).unwrap().contains("00000000-"));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
-use super::{Store, StoreError, live::Since};
+use uuid::Uuid;
+
+use super::{Store, StoreError, candidates::but, live::Since};
 
 /// A cursor as the planner looks ahead at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +23,24 @@ impl Store {
     /// The first instant at which something falls due: a schedule to be claimed, an intent that
     /// waits for its time, the end of a pause. One that is overdue counts.
     pub async fn next_due_at(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.next_due_but(now, &[]).await
+    }
+
+    /// The same without the schedules that are `passed`.
+    pub async fn next_due_but(
+        &self,
+        now: Timestamp,
+        passed: &[Uuid],
+    ) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             at: Option<i64>,
         }
+        let mut values = Vec::new();
+        let but = but(passed, &mut values);
         let sql = format!(
             "SELECT min(at) AS at FROM (SELECT min(next_fire_at) AS at FROM schedule \
-               WHERE enabled AND next_fire_at IS NOT NULL \
+               WHERE enabled AND next_fire_at IS NOT NULL {but} \
              UNION ALL \
              SELECT min(due_at) FROM fire WHERE verdict = 'pending' AND claimed_by IS NULL \
                AND queue_position IS NULL{} \
@@ -36,24 +49,30 @@ impl Store {
               WHERE paused_until IS NOT NULL AND NOT enabled AND deleted_at IS NULL) due",
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
-        let statement = self.dialect().statement(sql, []);
+        let statement = self.dialect().statement(sql, values);
         let row = Row::find_by_statement(statement).one(self.rounds()).await?;
         Ok(row.and_then(|row| row.at).map(Timestamp))
     }
 
     /// The same for a node that is one of several: the first cursors that were due by `now`, the
     /// first that come after it, and the first of what belongs to nobody before others.
-    pub async fn due_ahead(&self, now: Timestamp) -> Result<Vec<Ahead>, StoreError> {
+    pub async fn due_ahead_but(
+        &self,
+        now: Timestamp,
+        passed: &[Uuid],
+    ) -> Result<Vec<Ahead>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
             shard: Option<i32>,
             at: i64,
         }
+        let mut values = vec![now.0.into()];
+        let but = but(passed, &mut values);
         let some = |what: &str| {
             format!(
                 "SELECT CAST(shard AS integer) AS shard, at FROM (SELECT shard, next_fire_at AS at \
                    FROM schedule WHERE enabled AND next_fire_at IS NOT NULL \
-                     AND next_fire_at {what} $1 \
+                     AND next_fire_at {what} $1 {but} \
                    ORDER BY next_fire_at LIMIT {LOOKED_AT}) near"
             )
         };
@@ -70,7 +89,7 @@ impl Store {
             some(">"),
             self.dialect().pending_fires("scheduled_at", now, Since::Margin)
         );
-        let rows = Row::find_by_statement(self.dialect().statement(sql, [now.0.into()]));
+        let rows = Row::find_by_statement(self.dialect().statement(sql, values));
         let ahead = |row: Row| Ahead {
             shard: row.shard.and_then(|shard| u8::try_from(shard).ok()),
             at: Timestamp(row.at),

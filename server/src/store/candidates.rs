@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use entity::Timestamp;
-use sea_orm::{FromQueryResult, Statement};
+use sea_orm::{FromQueryResult, Statement, Value};
 use uuid::Uuid;
 
 use super::{
@@ -24,16 +24,16 @@ pub struct Candidate {
 
 impl Store {
     /// The schedules that [`Store::lock_due_schedules`] would look at, not locked, but those that
-    /// are `passed`.
+    /// are `passed`: a few for `long`, and as many as there are for now.
     pub async fn due_candidates(
         &self,
         now: Timestamp,
         turns: Option<Turns<'_>>,
-        passed: &[Uuid],
+        (long, passed): (&[Uuid], &[Uuid]),
         limit: u64,
     ) -> Result<Vec<Candidate>, StoreError> {
         let most = limit.saturating_add(passed.len() as u64);
-        let statement = self.due("id, next_fire_at AS at", now, turns, most, "");
+        let statement = self.due("id, next_fire_at AS at", now, (turns, long), most, "");
         let mut due = Candidate::find_by_statement(statement).all(self.rounds()).await?;
         let passed: HashSet<&Uuid> = passed.iter().collect();
         due.retain(|candidate| !passed.contains(&candidate.id));
@@ -46,7 +46,7 @@ impl Store {
         &self,
         columns: &str,
         now: Timestamp,
-        turns: Option<Turns<'_>>,
+        (turns, passed): (Option<Turns<'_>>, &[Uuid]),
         limit: u64,
         lock: &str,
     ) -> Statement {
@@ -59,14 +59,36 @@ impl Store {
         } else {
             ""
         };
+        let but = but(passed, &mut values);
         let sql = format!(
             "SELECT {columns} FROM schedule \
-             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} \
+             WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {but} \
                AND $1 <= (SELECT {}) + {MOST_OFFSET_MS} \
              ORDER BY next_fire_at LIMIT $2 {lock}",
             self.dialect().now()
         );
         self.dialect().statement(sql, values)
+    }
+
+    /// Those of `schedules` that are due at `now`, whoever's turn it is; not locked.
+    pub async fn due_of(
+        &self,
+        now: Timestamp,
+        schedules: &[Uuid],
+    ) -> Result<Vec<Candidate>, StoreError> {
+        if schedules.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT schedule.id, schedule.next_fire_at AS at \
+            FROM v JOIN schedule ON schedule.id = v.candidate \
+            WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {0} \
+            ORDER BY next_fire_at";
+        let statement = Bulk::default().uuid("candidate", schedules.iter().copied()).statement(
+            self.dialect(),
+            sql,
+            vec![now.0.into()],
+        );
+        Ok(Candidate::find_by_statement(statement).all(self.read()).await?)
     }
 
     /// Those of the candidates whose cursor has not moved, locked for this transaction; those that
@@ -94,4 +116,17 @@ impl Store {
             .statement(self.dialect(), &sql, vec![now.0.into()]);
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
+}
+
+/// A condition that passes over some schedules; to be few, as each is a value of the statement.
+pub(super) fn but(passed: &[Uuid], values: &mut Vec<Value>) -> String {
+    if passed.is_empty() {
+        return String::new();
+    }
+    let mut place = |id: &Uuid| {
+        values.push((*id).into());
+        format!("${}", values.len())
+    };
+    let places: Vec<_> = passed.iter().map(&mut place).collect();
+    format!("AND id NOT IN ({})", places.join(", "))
 }

@@ -74,13 +74,16 @@ pub struct DueSchedule {
     pub updated_at: Timestamp,
     /// The cursor.
     pub next_scheduled_at: Timestamp,
+    /// When it falls due; none of one that has no cursor.
+    pub next_fire_at: Option<Timestamp>,
 }
 
 /// The columns of [`DueSchedule`].
 pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
     dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
     catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, \
-    buffer_limit, start_deadline_ms, paused_until, created_at, updated_at, next_scheduled_at";
+    buffer_limit, start_deadline_ms, paused_until, created_at, updated_at, next_scheduled_at, \
+    next_fire_at";
 
 /// A fire to be written.
 #[derive(Clone, Debug)]
@@ -148,17 +151,18 @@ pub struct Turns<'a> {
 impl Store {
     /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
     /// those that another node is claiming are passed over, and so are those whose turn on this
-    /// node has not come. Nothing is due when `now` is ahead of the database's clock: no
+    /// node has not come, and those that are `passed`. Nothing is due when `now` is ahead of the database's clock: no
     /// clock that was stepped a moment ago may claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
         now: Timestamp,
         turns: Option<Turns<'_>>,
+        passed: &[Uuid],
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {
         let lock = self.dialect().skip_locked("schedule");
-        let statement = self.due(DUE_COLUMNS, now, turns, limit, &lock);
+        let statement = self.due(DUE_COLUMNS, now, (turns, passed), limit, &lock);
         Ok(DueSchedule::find_by_statement(statement).all(tx).await?)
     }
 

@@ -1,7 +1,7 @@
 //! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
 //! transaction. Either all of it happened or none.
 
-use std::mem;
+use std::{mem, ops::AddAssign};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -32,6 +32,7 @@ use crate::{
     store::{
         DatabaseTransaction, Store,
         buffers::Buffered,
+        candidates::Candidate,
         claims::{Advance, DueSchedule, Live, NewFire},
         handoffs::Intent,
         live::Since,
@@ -48,46 +49,96 @@ pub(super) struct Claimed {
     pub(super) schedules: usize,
     pub(super) fires: usize,
     pub(super) broken: usize,
+    /// Schedules whose fires the database refuses.
+    pub(super) refused: usize,
     /// To be handed over now.
     pub(super) intents: Vec<Intent>,
     /// More instants are due than one claim takes.
     pub(super) more_is_due: bool,
 }
 
-/// Claims up to `limit` schedules that are due and this node's to claim, or a batch where others
-/// have locks for so many. After an outage each can have hundreds of fires: a claim that holds a
-/// batch of them takes no further schedule, whose cursor stays where it was.
-pub(super) async fn claim_due(
+impl AddAssign for Claimed {
+    fn add_assign(&mut self, other: Self) {
+        self.schedules += other.schedules;
+        self.fires += other.fires;
+        self.broken += other.broken;
+        self.refused += other.refused;
+        self.intents.extend(other.intents);
+        self.more_is_due |= other.more_is_due;
+    }
+}
+
+/// Schedules that are due, locked.
+pub(super) struct Batch {
+    tx: DatabaseTransaction,
+    due: Vec<DueSchedule>,
+    /// More may be due.
+    more_is_due: bool,
+}
+
+impl Batch {
+    /// What is locked.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
+        self.due.iter().filter_map(candidate).collect()
+    }
+}
+
+/// Locks up to `limit` schedules that are due and this node's to claim, or a batch where others have
+/// locks for so many; not those that are `passed`.
+pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
     share: Option<&Share>,
-    limit: u64,
+    (passed, limit): (&[Uuid], u64),
+) -> Result<Option<Batch>, EngineError> {
+    let turns = share.map(|share| share.turns(now.into()));
+    if core.cluster.has_locks(share) {
+        let node = core.node_id().await;
+        match first_to(core, node, now, turns, (passed, limit)).await? {
+            First::These(these, more) => return lock_these(core, now, &these, more).await,
+            First::Anything => {}
+        }
+    }
+    let tx = core.store.begin().await?;
+    let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, limit).await?;
+    locked(core, Batch { tx, due, more_is_due: false }).await
+}
+
+/// Locks those of the candidates that are still due.
+pub(super) async fn lock_these(
+    core: &Core,
+    now: DateTime<Utc>,
+    these: &[Candidate],
+    more_is_due: bool,
+) -> Result<Option<Batch>, EngineError> {
+    if these.is_empty() {
+        return Ok(None);
+    }
+    let tx = core.store.begin().await?;
+    let due = core.store.lock_if_still_due(&tx, now.into(), these).await?;
+    locked(core, Batch { tx, due, more_is_due }).await
+}
+
+/// A batch that this node may claim, if there is anything in it.
+async fn locked(core: &Core, batch: Batch) -> Result<Option<Batch>, EngineError> {
+    // By other zone data they are others' to claim, or this node's once it has computed them anew.
+    if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
+        batch.tx.rollback().await?;
+        return Ok(None);
+    }
+    Ok(Some(batch))
+}
+
+/// Claims what is locked. After an outage each schedule can have hundreds of fires: a claim that
+/// holds a batch of them takes no further schedule, whose cursor stays where it was.
+pub(super) async fn claim(
+    core: &Core,
+    now: DateTime<Utc>,
+    Batch { tx, due, more_is_due }: Batch,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let node = core.node_id().await;
-    let turns = share.map(|share| share.turns(now.into()));
-    let first = if core.cluster.has_locks(share) {
-        first_to(core, node, now, turns, limit).await?
-    } else {
-        First::Anything
-    };
-    let tx = match &first {
-        First::These(these, _) if these.is_empty() => return Ok(Claimed::default()),
-        First::These(..) | First::Anything => core.store.begin().await?,
-    };
-    let due = match &first {
-        First::These(these, _) => core.store.lock_if_still_due(&tx, now.into(), these).await?,
-        First::Anything => core.store.lock_due_schedules(&tx, now.into(), turns, limit).await?,
-    };
-    if due.is_empty() {
-        tx.rollback().await?;
-        return Ok(Claimed::default());
-    }
-    if core.has_other_zones(&tx).await? {
-        // They are others' to claim, or this node's once it has computed them anew.
-        tx.rollback().await?;
-        return Ok(Claimed::default());
-    }
     let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
     let live = core.store.live_by_schedule(&tx, &ids, now.into(), intents_since(&due, now)).await?;
     let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
@@ -99,7 +150,6 @@ pub(super) async fn claim_due(
     let buffers =
         core.store.buffers_of(&tx, &buffering, now.into(), intents_since(&due, now)).await?;
 
-    let more_is_due = matches!(first, First::These(_, true));
     let mut claimed = Claimed { more_is_due, ..Claimed::default() };
     let mut planned = Vec::with_capacity(due.len());
     let mut entries = 0;

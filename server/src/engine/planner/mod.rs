@@ -10,10 +10,14 @@
 //! much of each at most: whatever there is too much of holds up nothing else for longer than that.
 //! What is left over is the next round's, at once.
 //!
+//! - `apart`: what the database refuses is separated from what it takes.
+//! - `aside`: what it refuses, and when that is tried again; pure.
 //! - `claim`: one batch, one transaction.
 //! - `first`: what others go for is left to them.
 //! - `timing`: from a row to its timetable and policies.
 
+mod apart;
+mod aside;
 mod claim;
 mod first;
 mod timing;
@@ -27,6 +31,7 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::Timestamp;
 
+use self::{apart::Claims, claim::Claimed};
 pub(super) use self::{
     claim::{advance, kind},
     timing::{definition, plan_policy},
@@ -63,6 +68,7 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Planner {
     core: Arc<Core>,
+    claims: Claims,
     /// When something falls due next. Each round asks the tables again.
     next: Option<Timestamp>,
     /// Set when something was due before the round and still is, for the round could do nothing
@@ -110,6 +116,8 @@ pub struct PlannerReport {
     pub resumed: usize,
     /// Schedules whose timing is not understood any more: paused, with the reason.
     pub broken: usize,
+    /// Schedules whose fires the database refuses: set aside for a while.
+    pub refused: usize,
 }
 
 impl Planner {
@@ -117,6 +125,7 @@ impl Planner {
         let rests_until = core.clock.instant();
         Self {
             core,
+            claims: Claims::default(),
             next: None,
             stuck: None,
             outlook: Outlook::default(),
@@ -167,6 +176,7 @@ impl Planner {
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
         let claims = self.claim(share.as_deref(), before.claims, &mut report).await?;
+        self.try_again(&mut report).await?;
         // What is due goes first: a thousand pauses that end together hold up no fire.
         let resumed = super::accounting::resume_due(&core, now).await;
         let releases = self.look_at_buffers(now, &mut report).await?;
@@ -176,9 +186,12 @@ impl Planner {
             self.stuck = None;
             return Ok(report);
         }
+        let aside = self.claims.aside();
         self.next = match share {
-            None => core.store.next_due_at(now.into()).await?,
-            Some(share) => share.next(&core.store.due_ahead(now.into()).await?, now.into()),
+            None => core.store.next_due_but(now.into(), &aside).await?,
+            Some(share) => {
+                share.next(&core.store.due_ahead_but(now.into(), &aside).await?, now.into())
+            }
         };
         let idle = PlannerReport { batches: report.batches, ..PlannerReport::default() };
         // What is past its deadline in a buffer may be locked by somebody.
@@ -205,7 +218,7 @@ impl Planner {
         loop {
             let (handed_over, claimed) = tokio::join!(
                 self.hand_over(&intents),
-                claim::claim_due(core, core.clock.now(), share, limit)
+                self.claims.claim_due(core, core.clock.now(), share, limit)
             );
             // A failure on the one side must not keep from the other what is its due.
             let claimed = match claimed {
@@ -213,9 +226,7 @@ impl Planner {
                 Err(error) => return handed_over.and(Err(error)),
             };
             report.batches += 1;
-            report.claimed += claimed.schedules;
-            report.fires += claimed.fires;
-            report.broken += claimed.broken;
+            report.add_claimed(&claimed);
             intents = claimed.intents;
             let more = (claimed.schedules as u64) >= limit || claimed.more_is_due;
             let is_last = !more || report.batches >= MOST_CLAIMS;
@@ -228,6 +239,14 @@ impl Planner {
             }
             limit = batch;
         }
+    }
+
+    /// Tries what was set aside again.
+    async fn try_again(&self, report: &mut PlannerReport) -> Result<(), EngineError> {
+        let claimed = self.claims.try_again(&self.core, self.core.clock.now()).await?;
+        report.add_claimed(&claimed);
+        report.add(self.hand_over(&claimed.intents).await?);
+        Ok(())
     }
 
     /// Releases what may go from the buffers, a batch; says whether there may be more. That looks at
@@ -295,6 +314,13 @@ impl Planner {
 }
 
 impl PlannerReport {
+    fn add_claimed(&mut self, claimed: &Claimed) {
+        self.claimed += claimed.schedules;
+        self.fires += claimed.fires;
+        self.broken += claimed.broken;
+        self.refused += claimed.refused;
+    }
+
     fn add(&mut self, handed_over: HandedOver) {
         self.started += handed_over.started;
         self.queued += handed_over.queued;

@@ -44,6 +44,7 @@ mod plant;
 mod pruning;
 mod queues;
 mod recovery;
+mod refused;
 mod relay;
 mod retention;
 mod retry;

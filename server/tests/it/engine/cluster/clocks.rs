@@ -140,7 +140,7 @@ async fn a_claim_by_a_clock_that_is_ahead_finds_nothing_due(database: TestDataba
     let store = &world.database.store;
     let due = async |now: &str| {
         let tx = store.begin().await.unwrap();
-        let due = store.lock_due_schedules(&tx, at(now).into(), None, 10).await.unwrap();
+        let due = store.lock_due_schedules(&tx, at(now).into(), None, &[], 10).await.unwrap();
         tx.rollback().await.unwrap();
         due.len()
     };

@@ -1,0 +1,121 @@
+//! What is due, claimed without what the database refuses. One schedule whose fires break a rule of
+//! the database, or are refused by a trigger, would fail the claim of all that are due with it, on
+//! each node and for ever: so it is separated from them by halves, and set aside for a while.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::{
+    aside::Aside,
+    claim::{Claimed, claim, lock_due, lock_these},
+};
+use crate::{
+    engine::{EngineError, cluster::Share, core::Core},
+    store::candidates::Candidate,
+};
+
+/// Claims, and knows what not to.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    aside: Mutex<Aside>,
+}
+
+impl Claims {
+    /// Those that the database refuses.
+    pub(super) fn aside(&self) -> Vec<Uuid> {
+        self.locked().all()
+    }
+
+    /// Claims up to `limit` schedules that are due and this node's to claim.
+    pub(super) async fn claim_due(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+        share: Option<&Share>,
+        limit: u64,
+    ) -> Result<Claimed, EngineError> {
+        let Some(batch) = lock_due(core, now, share, (&self.aside(), limit)).await? else {
+            return Ok(Claimed::default());
+        };
+        let candidates = batch.candidates();
+        match claim(core, now, batch).await {
+            Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
+            answer => answer,
+        }
+    }
+
+    /// Tries those again that were set aside for long enough, each for itself.
+    pub(super) async fn try_again(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+    ) -> Result<Claimed, EngineError> {
+        let over = self.locked().to_try(core.clock.instant());
+        let mut claimed = Claimed::default();
+        if over.is_empty() {
+            return Ok(claimed);
+        }
+        let due = core.store.due_of(now.into(), &over).await?;
+        // Of the others nothing is due any more: somebody has changed them.
+        for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
+            self.locked().take_back(*schedule);
+        }
+        for one in &due {
+            let tried = self.claim_by_halves(core, now, std::slice::from_ref(one)).await?;
+            if tried.schedules > 0 {
+                tracing::info!(schedule = %one.id, "what is due of a schedule is claimed again");
+            }
+            if tried.refused == 0 {
+                self.locked().take_back(one.id);
+            }
+            claimed += tried;
+        }
+        core.cluster.note_refused(self.aside());
+        Ok(claimed)
+    }
+
+    /// Claims what it can of the candidates, and sets those aside that the database refuses even
+    /// alone. What was claimed when an error ends this is handed over as after a lost answer.
+    async fn claim_by_halves(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+        candidates: &[Candidate],
+    ) -> Result<Claimed, EngineError> {
+        let mut claimed = Claimed::default();
+        let mut parts = vec![candidates];
+        while let Some(part) = parts.pop() {
+            let batch = lock_these(core, now, part, false).await?;
+            let Some(batch) = batch else { continue };
+            match (claim(core, now, batch).await, part) {
+                (Ok(some), _) => claimed += some,
+                (Err(error), [one]) if error.is_refusal() => {
+                    let Some(pause) = self.locked().put(one.id, core.clock.instant()) else {
+                        return Err(error);
+                    };
+                    tracing::error!(
+                        schedule = %one.id,
+                        tried_again_in = ?pause,
+                        "failed to claim what is due of a schedule: {error}"
+                    );
+                    claimed.refused += 1;
+                    // What is due behind the others was not looked at.
+                    claimed.more_is_due = true;
+                }
+                (Err(error), _) if error.is_refusal() => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+        core.cluster.note_refused(self.aside());
+        Ok(claimed)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Aside> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,140 @@
+//! What the database refuses of one schedule is its misfortune alone.
+
+use std::{
+    future::ready,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use carillon::store::{Edge, Faults, StoreError};
+use futures::FutureExt;
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DbErr};
+
+use super::world::{World, at, noop};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_schedule_whose_fires_the_database_refuses_holds_up_no_other,
+    where_the_database_refuses_all_nothing_is_set_aside_for_long,
+    an_error_that_passes_is_no_refusal,
+);
+
+/// Their fires are refused: by a rule of the database's own.
+async fn refuse_fires(world: &World, is_it: &str) {
+    let trigger = if world.database.store.dialect().is_postgres() {
+        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+            'BEGIN RAISE ''refused'' USING ERRCODE = ''23514''; END'";
+        world.write(function, []).await;
+        format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON fire FOR EACH ROW WHEN ({is_it}) \
+             EXECUTE FUNCTION refuse()"
+        )
+    } else {
+        format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON fire WHEN {is_it} \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    };
+    world.write(&trigger, []).await;
+}
+
+async fn take_fires_again(world: &World) {
+    let is_postgres = world.database.store.dialect().is_postgres();
+    let drop = if is_postgres { "DROP TRIGGER refuse ON fire" } else { "DROP TRIGGER refuse" };
+    world.write(drop, []).await;
+}
+
+async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database: TestDatabase) {
+    const POISON: i32 = 77;
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    refuse_fires(&world, &format!("NEW.schedule_version = {POISON}")).await;
+    let mut schedules = Vec::new();
+    for number in 0..9 {
+        let version = if number == 5 { POISON } else { 1 };
+        let schedule = world.due_now(noop(), |row| {
+            (row.version, row.fires_version) = (version, version);
+        });
+        schedules.push(schedule.await.id);
+    }
+    let (node, mut steps) = world.by_hand().await;
+    let planner = steps.get_mut("planner").unwrap();
+    let told = planner.once(clock.now()).await.unwrap().unwrap();
+    assert!(told.contains("claimed: 8,") && told.contains("refused: 1"), "{told}");
+    let poison = schedules.remove(5);
+    for schedule in &schedules {
+        assert_eq!(world.ledger(*schedule).await.len(), 1);
+    }
+    assert!(world.ledger(poison).await.is_empty());
+    assert_eq!(node.cluster().refused(), [poison]);
+
+    // What falls due next is claimed at once, and it is tried again by itself and stays due.
+    let next = world.due_now(noop(), |_| {}).await;
+    let told = planner.once(clock.now()).await.unwrap().unwrap();
+    assert!(told.contains("claimed: 1,") && told.contains("batches: 1,"), "{told}");
+    assert_eq!(world.ledger(next.id).await.len(), 1);
+    clock.pass(Duration::from_secs(10));
+    assert_eq!(planner.once(clock.now()).await.unwrap(), None);
+    assert!(world.ledger(poison).await.is_empty());
+
+    take_fires_again(&world).await;
+    clock.pass(Duration::from_secs(10));
+    assert_eq!(planner.once(clock.now()).await.unwrap(), None, "it is to wait for longer now");
+    clock.pass(Duration::from_secs(10));
+    let told = planner.once(clock.now()).await.unwrap().unwrap();
+    assert!(told.contains("claimed: 1,") && told.contains("refused: 0"), "{told}");
+    assert_eq!(world.ledger(poison).await.len(), 1);
+    assert!(node.cluster().refused().is_empty());
+}
+
+/// Then it is not the schedules that are wrong.
+async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: TestDatabase) {
+    let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    refuse_fires(&world, "NEW.count > 0").await;
+    let now = clock.now().into();
+    let schedules = world
+        .schedules_with(150, noop(), |_, row| {
+            (row.next_scheduled_at, row.next_fire_at) = (Some(now), Some(now));
+        })
+        .await;
+    let (node, mut steps) = world.by_hand().await;
+    let planner = steps.get_mut("planner").unwrap();
+    for _ in 0..3 {
+        planner.once(clock.now()).await.unwrap_err();
+    }
+    let aside = node.cluster().refused().len();
+    assert!(aside < schedules.len(), "{aside} are set aside");
+
+    take_fires_again(&world).await;
+    while planner.once(clock.now()).await.unwrap().is_some() {}
+    clock.pass(Duration::from_secs(300));
+    while planner.once(clock.now()).await.unwrap().is_some() {}
+    let sql = "SELECT count(*) AS fires FROM fire";
+    let statement = world.database.store.dialect().statement(sql, []);
+    let row = world.database.store.read().query_one_raw(statement).await.unwrap().unwrap();
+    assert_eq!(row.try_get::<i64>("", "fires").unwrap(), 150);
+}
+
+async fn an_error_that_passes_is_no_refusal(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    for _ in 0..3 {
+        world.due_now(noop(), |_| {}).await;
+    }
+    let is_armed = Arc::new(AtomicBool::new(false));
+    let armed = is_armed.clone();
+    let edge = move |edge| {
+        let fails = edge == Edge::Commit && armed.swap(false, Ordering::SeqCst);
+        let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        ready(if fails { Err(lost) } else { Ok(()) }).boxed()
+    };
+    world.database.store = world.database.store.clone().with_faults(Faults::new(edge, || None));
+    let (node, mut steps) = world.by_hand().await;
+    let planner = steps.get_mut("planner").unwrap();
+    is_armed.store(true, Ordering::SeqCst);
+    planner.once(clock.now()).await.unwrap_err();
+    assert!(node.cluster().refused().is_empty());
+    let told = planner.once(clock.now()).await.unwrap().unwrap();
+    assert!(told.contains("claimed: 3,") && told.contains("refused: 0"), "{told}");
+}
