@@ -29,6 +29,7 @@ mod m0020_queues_of_groups;
 mod m0021_calendar_versions;
 mod m0022_guesses;
 mod m0023_zone_rules;
+mod m0024_calendar_users;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -59,6 +60,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0021_calendar_versions::Migration),
             Box::new(m0022_guesses::Migration),
             Box::new(m0023_zone_rules::Migration),
+            Box::new(m0024_calendar_users::Migration),
         ]
     }
 }

@@ -49,6 +49,20 @@ pub async fn versions<C: ConnectionTrait>(
     Ok(query.into_tuple().all(connection).await?)
 }
 
+/// The versions of the living calendars of a namespace.
+pub async fn versions_in<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+) -> Result<Vec<(Uuid, i32)>, StoreError> {
+    let query = Entity::find()
+        .select_only()
+        .column(Column::Id)
+        .column(Column::Version)
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_null());
+    Ok(query.into_tuple().all(connection).await?)
+}
+
 /// The living calendars of those names. Those that are held are not deleted before the transaction
 /// ends.
 pub async fn by_names<C: ConnectionTrait>(
@@ -206,10 +220,24 @@ pub async fn users<C: ConnectionTrait>(
     after: Option<&str>,
     most: u64,
 ) -> Result<Vec<schedule::Model>, StoreError> {
+    users_since(connection, dialect, calendar, (None, after), most).await
+}
+
+/// The same of those that were changed since an instant, if one is given.
+pub async fn users_since<C: ConnectionTrait>(
+    connection: &C,
+    dialect: &Dialect,
+    calendar: &Model,
+    (since, after): (Option<Timestamp>, Option<&str>),
+    most: u64,
+) -> Result<Vec<schedule::Model>, StoreError> {
     let mut query = naming(dialect, calendar)
         .filter(schedule::Column::DeletedAt.is_null())
         .order_by_asc(schedule::Column::Name)
         .limit(most);
+    if let Some(since) = since {
+        query = query.filter(schedule::Column::UpdatedAt.gte(since));
+    }
     if let Some(after) = after {
         query = query.filter(schedule::Column::Name.gt(after));
     }

@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check};
+use super::{
+    BadInput, Call, CommandError, Commands, Editor, Viewer, audit::Entry, check, silence::Foreseen,
+};
 use crate::{
     engine::core::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, calendars, schedules},
@@ -44,6 +46,9 @@ pub struct NewCalendar {
     pub spec: CalendarSpec,
 }
 
+/// Turns a calendar as it is into the one that is wanted.
+type Redraw = Box<dyn FnOnce(&mut CalendarSpec) + Send>;
+
 /// A change of a calendar: what it was made from, and how it is to be.
 pub struct CalendarEdit {
     /// The calendar.
@@ -51,7 +56,7 @@ pub struct CalendarEdit {
     /// The version that the change was made from.
     pub expected_version: i32,
     /// Turns the calendar as it is into the one that is wanted.
-    pub apply: Box<dyn FnOnce(&mut CalendarSpec) + Send>,
+    pub apply: Redraw,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }
@@ -96,25 +101,36 @@ impl Commands {
         edit: CalendarEdit,
         call: &Call,
     ) -> Result<SavedCalendar, CommandError> {
-        if let Some(reason) = &edit.reason {
+        let CalendarEdit { id, expected_version, apply, reason } = edit;
+        if let Some(reason) = &reason {
             check::text("reason", reason, 500)?;
         }
+        let mut apply = Some(apply);
+        let planned = self.plan_edit(right, (id, expected_version), &mut apply).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
         }
-        let found = calendars::by_ids(&tx, &[edit.id]).await?.pop();
+        let found = calendars::by_ids(&tx, &[id]).await?.pop();
         let row = found.filter(|row| row.deleted_at.is_none());
-        let row = row.ok_or_else(|| CommandError::not_found("calendar", edit.id))?;
+        let row = row.ok_or_else(|| CommandError::not_found("calendar", id))?;
         right.permit().over(row.namespace_id, "calendar", row.id)?;
         check::owned_by_people("calendar", &row.name, row.module.as_deref())?;
-        check::version("calendar", edit.expected_version, row.version)?;
-        let mut spec = spec_of(&row)?;
-        (edit.apply)(&mut spec);
-        let reason = edit.reason.as_deref();
+        check::version("calendar", expected_version, row.version)?;
+        let (spec, foreseen) = if let Some(planned) = planned {
+            planned
+        } else {
+            let mut spec = spec_of(&row)?;
+            if let Some(apply) = apply {
+                apply(&mut spec);
+            }
+            (spec, None)
+        };
+        let reason = reason.as_deref();
         let is_other = self.update_calendar_in(&tx, right.who(), &row, &spec, reason).await?;
         if is_other {
-            let silenced = self.silenced_by(&tx, &row, std::slice::from_ref(&row)).await?;
+            let (before, foreseen) = (std::slice::from_ref(&row), foreseen.as_ref());
+            let silenced = self.silenced_by(&tx, &row, before, foreseen).await?;
             if !silenced.is_empty() {
                 return Err(silences(&silenced));
             }
@@ -127,6 +143,35 @@ impl Commands {
             self.tell_users_of(&row).await;
         }
         Ok(saved)
+    }
+
+    /// What an edit makes of the version that it was made from, and what that does to the schedules
+    /// that name it: looked at before the transaction. Nothing, if it is not that version, or not
+    /// this caller's to change; the transaction says so.
+    async fn plan_edit(
+        &self,
+        right: &Editor,
+        (id, version): (Uuid, i32),
+        apply: &mut Option<Redraw>,
+    ) -> Result<Option<(CalendarSpec, Option<Foreseen>)>, CommandError> {
+        let found = calendars::by_ids(self.store.read(), &[id]).await?.pop();
+        let is_it = |row: &Model| {
+            row.deleted_at.is_none()
+                && row.version == version
+                && row.module.is_none()
+                && right.permit().over(row.namespace_id, "calendar", row.id).is_ok()
+        };
+        let Some(row) = found.filter(is_it) else { return Ok(None) };
+        let Ok(was) = spec_of(&row) else { return Ok(None) };
+        let Some(apply) = apply.take() else { return Ok(None) };
+        let mut spec = was.clone();
+        apply(&mut spec);
+        if spec == was {
+            return Ok(Some((spec, None)));
+        }
+        let namespace = row.namespace_id;
+        let foreseen = self.foresee(namespace, &[(row, spec.clone())]).await?;
+        Ok(Some((spec, foreseen)))
     }
 
     /// Tells those who follow the schedules that name the calendar that it changed. Nothing else

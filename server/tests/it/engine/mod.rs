@@ -51,6 +51,7 @@ mod retry;
 mod secrets;
 mod settling;
 mod shutdown;
+mod silenced;
 mod stats;
 mod taken_again;
 mod templates;

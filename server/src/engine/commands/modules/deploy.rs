@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::commands::{
         BadInput, Call, CommandError, Commands, Editor, Viewer, Work, alerts::Aftermath,
-        audit::Entry, check, naming, workflows::At,
+        audit::Entry, calendars::spec_of, check, naming, silence::Foreseen, workflows::At,
     },
     store::{DatabaseTransaction, calendars, modules, schedules},
 };
@@ -81,6 +81,7 @@ impl Commands {
         if !source.dry_run {
             self.shorten_before(right, source, &file, &names).await?;
         }
+        let foreseen = self.foresee_calendars(right, &file, &names).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
             return Ok(earlier);
@@ -104,7 +105,7 @@ impl Commands {
         let dated = calendars::by_names(&tx, namespace, &names.calendars, false).await?;
         let mut aftermath = Aftermath::default();
         let changes = self.apply(&site, file, source.prune, &mut aftermath).await?;
-        let redrawn = self.silences_nobody(&tx, &dated).await?;
+        let redrawn = self.silences_nobody(&tx, &dated, foreseen.as_ref()).await?;
         self.after(&site, &names, &mut outlooks).await?;
         let dry_run = source.dry_run;
         let mut deployment = Deployment { module, dry_run, changes, effect: None };
@@ -157,6 +158,32 @@ impl Commands {
         };
         let (theirs, manner) = ((namespace, &*file.module), (source.prune, source.adopt));
         self.shorten_before_deployment(right.permit(), theirs, &names.schedules, manner).await
+    }
+
+    /// What the calendars of the file do to the schedules that name them, whoever declares those, is
+    /// looked at before the deployment's own transaction.
+    async fn foresee_calendars(
+        &self,
+        right: &Editor,
+        file: &File,
+        names: &Names,
+    ) -> Result<Option<Foreseen>, CommandError> {
+        let read = self.store.read();
+        let Ok(namespace) = self.namespace(read, right.permit(), &file.namespace).await else {
+            return Ok(None);
+        };
+        let mut changes = Vec::new();
+        for row in calendars::by_names(read, namespace, &names.calendars, false).await? {
+            let Some(entry) = file.calendars.get(&row.name) else { continue };
+            let spec = entry.clone().spec(&row.name);
+            if spec_of(&row).is_ok_and(|was| was != spec) {
+                changes.push((row, spec));
+            }
+        }
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        self.foresee(namespace, &changes).await
     }
 
     async fn apply(

@@ -1,0 +1,166 @@
+//! Schedules that a change of a calendar would silence: looked at before the change, and what has changed
+//! since in its transaction.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use carillon::{
+    engine::commands::{CalendarEdit, Call, CommandError},
+    store::{Edge, Faults, Store},
+};
+use chrono::TimeDelta;
+use entity::{Keys, calendar, calendar::Mode, schedule};
+use futures::{FutureExt, future::BoxFuture};
+use sea_orm::{ActiveModelTrait, Set};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    editing::{ada, commands},
+    world::{World, at, noop},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_change_of_a_calendar_looks_at_its_schedules_before_its_transaction,
+    a_schedule_that_changes_while_its_calendar_does_is_looked_at_again,
+    calendars_that_change_together_are_looked_at_together,
+);
+
+const OFTEN: &str = "0 12 * * *";
+const ONCE: &str = "@at 2026-03-07T12:00:00Z";
+
+async fn a_world(database: TestDatabase) -> (World, Uuid) {
+    let (world, _clock) = World::at(database, at("2026-03-06T11:59:30Z")).await;
+    let calendar = world.calendar("closed", Mode::Exclude, json!({})).await;
+    (world, calendar)
+}
+
+/// They were not changed lately.
+async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::Model)) {
+    let long_ago = (world.clock.now() - TimeDelta::hours(1)).into();
+    world
+        .schedules_with(count, noop(), |number, row| {
+            row.name = format!("s{number:04}");
+            row.updated_at = long_ago;
+            change(number, row);
+        })
+        .await;
+}
+
+async fn close(world: &World, calendar: Uuid) -> Result<(), CommandError> {
+    let edit = CalendarEdit {
+        id: calendar,
+        expected_version: 1,
+        apply: Box::new(|spec| {
+            spec.entries = serde_json::from_value(json!({ "dates": ["2026-03-07"] })).unwrap();
+        }),
+        reason: None,
+    };
+    let editor = ada().editor().unwrap();
+    commands(world).update_calendar(&editor, edit, &Call::once()).await.map(drop)
+}
+
+/// Has somebody else write when the next transaction is about to begin.
+fn interrupted(
+    world: &mut World,
+    write: impl Fn(Store) -> BoxFuture<'static, ()> + Send + Sync + 'static,
+) {
+    let sound = world.database.store.clone();
+    let is_armed = Arc::new(AtomicBool::new(true));
+    let other = sound.clone();
+    let edge = move |edge| {
+        let is_it = edge == Edge::Begin && is_armed.swap(false, Ordering::SeqCst);
+        let written = is_it.then(|| write(other.clone()));
+        async move {
+            if let Some(written) = written {
+                written.await;
+            }
+            Ok(())
+        }
+        .boxed()
+    };
+    world.database.store = sound.with_faults(Faults::new(edge, || None));
+}
+
+async fn a_change_of_a_calendar_looks_at_its_schedules_before_its_transaction(
+    database: TestDatabase,
+) {
+    let (mut world, calendar) = a_world(database).await;
+    old(&world, 1_200, |_, row| {
+        row.calendars = Some(Keys(vec![calendar]));
+        row.expressions.0 = vec![OFTEN.to_owned()];
+    })
+    .await;
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let noted = said.clone();
+    let note = move |sql: &str| noted.lock().unwrap().push(sql.to_owned());
+    world.database.store = world.database.store.clone().with_observer(note);
+    close(&world, calendar).await.unwrap();
+    let said = said.lock().unwrap();
+    let changed = said.iter().position(|sql| sql.starts_with("UPDATE \"calendar\"")).unwrap();
+    let reads = |said: &[String]| {
+        let is_one = |sql: &&String| sql.contains("\"schedule\".\"expressions\"");
+        said.iter().filter(is_one).count()
+    };
+    assert_eq!(reads(&said[..changed]), 4, "pages of 500, and one that is empty");
+    assert!(reads(&said[changed..]) <= 2, "{:#?}", &said[changed..]);
+}
+
+async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
+    database: TestDatabase,
+) {
+    let (mut world, calendar) = a_world(database).await;
+    old(&world, 3, |_, row| {
+        row.calendars = Some(Keys(vec![calendar]));
+        row.expressions.0 = vec![OFTEN.to_owned()];
+    })
+    .await;
+    let (namespace, now) = (world.namespace, world.clock.now());
+    interrupted(&mut world, move |store| {
+        async move {
+            let tx = store.begin().await.unwrap();
+            let row = carillon::store::schedules::by_name(&tx, namespace, "s0001").await.unwrap();
+            let change = schedule::ActiveModel {
+                id: Set(row.unwrap().id),
+                expressions: Set(entity::Strings(vec![ONCE.to_owned()])),
+                updated_at: Set(now.into()),
+                ..schedule::ActiveModel::default()
+            };
+            change.update(&tx).await.unwrap();
+            store.commit(tx).await.unwrap();
+        }
+        .boxed()
+    });
+    let refused = close(&world, calendar).await.unwrap_err().to_string();
+    assert!(refused.contains("any more of s0001"), "{refused}");
+}
+
+/// Each alone leaves an instant.
+async fn calendars_that_change_together_are_looked_at_together(database: TestDatabase) {
+    let (mut world, calendar) = a_world(database).await;
+    let other = world.calendar("other", Mode::Exclude, json!({})).await;
+    old(&world, 1, |_, row| {
+        row.calendars = Some(Keys(vec![calendar, other]));
+        row.expressions.0 = vec![ONCE.to_owned(), "@at 2026-03-08T12:00:00Z".to_owned()];
+    })
+    .await;
+    interrupted(&mut world, move |store| {
+        async move {
+            let tx = store.begin().await.unwrap();
+            let change = calendar::ActiveModel {
+                id: Set(other),
+                version: Set(2),
+                definition: Set(json!({ "dates": ["2026-03-08"] })),
+                ..calendar::ActiveModel::default()
+            };
+            change.update(&tx).await.unwrap();
+            store.commit(tx).await.unwrap();
+        }
+        .boxed()
+    });
+    let refused = close(&world, calendar).await.unwrap_err().to_string();
+    assert!(refused.contains("any more of s0000"), "{refused}");
+}
