@@ -36,6 +36,12 @@ pub(super) enum Ending {
 /// Accounts inside `tx` for what a schedule's timing named and nobody claimed, up to `until`, which is
 /// `now` or somewhat before. The timing is over then: the cursor is taken away, and whoever comes
 /// with another one sets it.
+///
+/// That is as much as a catch-up window holds, for what lies before it was [shortened](shorten): 30
+/// days at the most. Its rows are not its instants but the ranges between the boundaries of calendars,
+/// of which a schedule names eight with a hundred windows each: 48,000 in the worst case, a handful in
+/// any other. It must be one transaction with the change: until that is valid, the schedule's policy
+/// may still make runs of what is within the window, and an order that fails decides nothing.
 pub(super) async fn close(
     store: &Store,
     timings: &timetable::Cache,

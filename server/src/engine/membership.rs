@@ -191,6 +191,12 @@ impl Service for Pulse {
 
 /// Stops the attempts of this node that somebody wants stopped, and those whose run was ended
 /// without it.
+///
+/// An order to cancel is the run's, not that of the hold which it found, and it is never taken back:
+/// what wakes this service carries no order, the tables have it. So it cannot come too late for one
+/// hold and hit the next one by mistake: where the hold that it found is lost before it is heard,
+/// nothing of the run begins again. A run that was lost, released or parked under an order is
+/// cancelled by whoever writes that.
 #[derive(Debug)]
 pub(super) struct Canceller {
     pub(super) core: Arc<Core>,

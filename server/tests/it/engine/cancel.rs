@@ -16,6 +16,7 @@ on_both!(
     a_run_that_waits_for_its_next_attempt_is_cancelled_at_once,
     a_running_attempt_is_stopped,
     a_run_that_fails_before_its_cancellation_reaches_it_is_not_tried_again,
+    an_order_to_cancel_outlives_the_hold_that_it_found,
 );
 
 async fn a_queued_run_is_cancelled_at_once(database: TestDatabase) {
@@ -99,6 +100,34 @@ async fn a_run_that_fails_before_its_cancellation_reaches_it_is_not_tried_again(
     assert!(run.finished_at.is_some());
     assert_eq!(world.attempts(run.id).await[0].state, task_run::State::Failed);
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+/// The order is on its way when the node is declared dead.
+async fn an_order_to_cancel_outlives_the_hold_that_it_found(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let mut gate = Gate::open().await;
+    let schedule = world.due_now(gate.task(), |_| {}).await;
+    let (dies, mut its) = world.by_hand().await;
+    its.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
+    let arrival = gate.arrival().await;
+    let run = world.runs(schedule.id).await.remove(0);
+    assert!(cancel(&world, run.id).await);
+
+    let sql = "UPDATE node SET state = 'dead' WHERE id = $1";
+    world.write(sql, [dies.node_id().await.into()]).await;
+    world.settings.node_name = "other".to_owned();
+    let (_other, mut others) = world.by_hand().await;
+    others.get_mut("recovery").unwrap().once(clock.now()).await.unwrap();
+    others.get_mut("dispatcher").unwrap().once(clock.now()).await.unwrap();
+    let run = world.run_is(run.id, run::State::Cancelled).await;
+    assert_eq!((run.attempt, run.recovery_attempts), (1, 0));
+    assert!(!gate.has_more(), "nobody takes it again");
+
+    its.get_mut("canceller").unwrap().once(clock.now()).await.unwrap();
+    arrival.hung_up().await;
+    let attempts = world.attempts(run.id).await;
+    let states: Vec<_> = attempts.iter().map(|row| row.state).collect();
+    assert_eq!(states, [task_run::State::Lost]);
 }
 
 async fn cancel(world: &World, run: Uuid) -> bool {
