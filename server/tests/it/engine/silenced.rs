@@ -127,7 +127,7 @@ async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
                 id: Set(row.unwrap().id),
                 expressions: Set(entity::Strings(vec![ONCE.to_owned()])),
                 updated_at: Set(now.into()),
-                ..schedule::ActiveModel::default()
+                ..Default::default()
             };
             change.update(&tx).await.unwrap();
             store.commit(tx).await.unwrap();
@@ -154,7 +154,7 @@ async fn calendars_that_change_together_are_looked_at_together(database: TestDat
                 id: Set(other),
                 version: Set(2),
                 definition: Set(json!({ "dates": ["2026-03-08"] })),
-                ..calendar::ActiveModel::default()
+                ..Default::default()
             };
             change.update(&tx).await.unwrap();
             store.commit(tx).await.unwrap();
