@@ -102,9 +102,10 @@ impl Delete {
             }
         };
         let found = server.ask(kind.action(), &kind.query(), asked).await?["found"].take();
-        let found = match found {
-            Value::Array(all) => all.into_iter().find(|one| one["name"] == **name),
-            one => Some(one).filter(|one| !one.is_null()),
+        let found = if let Value::Array(all) = found {
+            all.into_iter().find(|one| one["name"] == **name)
+        } else {
+            Some(found).filter(|one| !one.is_null())
         };
         let Some(found) = found else {
             let what = kind.word();

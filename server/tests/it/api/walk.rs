@@ -395,7 +395,7 @@ fn named(field: &Value) -> &str {
 }
 
 fn is_among(known: &[&str], name: &str) -> bool {
-    known.iter().any(|known| *known == name)
+    known.contains(&name)
 }
 
 /// Whether a caller must give it.
