@@ -10,6 +10,7 @@ use std::{
 };
 
 use carillon::store::{Edge, Faults, StoreError};
+use chrono::TimeDelta;
 use futures::FutureExt;
 use sea_orm::{ConnAcquireErr, ConnectionTrait, DbErr};
 
@@ -93,10 +94,11 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
 async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
     refuse_fires(&world, "NEW.count > 0").await;
-    let now = clock.now().into();
+    let now = clock.now();
     let schedules = world
         .schedules_with(150, noop(), |_, row| {
-            (row.next_scheduled_at, row.next_fire_at) = (Some(now), Some(now));
+            (row.next_scheduled_at, row.next_fire_at) = (Some(now.into()), Some(now.into()));
+            row.anchor_at = (now - TimeDelta::days(365)).into();
         })
         .await;
     let (node, mut steps) = world.by_hand().await;
@@ -135,6 +137,11 @@ async fn an_error_that_passes_is_no_refusal(database: TestDatabase) {
     is_armed.store(true, Ordering::SeqCst);
     planner.once(clock.now()).await.unwrap_err();
     assert!(node.cluster().refused().is_empty());
-    let told = planner.once(clock.now()).await.unwrap().unwrap();
+    let told = loop {
+        // The one that failed holds its rows until PostgreSQL has rolled it back.
+        if let Some(told) = planner.once(clock.now()).await.unwrap() {
+            break told;
+        }
+    };
     assert!(told.contains("claimed: 3,") && told.contains("refused: 0"), "{told}");
 }
