@@ -11,6 +11,10 @@ use super::{
 };
 use crate::clock::Clock;
 
+/// Stands for the time of a clock that is not the database's, which becomes a value of the statement:
+/// its text stays the same, and the database need not read it anew each time.
+const OWN_NOW: &str = ":own_now";
+
 /// Gives the pieces of SQL that the databases spell differently.
 #[derive(Clone, Debug)]
 pub struct Dialect {
@@ -51,10 +55,10 @@ impl Dialect {
     }
 
     /// The time in milliseconds on the clock that leases and heartbeats compare with: the
-    /// database's own, so that nodes need not agree on the time.
+    /// database's own, so that nodes need not agree on the time. For [`Dialect::statement`].
     pub fn now(&self) -> String {
         match (&self.clock, self.is_postgres()) {
-            (Some(clock), _) => clock.now().timestamp_millis().to_string(),
+            (Some(_), _) => OWN_NOW.to_owned(),
             (None, true) => "(extract(epoch FROM clock_timestamp()) * 1000)::bigint".to_owned(),
             (None, false) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)".to_owned(),
         }
@@ -195,6 +199,40 @@ impl Dialect {
         I: IntoIterator<Item = Value>,
     {
         let broken = self.faults.as_ref().and_then(Faults::statement);
-        broken.unwrap_or_else(|| Statement::from_sql_and_values(self.backend, sql, values))
+        broken.unwrap_or_else(|| {
+            let (mut sql, mut values): (String, Vec<Value>) =
+                (sql.into(), values.into_iter().collect());
+            if let Some(clock) = self.clock.as_ref().filter(|_| sql.contains(OWN_NOW)) {
+                values.push(clock.now().timestamp_millis().into());
+                // What a batch binds on SQLite has numbers, and names take numbers there, too.
+                let mark = if self.is_postgres() { '$' } else { '?' };
+                let now = format!("CAST({mark}{} AS bigint)", values.len());
+                sql = sql.replace(OWN_NOW, &now);
+            }
+            Statement::from_sql_and_values(self.backend, sql, values)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[test]
+    fn the_time_of_a_clock_that_is_not_the_databases_is_a_value() {
+        let clock = ManualClock::new(DateTime::from_timestamp(7, 0).unwrap()).clock();
+        for (backend, mark) in [(DbBackend::Sqlite, "?2"), (DbBackend::Postgres, "$2")] {
+            let dialect = Dialect::new(backend).with_clock(clock.clone());
+            let sql = format!("SELECT {0} - $1, {0}", dialect.now());
+            let statement = dialect.statement(sql, [5_i64.into()]);
+            let now = format!("CAST({mark} AS bigint)");
+            assert_eq!(statement.sql, format!("SELECT {now} - $1, {now}"));
+            assert_eq!(statement.values.unwrap().0, [5_i64, 7_000].map(Value::from));
+            let other = dialect.statement("SELECT $1", [5_i64.into()]);
+            assert_eq!(other.values.unwrap().0.len(), 1);
+        }
     }
 }
