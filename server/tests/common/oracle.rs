@@ -89,6 +89,7 @@ fn walk(
 ) {
     let fields = fields(expression);
     let wildcard = fields[..2].iter().any(|field| field.starts_with('*'));
+    let fields: Vec<Vec<Item>> = fields.into_iter().map(items).collect();
     // No clock is stepped by more.
     let margin = TimeDelta::hours(3);
     let mut civil = (after - margin).with_timezone(&timing.zone).naive_local();
@@ -138,25 +139,35 @@ fn fields(expression: &str) -> Vec<&str> {
     }
 }
 
-fn matches(fields: &[&str], civil: NaiveDateTime) -> bool {
+fn matches(fields: &[Vec<Item>], civil: NaiveDateTime) -> bool {
     let weekday = civil.weekday().num_days_from_sunday();
-    field(fields[0], civil.minute())
-        && field(fields[1], civil.hour())
-        && field(fields[2], civil.day())
-        && field(fields[3], civil.month())
-        && field(fields[4], weekday)
+    names(&fields[0], civil.minute())
+        && names(&fields[1], civil.hour())
+        && names(&fields[2], civil.day())
+        && names(&fields[3], civil.month())
+        && names(&fields[4], weekday)
 }
 
-/// Whether a field names `value`: `*`, `*/n`, numbers, ranges and lists of these.
-fn field(text: &str, value: u32) -> bool {
-    text.split(',').any(|item| {
+/// What a part of a field names: from, to, in steps.
+type Item = (u32, u32, u32);
+
+/// A field: `*`, `*/n`, numbers, ranges and lists of these.
+fn items(text: &str) -> Vec<Item> {
+    let item = |item: &str| {
         let (range, step) = item.split_once('/').unwrap_or((item, "1"));
-        let step: u32 = step.parse().unwrap();
         let (from, to) = match (range, range.split_once('-')) {
             ("*", _) => (0, u32::MAX),
             (_, Some((from, to))) => (from.parse().unwrap(), to.parse().unwrap()),
             (_, None) => (range.parse().unwrap(), range.parse().unwrap()),
         };
+        (from, to, step.parse().unwrap())
+    };
+    text.split(',').map(item).collect()
+}
+
+/// Whether a field names `value`.
+fn names(items: &[Item], value: u32) -> bool {
+    items.iter().any(|&(from, to, step)| {
         (from..=to).contains(&value) && (value - from).is_multiple_of(step)
     })
 }

@@ -2,12 +2,12 @@
 //! a folder for that; on PostgreSQL a clone of a template.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::OnceLock,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use carillon::store::{Options, Store};
+use carillon::store::{Migrations, Options, Store};
 use entity::namespace;
 use sea_orm::{ActiveModelTrait, IntoActiveModel};
 use tempfile::TempDir;
@@ -50,7 +50,7 @@ impl Database {
         let name = format!("{}.db", NUMBER.fetch_add(1, Ordering::Relaxed));
         let path = template.with_file_name(name);
         std::fs::copy(template, &path).unwrap();
-        Self { store: open(&path).await, _place: Place::File(path) }
+        Self { store: open(&path, Migrations::Refuse).await, _place: Place::File(path) }
     }
 
     async fn postgres() -> Self {
@@ -88,7 +88,7 @@ fn template() -> &'static PathBuf {
         let making = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(async {
-                let store = open(&made).await;
+                let store = open(&made, Migrations::Apply).await;
                 furnish(&store).await;
                 store.close().await.unwrap();
             });
@@ -99,8 +99,9 @@ fn template() -> &'static PathBuf {
     &TEMPLATE.get_or_init(make).1
 }
 
-async fn open(path: &std::path::Path) -> Store {
-    let options = Options { connections: 1, ..Options::new(format!("sqlite:{}", path.display())) };
+async fn open(path: &Path, migrations: Migrations) -> Store {
+    let url = format!("sqlite:{}", path.display());
+    let options = Options { connections: 1, migrations, ..Options::new(url) };
     Store::open(&options).await.unwrap()
 }
 

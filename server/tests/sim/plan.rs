@@ -78,6 +78,9 @@ pub(crate) const WINDOWS: &[(Mode, &str, &str)] = &[
     (Mode::Only, "01:00", "23:00"),
 ];
 
+/// The task of all that run none of several.
+pub(crate) const ONLY_TASK: &str = "main";
+
 /// Workflows of several tasks that some schedules run.
 pub(crate) const FLOWS: &[&str] = &["diamond", "rescue"];
 
@@ -219,7 +222,7 @@ impl Plan {
             timeout_ms: self.timeout_ms,
             kill_grace_ms: 1_000,
             retry: self.retry,
-            ..Task::new("main", Target::Noop(Noop::default()))
+            ..Task::new(ONLY_TASK, Target::Noop(Noop::default()))
         }))
     }
 }

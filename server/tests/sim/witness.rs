@@ -138,12 +138,7 @@ pub(crate) struct Witness {
 impl Witness {
     /// Whether all is as it must be; the first thing that is not.
     /// `noted` is how far the journal goes.
-    pub(crate) async fn look(
-        &mut self,
-        store: &Store,
-        noted: i64,
-        seen: &[Execution],
-    ) -> Result<(), String> {
+    pub(crate) async fn look(&mut self, store: &Store, noted: i64) -> Result<(), String> {
         let lines = if noted > self.read { self.lines(store).await } else { vec![] };
         for line in lines {
             self.read = line.seq;
@@ -152,10 +147,10 @@ impl Witness {
                 is_lost(store, &line).await?;
             }
         }
-        for execution in &seen[self.executions..] {
-            recorded(store, execution).await?;
+        for execution in workshop::seen_after(self.executions) {
+            recorded(store, &execution).await?;
+            self.executions += 1;
         }
-        self.executions = seen.len();
         Ok(())
     }
 

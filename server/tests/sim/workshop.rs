@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::scenario::Ending;
+use super::{plan::ONLY_TASK, scenario::Ending};
 
 thread_local! {
     static WORKSHOP: RefCell<Workshop> = RefCell::default();
@@ -68,14 +68,22 @@ pub(crate) fn at_work(place: (usize, u32)) {
     WORKSHOP.with_borrow_mut(|shop| shop.at_work = place);
 }
 
-/// What was carried out, the first first.
-pub(crate) fn seen() -> Vec<Execution> {
-    WORKSHOP.with_borrow(|shop| shop.seen.clone())
+/// What was carried out, the first first, without as many as somebody knows already.
+pub(crate) fn seen_after(known: usize) -> Vec<Execution> {
+    WORKSHOP.with_borrow(|shop| shop.seen[known..].to_vec())
 }
 
 /// How many attempts are open at a place.
 pub(crate) fn open_at(place: (usize, u32)) -> usize {
     WORKSHOP.with_borrow(|shop| shop.open.iter().filter(|open| open.place == place).count())
+}
+
+/// And how many of them are at the only task of their run.
+pub(crate) fn alone_at(place: (usize, u32)) -> usize {
+    WORKSHOP.with_borrow(|shop| {
+        let is_alone = |open: &&Open| shop.seen[open.execution].task == ONLY_TASK;
+        shop.open.iter().filter(|open| open.place == place).filter(is_alone).count()
+    })
 }
 
 /// The places of all open attempts, the first first.

@@ -79,7 +79,7 @@ pub(crate) async fn live(scenario: &Scenario, kind: Kind, trace: Trace) -> Resul
         world.look().await?;
     }
     world.calm(scenario).await?;
-    let ended = Ended::read(&world.expected, workshop::seen(), world.latest).await?;
+    let ended = Ended::read(&world.expected, workshop::seen_after(0), world.latest).await?;
     ended.check(&mut world.expected, scenario.is_steady()).await?;
     let (rounds, removed) = (world.rounds, world.removals.count());
     Ok(Size { rounds, removed, ..ended.size() })
@@ -131,9 +131,8 @@ impl World {
     }
 
     async fn look(&mut self) -> Result<(), String> {
-        let seen = workshop::seen();
         let noted = removals::noted(self.expected.store()).await;
-        self.witness.look(self.expected.store(), noted.journal, &seen).await?;
+        self.witness.look(self.expected.store(), noted.journal).await?;
         self.removals.look(&self.expected, noted.removed, self.latest).await
     }
 
