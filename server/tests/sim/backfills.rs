@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use carillon::engine::commands::{Call, CommandError, Commands, Manner, Preview, Spec, Wanted};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
-    backfill::{self, Order, State},
+    backfill::{self, Mode, Order, State},
     backfill_fire, fire, run, schedule,
 };
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::{expectation, operator::ada, oracle, removals, scenario::Past};
+use super::{moments::Moment, operator::ada, oracle, removals, scenario::Past, segments};
 use carillon::store::Store;
 
 /// Backfills that may still be switched, in the order of their making.
@@ -97,7 +97,7 @@ async fn rows(store: &Store, backfill: Uuid) -> Vec<backfill_fire::Model> {
 fn compare(schedule: &schedule::Model, wanted: &Wanted, preview: &Preview) -> Result<(), String> {
     let timing = Spec::of(schedule).timing;
     let tick = TimeDelta::milliseconds(1);
-    let timing = expectation::oracle_timing(&timing, schedule.anchor_at.utc());
+    let timing = segments::oracle_timing(&timing, schedule.anchor_at.utc());
     let fires = oracle::fires(&timing, wanted.from - tick, wanted.to - tick);
     let looked = preview.fires.iter().map(|looked| looked.fire.at);
     if looked.clone().ne(fires.keys().copied()) {
@@ -164,6 +164,39 @@ impl Backfills {
         Ok(())
     }
 
+    /// Whether each run was needed when it was made, by what its backfill asks for: nothing that had
+    /// succeeded is done again, or had run at all; unless all is to be done, or it was so long ago
+    /// that what was known of it may have gone.
+    pub(crate) fn were_needed(
+        &self,
+        moments: &[Moment],
+        runs: &BTreeMap<Uuid, run::Model>,
+    ) -> Result<(), String> {
+        let mut before: BTreeMap<(Uuid, i64), Vec<&Moment>> = BTreeMap::new();
+        for now in moments.iter().filter(|moment| moment.is_of_run()) {
+            let there = before.entry((now.schedule_id, now.scheduled_at)).or_default();
+            let of = runs.get(&now.id).and_then(|run| self.all.get(&run.backfill_id?));
+            if let Some(backfill) = of.filter(|_| now.is_new()) {
+                let is_known = |was: &&&Moment| {
+                    let settled = was.decided_at.max(was.claimed_at);
+                    now.claimed_at - settled < TimeDelta::days(1).num_milliseconds()
+                };
+                let stands_in_its_way = |was: &&&Moment| match backfill.mode {
+                    Mode::All => false,
+                    Mode::MissingAndFailed => was.state() == run::State::Succeeded,
+                    Mode::Missing => true,
+                };
+                if let Some(was) = there.iter().filter(is_known).find(stands_in_its_way) {
+                    return Err(format!(
+                        "it was not needed after {was:?}: {now:?} of {backfill:?}"
+                    ));
+                }
+            }
+            there.push(now);
+        }
+        Ok(())
+    }
+
     fn backfill(&self, backfill: &backfill::Model) -> Result<(), String> {
         let rows: Vec<_> = self.rows.range((backfill.id, 0)..=(backfill.id, i32::MAX)).collect();
         let places = rows.iter().map(|((_, position), _)| *position);
@@ -191,9 +224,9 @@ impl Backfills {
         let Some(run) = row.run_id else {
             let was_stopped = backfill.state == State::Cancelled;
             return match row.state {
-                Skipped if row.detail.is_some() => Ok(()),
+                Skipped => passed_over(row, runs),
                 Cancelled if was_stopped => Ok(()),
-                Pending | Running | Succeeded | Failed | Cancelled | Skipped => {
+                Pending | Running | Succeeded | Failed | Cancelled => {
                     Err("it never had a run".to_owned())
                 }
             };
@@ -212,4 +245,29 @@ impl Backfills {
         };
         if is_own && fits { Ok(()) } else { Err(format!("its run is {run:?}")) }
     }
+}
+
+/// Whether the run that a row was passed over for is one of its instant, and was what it says.
+fn passed_over(
+    row: &backfill_fire::Model,
+    runs: &BTreeMap<Uuid, run::Model>,
+) -> Result<(), String> {
+    let detail = row.detail.as_deref().ok_or("nothing says why it was passed over")?;
+    let Some((run, said)) = detail.strip_prefix("run ").and_then(|text| text.split_once(' '))
+    else {
+        return Ok(());
+    };
+    let run = Uuid::parse_str(run).map_err(|_| "it names no run".to_owned())?;
+    let run = runs.get(&run).ok_or("it names a run that was never there")?;
+    let is_so = match said {
+        "had succeeded for this instant" => run.state == run::State::Succeeded,
+        "had failed for this instant" => run.state == run::State::Failed,
+        "had timed out for this instant" => run.state == run::State::TimedOut,
+        "was cancelled for this instant" => run.state == run::State::Cancelled,
+        _ => true,
+    };
+    if is_so && run.schedule_id == Some(row.schedule_id) && run.scheduled_at == row.scheduled_at {
+        return Ok(());
+    }
+    Err(format!("it was passed over for {run:?}"))
 }

@@ -6,15 +6,9 @@
 //! accounted for and instants that may be: those that were claimed ahead of their time, on a clock
 //! that was stepped back later.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    ops::RangeBounds as _,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use carillon::{
-    engine::commands::{Spec, Timing},
-    store::Store,
-};
+use carillon::{engine::commands::Spec, store::Store};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{calendar, fire, fire::Reason, schedule, schedule_version};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
@@ -24,10 +18,10 @@ use super::{
     backfills,
     eras::Eras,
     misfires::{Case, Span},
-    moments::{Moment, ms},
-    oracle,
+    moments::{Moment, Turns},
     pauses::Pauses,
     removals,
+    segments::{Over, Segment, TICK, within},
 };
 
 /// Everything that was ordered, as far as the ledger is concerned.
@@ -55,25 +49,6 @@ pub(crate) struct History {
     pub(crate) pauses: Pauses,
     pub(crate) was_deleted: bool,
 }
-
-struct Segment {
-    timing: Timing,
-    first_version: i32,
-    /// Its instants lie after this.
-    after: DateTime<Utc>,
-    /// Set when it is over.
-    over: Option<Over>,
-}
-
-/// How far a segment got.
-struct Over {
-    /// What lies before this must be accounted for.
-    must_before: DateTime<Utc>,
-    /// And what lies up to here may be.
-    may_until: DateTime<Utc>,
-}
-
-const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
 impl Expectations {
     /// Of a world whose server keeps history for so many days; for ever without.
@@ -239,7 +214,7 @@ impl Expectations {
     pub(crate) async fn check(
         &mut self,
         fires: impl Iterator<Item = &fire::Model>,
-        beginnings: &HashMap<Uuid, Moment>,
+        turns: &Turns,
         end: DateTime<Utc>,
     ) -> Result<(), String> {
         self.eras.read(&self.store).await;
@@ -255,7 +230,7 @@ impl Expectations {
         }
         for (id, history) in &self.histories {
             let rows = ledger.remove(id).unwrap_or_default();
-            let checked = history.check(&rows, (&self.eras, &backfilled, beginnings), end);
+            let checked = history.check(&rows, (&self.eras, &backfilled, turns), end);
             checked.map_err(|what| format!("{}: {what}", history.name))?;
         }
         match ledger.keys().next() {
@@ -317,18 +292,6 @@ async fn last_past(store: &Store, schedule: Uuid) -> DateTime<Utc> {
     past.map(|fire| fire.last_scheduled_at.utc()).max().unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-/// A timing as the oracle takes it.
-pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
-    oracle::Timing {
-        expressions: timing.expressions.iter().map(String::as_str).collect(),
-        zone: timing.zone.parse().expect("a zone that chrono-tz knows"),
-        gap: timing.gap,
-        overlap: timing.overlap,
-        anchor,
-        bounds: (timing.start_at, timing.end_at),
-    }
-}
-
 impl History {
     /// Whether its fires were changed after that version.
     pub(crate) fn has_other_fires_after(&self, version: i32) -> bool {
@@ -349,6 +312,22 @@ impl History {
         eras.allow(told, &self.calendars[version], &self.specs[version].timing.zone, at)
     }
 
+    /// Whether a fire that started did so as its own version says: what was in force at that moment
+    /// has the same fires.
+    fn still_fires(&self, started: &Moment) -> Result<(), String> {
+        let of = |version: i64| {
+            let version = i32::try_from(version).unwrap();
+            Some((self.specs.get(&version)?, self.calendars.get(&version)?))
+        };
+        let (Some(own), Some(other)) = (of(started.version), of(started.in_force)) else {
+            return Ok(());
+        };
+        if has_other_fires(own.0, other.0) || own.1 != other.1 {
+            return Err("it started, and the version in force has other fires".to_owned());
+        }
+        Ok(())
+    }
+
     fn close(&mut self, over: Over) {
         let last = self.segments.last_mut().expect("a life has a segment");
         last.over.get_or_insert(over);
@@ -363,7 +342,7 @@ impl History {
     fn check(
         &self,
         rows: &[&fire::Model],
-        (eras, backfilled, beginnings): (&Eras, &BTreeSet<Uuid>, &HashMap<Uuid, Moment>),
+        (eras, backfilled, turns): (&Eras, &BTreeSet<Uuid>, &Turns),
         end: DateTime<Utc>,
     ) -> Result<(), String> {
         // Which instants each row accounts for, by the segment of its version.
@@ -378,7 +357,7 @@ impl History {
         }
         let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
         for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {
-            let made = &beginnings[&made.id];
+            let made = &turns.made[&made.id];
             together.entry((made.claimed_at, made.version)).or_default().push(made);
         }
         for &row in rows {
@@ -404,10 +383,12 @@ impl History {
                 }
                 accounted.entry(*at).or_default().push(row);
             }
-            let made = &beginnings[&row.id];
+            if let Some(started) = turns.started.get(&row.id) {
+                self.still_fires(started).map_err(|what| format!("{what}: {started:?}"))?;
+            }
+            let made = &turns.made[&row.id];
             let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
-                let all = expected[place].0.keys();
-                all.filter(|at| span.contains(&ms(**at)) && is_meant(**at)).count()
+                within(&expected[place].0, span).filter(|(at, _)| is_meant(**at)).count()
             };
             let case = Case {
                 made,
@@ -447,25 +428,4 @@ fn was_forgotten(rows: &[&fire::Model], backfilled: &BTreeSet<Uuid>) -> bool {
         let days = pair[1].claimed_at.utc() - settled(pair[0]).utc();
         backfilled.contains(&pair[1].id) && days >= TimeDelta::days(1)
     })
-}
-
-impl Segment {
-    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some, and before when they
-    /// must be accounted for at the `end`.
-    fn instants(
-        &self,
-        anchor: DateTime<Utc>,
-        end: DateTime<Utc>,
-        ahead: Option<DateTime<Utc>>,
-    ) -> (BTreeMap<DateTime<Utc>, fire::Kind>, DateTime<Utc>) {
-        let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
-        let (must_before, may_until) = match &self.over {
-            None => (end - jitter + TICK, end),
-            Some(over) => (over.must_before, over.may_until),
-        };
-        let until = may_until.max(must_before - TICK).min(end);
-        let until = ahead.map_or(until, |ahead| ahead.max(until));
-        let timing = oracle_timing(&self.timing, anchor);
-        (oracle::fires(&timing, self.after, until), must_before)
-    }
 }

@@ -15,9 +15,11 @@ use uuid::Uuid;
 
 use super::{
     backfills::Backfills,
+    durations,
     expectation::{Expectations, History},
-    moments, order,
-    plan::{FLOWS, flow},
+    moments::{self, Turns},
+    order,
+    plan::{FLOWS, ONLY_TASK, flow},
     reckoning,
     removals::gone,
     scenario::Ending,
@@ -117,9 +119,11 @@ impl Ended {
         let moments = moments::all(expected.store()).await;
         let lives = truth::judge(&moments, is_steady)?;
         reckoning::check(&lives, self, expected).await?;
-        order::check(expected.store(), self, is_steady).await?;
-        let beginnings = moments::beginnings(&moments);
-        expected.check(self.fires.values(), &beginnings, self.now).await
+        let definitions = order::definitions(expected.store()).await;
+        order::check(expected.store(), self, &definitions, is_steady).await?;
+        durations::check(&moments, self, &definitions, is_steady)?;
+        self.backfills.were_needed(&moments, &self.runs)?;
+        expected.check(self.fires.values(), &Turns::of(&moments), self.now).await
     }
 
     /// A verdict that is final, for a reason that there can be.
@@ -219,14 +223,14 @@ impl Ended {
         if let Some(definition) = self.flows.get(&run.workflow_id) {
             return self.flow_run(run, definition);
         }
-        let numbers = self.numbers(run.id, "main");
+        let numbers = self.numbers(run.id, ONLY_TASK);
         if numbers != (1..=run.attempt).collect::<Vec<_>>() {
             return Err(format!("its attempts are {numbers:?}"));
         }
         if run.attempt > run.max_attempts {
             return Err("it had more attempts than it may have".to_owned());
         }
-        let last = self.last(run.id, "main");
+        let last = self.last(run.id, ONLY_TASK);
         let fits = match run.state {
             run::State::Succeeded => last == Some(task_run::State::Succeeded),
             run::State::TimedOut => last == Some(task_run::State::TimedOut),

@@ -38,11 +38,12 @@
 //! - `workshop`: the world outside, where attempts are carried out
 //! - `operator`: what people order
 //!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
-//! - `expectation`: what the ledger must say; `oracle`: when a schedule should have fired
+//! - `expectation`: what the ledger must say; `segments`: the parts of a schedule's life; `oracle`:
+//!   when it should have fired
 //! - `witness`: what must hold after each step; `invariants`: in the end
 //!   - `moments`: what was noted of each row and run, as things stood; `truth`: what that says of
 //!     verdicts and reasons; `misfires`: of what was late; `order`: of when all that was;
-//!     `reckoning`: whether the books add up
+//!     `durations`: of how long it took; `reckoning`: whether the books add up
 //! - `removals`: what retention took away, judged and kept; `eras`: what calendars said when;
 //!   `pauses`: when schedules were paused
 //! - `database`: a database for each seed; `support`: what is borrowed of the integration tests
@@ -56,6 +57,7 @@
 
 mod backfills;
 mod database;
+mod durations;
 mod eras;
 mod expectation;
 mod gate;
@@ -74,6 +76,7 @@ mod reckoning;
 mod removals;
 mod runner;
 mod scenario;
+mod segments;
 mod support;
 mod truth;
 mod witness;

@@ -1,8 +1,6 @@
 //! Whether what became of an instant when it was claimed is what its schedule's policy says of how
 //! late that was: reckoned from the moment of the claim and from the oracle's instants.
 
-use std::ops::Bound;
-
 use entity::{
     fire::{Reason, Verdict},
     schedule::CatchUp,
@@ -11,8 +9,8 @@ use entity::{
 use super::moments::Moment;
 use carillon::engine::commands::Spec;
 
-/// Between two instants, in milliseconds.
-pub(crate) type Span = (Bound<i64>, Bound<i64>);
+/// Behind an instant, up to another one, in milliseconds.
+pub(crate) type Span = (i64, i64);
 
 /// What is asked of a row.
 pub(crate) struct Case<'a> {
@@ -53,7 +51,7 @@ impl Case<'_> {
         let window = now - spec.misfire.window_seconds * 1_000;
         let is_old = *last_at <= window;
         let is_young = window < made.scheduled_at;
-        let behind = (Bound::Excluded(*last_at), Bound::Included(late_until));
+        let behind = (*last_at, late_until);
         let says = |is_so, what: &str| if is_so { Ok(()) } else { Err(what.to_owned()) };
         match (made.verdict(), made.reason()) {
             (Verdict::Missed, Reason::Outage) => {
@@ -112,7 +110,7 @@ impl Case<'_> {
         // Whoever ends a pause says what becomes of it.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
         let late_until = now - self.grace_ms() - 1;
-        let behind = (self.at_least)((Bound::Excluded(at), Bound::Included(late_until)));
+        let behind = (self.at_least)((at, late_until));
         let spacing = spec.misfire.spacing_seconds * 1_000;
         let before = self.beside().filter(|other| other.scheduled_at < at).count();
         let before = i64::try_from(before).unwrap();

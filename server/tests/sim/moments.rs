@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use carillon::store::{DatabaseTransaction, Store};
 use entity::{
-    Timestamp,
     fire::{Reason, Verdict},
     run,
     schedule::Overlap,
@@ -25,6 +24,9 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("claimed_at", "NEW.claimed_at", "NEW.created_at"),
     ("decided_at", "coalesce(NEW.decided_at, 0)", "coalesce(NEW.finished_at, 0)"),
     ("version", "NEW.schedule_version", "0"),
+    ("in_force", "coalesce(s.version, 0)", "0"),
+    ("attempt", "0", "NEW.attempt"),
+    ("available_at", "0", "NEW.available_at"),
     ("recoveries", "NEW.recovery_attempts", "NEW.recovery_attempts"),
     ("owned", "CASE WHEN NEW.claimed_by IS NULL THEN 0 ELSE 1 END", "0"),
     ("waits", "CASE WHEN NEW.queue_position IS NULL THEN 0 ELSE 1 END", "0"),
@@ -111,6 +113,11 @@ pub(crate) struct Moment {
     pub(crate) claimed_at: i64,
     pub(crate) decided_at: i64,
     pub(crate) version: i64,
+    /// The version that the schedule had.
+    pub(crate) in_force: i64,
+    /// Of a run: the last, and when the next may begin.
+    pub(crate) attempt: i64,
+    pub(crate) available_at: i64,
     pub(crate) recoveries: i64,
     owned: i64,
     waits: i64,
@@ -204,16 +211,22 @@ pub(crate) async fn all(store: &Store) -> Vec<Moment> {
     Moment::find_by_statement(statement).all(store.read()).await.unwrap()
 }
 
-/// How each row of the ledger began. One that is moved to another partition is noted again.
-pub(crate) fn beginnings(all: &[Moment]) -> HashMap<Uuid, Moment> {
-    let mut first = HashMap::new();
-    for moment in all.iter().filter(|moment| !moment.is_of_run()) {
-        first.entry(moment.id).or_insert_with(|| moment.clone());
-    }
-    first
+/// How rows of the ledger began, and how they were when they started. One that is moved to another
+/// partition is noted again.
+pub(crate) struct Turns {
+    pub(crate) made: HashMap<Uuid, Moment>,
+    pub(crate) started: HashMap<Uuid, Moment>,
 }
 
-/// The milliseconds of an instant.
-pub(crate) fn ms(at: chrono::DateTime<chrono::Utc>) -> i64 {
-    Timestamp::from(at).0
+impl Turns {
+    pub(crate) fn of(all: &[Moment]) -> Self {
+        let first = |is_it: &dyn Fn(&Moment) -> bool| {
+            let mut first = HashMap::new();
+            for moment in all.iter().filter(|moment| !moment.is_of_run() && is_it(moment)) {
+                first.entry(moment.id).or_insert_with(|| moment.clone());
+            }
+            first
+        };
+        Self { made: first(&|_| true), started: first(&|it| it.verdict() == Verdict::Started) }
+    }
 }

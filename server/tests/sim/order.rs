@@ -10,16 +10,33 @@ use carillon::{
 use chrono::TimeDelta;
 use entity::{Timestamp, fire, node, run, task_run, workflow_version};
 use sea_orm::EntityTrait;
-use timetable::retry::Backoff;
 use uuid::Uuid;
 
-use super::invariants::{Ended, Key};
+use super::{
+    durations::wait_after,
+    invariants::{Ended, Key},
+};
 
 /// What each version of each workflow does.
-type Definitions = HashMap<(Uuid, i32), Definition>;
+pub(crate) type Definitions = HashMap<(Uuid, i32), Definition>;
+
+/// Reads them.
+pub(crate) async fn definitions(store: &Store) -> Definitions {
+    let versions = workflow_version::Entity::find().all(store.read()).await.unwrap();
+    let definitions = versions.into_iter().map(|row| {
+        let definition = serde_json::from_value(row.definition).expect("a definition");
+        ((row.workflow_id, row.version), definition)
+    });
+    definitions.collect()
+}
 
 /// Whether all moments of a world lie in order, in which no clock was stepped if it `is_steady`.
-pub(crate) async fn check(store: &Store, ended: &Ended, is_steady: bool) -> Result<(), String> {
+pub(crate) async fn check(
+    store: &Store,
+    ended: &Ended,
+    definitions: &Definitions,
+    is_steady: bool,
+) -> Result<(), String> {
     let nodes = node::Entity::find().all(store.read()).await.unwrap();
     for node in &nodes {
         death(node, &nodes).map_err(|what| format!("{what}: {node:?}"))?;
@@ -27,12 +44,6 @@ pub(crate) async fn check(store: &Store, ended: &Ended, is_steady: bool) -> Resu
     if !is_steady {
         return Ok(());
     }
-    let versions = workflow_version::Entity::find().all(store.read()).await.unwrap();
-    let definitions = versions.into_iter().map(|row| {
-        let definition = serde_json::from_value(row.definition).expect("a definition");
-        ((row.workflow_id, row.version), definition)
-    });
-    let definitions: Definitions = definitions.collect();
     for fire in ended.fires.values() {
         in_order(&fire_moments(fire)).map_err(|what| format!("{what}: {fire:?}"))?;
     }
@@ -40,7 +51,7 @@ pub(crate) async fn check(store: &Store, ended: &Ended, is_steady: bool) -> Resu
         let moments = [Some(run.created_at), run.started_at, run.finished_at];
         in_order(&moments).map_err(|what| format!("{what}: {run:?}"))?;
     }
-    attempts(&ended.attempts, &ended.runs, &definitions)
+    attempts(&ended.attempts, &ended.runs, definitions)
 }
 
 /// A life is over when its node says so, when another one of that name begins, or when its lease has
@@ -91,11 +102,7 @@ fn attempts(
             let definition = definitions.get(&(run.workflow_id, run.workflow_version));
             let task = definition.and_then(|all| all.tasks.iter().find(|t| t.name == row.task));
             let retry = task.ok_or_else(|| format!("there is no such task: {row:?}"))?.retry;
-            let doublings = if retry.backoff == Backoff::Fixed { 0 } else { failures - 1 };
-            let full = retry.initial_ms.saturating_mul(1 << doublings).min(retry.max_ms);
-            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "ms")]
-            let least = (full as f64 * (1.0 - retry.jitter)) as i64;
-            wait = TimeDelta::milliseconds(least);
+            (wait, _) = wait_after(failures, &retry);
         }
         if row.started_at.utc() < finished.utc() + wait {
             return Err(format!("it began before its time: {row:?}, after {before:?}"));

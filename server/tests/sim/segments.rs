@@ -1,0 +1,73 @@
+//! The parts of a schedule's life in which its fires stay the same, and the instants of each by the
+//! oracle.
+
+use std::{collections::BTreeMap, ops::Bound};
+
+use carillon::engine::commands::Timing;
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::{Timestamp, fire};
+
+use super::{misfires::Span, oracle};
+
+/// A part of a life in which its fires stay the same.
+pub(crate) struct Segment {
+    pub(crate) timing: Timing,
+    pub(crate) first_version: i32,
+    /// Its instants lie after this.
+    pub(crate) after: DateTime<Utc>,
+    /// Set when it is over.
+    pub(crate) over: Option<Over>,
+}
+
+/// How far a segment got.
+pub(crate) struct Over {
+    /// What lies before this must be accounted for.
+    pub(crate) must_before: DateTime<Utc>,
+    /// And what lies up to here may be.
+    pub(crate) may_until: DateTime<Utc>,
+}
+
+pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
+
+impl Segment {
+    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some, and before when they
+    /// must be accounted for at the `end`.
+    pub(crate) fn instants(
+        &self,
+        anchor: DateTime<Utc>,
+        end: DateTime<Utc>,
+        ahead: Option<DateTime<Utc>>,
+    ) -> (BTreeMap<DateTime<Utc>, fire::Kind>, DateTime<Utc>) {
+        let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
+        let (must_before, may_until) = match &self.over {
+            None => (end - jitter + TICK, end),
+            Some(over) => (over.must_before, over.may_until),
+        };
+        let until = may_until.max(must_before - TICK).min(end);
+        let until = ahead.map_or(until, |ahead| ahead.max(until));
+        let timing = oracle_timing(&self.timing, anchor);
+        (oracle::fires(&timing, self.after, until), must_before)
+    }
+}
+
+/// A timing as the oracle takes it.
+pub(crate) fn oracle_timing(timing: &Timing, anchor: DateTime<Utc>) -> oracle::Timing<'_> {
+    oracle::Timing {
+        expressions: timing.expressions.iter().map(String::as_str).collect(),
+        zone: timing.zone.parse().expect("a zone that chrono-tz knows"),
+        gap: timing.gap,
+        overlap: timing.overlap,
+        anchor,
+        bounds: (timing.start_at, timing.end_at),
+    }
+}
+
+/// What of `instants` lies within a span, which may end before it begins.
+pub(crate) fn within<T>(
+    instants: &BTreeMap<DateTime<Utc>, T>,
+    (behind, until): Span,
+) -> impl Iterator<Item = (&DateTime<Utc>, &T)> {
+    let instant = |ms: i64| Timestamp(ms).utc();
+    let span = (Bound::Excluded(instant(behind)), Bound::Included(instant(until)));
+    (behind < until).then(|| instants.range(span)).into_iter().flatten()
+}
