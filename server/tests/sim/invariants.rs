@@ -120,7 +120,7 @@ impl Ended {
         let lives = truth::judge(&moments, is_steady)?;
         reckoning::check(&lives, self, expected).await?;
         let definitions = order::definitions(expected.store()).await;
-        order::check(expected.store(), self, &definitions, is_steady).await?;
+        order::check(self, &definitions, is_steady)?;
         durations::check(&moments, self, &definitions, is_steady)?;
         self.backfills.were_needed(&moments, &self.runs)?;
         expected.check(self.fires.values(), &Turns::of(&moments), self.now).await

@@ -40,7 +40,7 @@
 //!   - `backfills`: of the past, and what became of it; `module`: files that they deploy
 //! - `expectation`: what the ledger must say; `segments`: the parts of a schedule's life; `oracle`:
 //!   when it should have fired
-//! - `witness`: what must hold after each step; `invariants`: in the end
+//! - `witness`: what must hold after each step, `lives` of nodes; `invariants`: in the end
 //!   - `moments`: what was noted of each row and run, as things stood; `truth`: what that says of
 //!     verdicts and reasons; `misfires`: of what was late; `order`: of when all that was;
 //!     `durations`: of how long it took; `reckoning`: whether the books add up
@@ -62,6 +62,7 @@ mod eras;
 mod expectation;
 mod gate;
 mod invariants;
+mod lives;
 mod misfires;
 mod module;
 mod moments;

@@ -1,14 +1,10 @@
-//! Whether moments lie in their order, and lives were over when somebody said so. Between nodes
-//! whose clocks are stepped no order can be asked for; durations on one clock hold in every world.
+//! Whether moments lie in their order.
 
 use std::collections::{BTreeMap, HashMap};
 
-use carillon::{
-    engine::{Definition, Settings},
-    store::Store,
-};
+use carillon::{engine::Definition, store::Store};
 use chrono::TimeDelta;
-use entity::{Timestamp, fire, node, run, task_run, workflow_version};
+use entity::{Timestamp, fire, run, task_run, workflow_version};
 use sea_orm::EntityTrait;
 use uuid::Uuid;
 
@@ -31,16 +27,12 @@ pub(crate) async fn definitions(store: &Store) -> Definitions {
 }
 
 /// Whether all moments of a world lie in order, in which no clock was stepped if it `is_steady`.
-pub(crate) async fn check(
-    store: &Store,
+pub(crate) fn check(
     ended: &Ended,
     definitions: &Definitions,
     is_steady: bool,
 ) -> Result<(), String> {
-    let nodes = node::Entity::find().all(store.read()).await.unwrap();
-    for node in &nodes {
-        death(node, &nodes).map_err(|what| format!("{what}: {node:?}"))?;
-    }
+    // Between clocks that are stepped no order can be asked for.
     if !is_steady {
         return Ok(());
     }
@@ -52,21 +44,6 @@ pub(crate) async fn check(
         in_order(&moments).map_err(|what| format!("{what}: {run:?}"))?;
     }
     attempts(&ended.attempts, &ended.runs, definitions)
-}
-
-/// A life is over when its node says so, when another one of that name begins, or when its lease has
-/// run out: all of it on one clock.
-fn death(node: &node::Model, nodes: &[node::Model]) -> Result<(), String> {
-    let (node::State::Dead, Some(ended)) = (node.state, node.ended_at) else { return Ok(()) };
-    let is_next = |other: &&node::Model| {
-        other.name == node.name && other.incarnation > node.incarnation && other.started_at == ended
-    };
-    let silence = TimeDelta::from_std(Settings::default().heartbeat_expiry).unwrap();
-    if nodes.iter().any(|other| is_next(&other)) || ended.utc() - node.heartbeat_at.utc() > silence
-    {
-        return Ok(());
-    }
-    Err("it was declared dead while its lease ran".to_owned())
 }
 
 fn fire_moments(fire: &fire::Model) -> [Option<Timestamp>; 2] {

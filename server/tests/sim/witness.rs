@@ -2,13 +2,17 @@
 //! triggers, and the journal is read after each step.
 
 use carillon::store::{DatabaseTransaction, Store};
+use chrono::{DateTime, Utc};
 use entity::{fire::Verdict, run, task_run};
 use sea_orm::{
     ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
 };
 use uuid::Uuid;
 
-use super::workshop::{self, Execution};
+use super::{
+    lives::Lives,
+    workshop::{self, Execution},
+};
 
 /// The states of a run that has not settled.
 pub(crate) const LIVE: &str = "('queued', 'running', 'retrying')";
@@ -59,6 +63,12 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
         "{INTO} SELECT 'attempt', NEW.run_id, OLD.state, NEW.state, 0, NEW.attempt, 0, 0, {ALIVE}, \
            0, 0;"
     );
+    // A node's heartbeats stand where those of a run have their epochs.
+    let life =
+        |was: &str| format!("{INTO} SELECT 'node', NEW.id, {was}, NEW.heartbeat_at, 0, 0, 0;");
+    let begun = life("'', NEW.state, 0, 0, 0");
+    let lived = life("OLD.state, NEW.state, 0, 0, OLD.heartbeat_at");
+    let beats = "OLD.heartbeat_at <> NEW.heartbeat_at OR OLD.state <> NEW.state";
     let statements = if store.dialect().is_postgres() {
         let function = |name: &str, body: &str| {
             format!(
@@ -81,10 +91,14 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
             function("sim_run_moved", &when(is_moved, &moved)),
             function("sim_fire_moved", &when("OLD.verdict <> NEW.verdict", &fire)),
             function("sim_attempt_moved", &when("OLD.state <> NEW.state", &attempt)),
+            function("sim_node_made", &begun),
+            function("sim_node_lived", &when(beats, &lived)),
             trigger("sim_a_run_made", "INSERT", "run"),
             trigger("sim_run_moved", "UPDATE", "run"),
             trigger("sim_fire_moved", "UPDATE", "fire"),
             trigger("sim_attempt_moved", "UPDATE", "task_run"),
+            trigger("sim_node_made", "INSERT", "node"),
+            trigger("sim_node_lived", "UPDATE", "node"),
         ]
     } else {
         let seq = "seq INTEGER PRIMARY KEY AUTOINCREMENT";
@@ -98,6 +112,8 @@ pub(crate) async fn install(store: &Store, tx: &DatabaseTransaction) {
             trigger("sim_run_moved", "UPDATE ON run", is_moved, &moved),
             trigger("sim_fire_moved", "UPDATE ON fire", fire_moved, &fire),
             trigger("sim_attempt_moved", "UPDATE ON task_run", attempt_moved, &attempt),
+            trigger("sim_node_made", "INSERT ON node", "true", &begun),
+            trigger("sim_node_lived", "UPDATE ON node", beats, &lived),
         ]
     };
     for statement in statements {
@@ -133,18 +149,30 @@ struct Line {
 pub(crate) struct Witness {
     read: i64,
     executions: usize,
+    lives: Lives,
 }
 
 impl Witness {
-    /// Whether all is as it must be; the first thing that is not.
-    /// `noted` is how far the journal goes.
-    pub(crate) async fn look(&mut self, store: &Store, noted: i64) -> Result<(), String> {
+    /// Whether all is as it must be `now`, when no clock had been stepped; the first thing that is
+    /// not. `noted` is how far the journal goes.
+    pub(crate) async fn look(
+        &mut self,
+        store: &Store,
+        noted: i64,
+        now: DateTime<Utc>,
+    ) -> Result<(), String> {
         let lines = if noted > self.read { self.lines(store).await } else { vec![] };
         for line in lines {
             self.read = line.seq;
             judge(&line)?;
             if line.what == "attempt" && line.became == "lost" && line.beside > 0 {
                 is_lost(store, &line).await?;
+            }
+            if line.what == "node" && line.was_epoch != line.epoch {
+                self.lives.beats(line.id, now);
+            }
+            if line.what == "node" && line.became == "dead" {
+                self.lives.ends(store, line.id, now).await?;
             }
         }
         for execution in workshop::seen_after(self.executions) {
@@ -202,7 +230,9 @@ fn judge(line: &Line) -> Result<(), String> {
                 Err(format!("fire {id} was decided as {was:?}, and became {became:?}"))
             }
         },
+        "node" if was != "dead" => Ok(()),
         "attempt" if was == "running" => Ok(()),
+        "node" => Err(format!("node {id} lives after its death")),
         "attempt" => {
             let attempt = line.attempt;
             Err(format!("attempt {attempt} of run {id} ended as {was}, and became {became}"))

@@ -132,7 +132,7 @@ impl World {
 
     async fn look(&mut self) -> Result<(), String> {
         let noted = removals::noted(self.expected.store()).await;
-        self.witness.look(self.expected.store(), noted.journal).await?;
+        self.witness.look(self.expected.store(), noted.journal, self.true_now).await?;
         self.removals.look(&self.expected, noted.removed, self.latest).await
     }
 

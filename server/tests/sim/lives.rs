@@ -1,0 +1,50 @@
+//! Whether nodes were dead when somebody declared them so.
+
+use std::collections::HashMap;
+
+use carillon::{engine::Settings, store::Store};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::node;
+use sea_orm::EntityTrait;
+use uuid::Uuid;
+
+/// When each node's heart has beaten last, on a clock that nobody steps.
+#[derive(Default)]
+pub(crate) struct Lives {
+    beats: HashMap<Uuid, DateTime<Utc>>,
+}
+
+impl Lives {
+    /// Notes a heartbeat.
+    pub(crate) fn beats(&mut self, node: Uuid, now: DateTime<Utc>) {
+        self.beats.insert(node, now);
+    }
+
+    /// A life is over when another one of that name begins, or after too long a silence: by the
+    /// database's clock, or before somebody's eyes, however that clock went.
+    pub(crate) async fn ends(
+        &self,
+        store: &Store,
+        id: Uuid,
+        now: DateTime<Utc>,
+    ) -> Result<(), String> {
+        let nodes = node::Entity::find().all(store.read()).await.unwrap();
+        let node = nodes.iter().find(|node| node.id == id).ok_or("a row of a node is gone")?;
+        let ended = node.ended_at.ok_or_else(|| format!("nobody knows since when: {node:?}"))?;
+        let is_next = |other: &&node::Model| {
+            other.name == node.name
+                && other.incarnation > node.incarnation
+                && other.started_at == ended
+        };
+        let silence = TimeDelta::from_std(Settings::default().heartbeat_expiry).unwrap();
+        let in_truth = now - self.beats.get(&id).ok_or("it never lived")?;
+        let on_the_databases_clock = ended.utc() - node.heartbeat_at.utc();
+        if nodes.iter().any(|other| is_next(&other))
+            || in_truth > silence
+            || on_the_databases_clock > silence
+        {
+            return Ok(());
+        }
+        Err(format!("it was declared dead after {}: {node:?}", in_truth))
+    }
+}
