@@ -1,16 +1,16 @@
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
-use super::{console::Files, metrics::Sampler, watch::Watch};
+use super::{auth::Looks, console::Files, metrics::Sampler, watch::Watch};
 use crate::{
     api,
     clock::Clock,
     config::Config,
     engine::{
         cluster::Cluster,
-        commands::Commands,
+        commands::{Commands, Viewer},
         people::{Guesses, Limiter, oidc::Provider},
     },
     store::Store,
@@ -23,9 +23,13 @@ const EXPORTS: usize = 2;
 /// Calendars that are made at once.
 const FEEDS: usize = 2;
 
-/// What the handlers share. Cheap to clone.
+/// What the handlers share. Cheap to clone: each request does so some ten times.
 #[derive(Clone)]
-pub struct Web {
+pub struct Web(Arc<Parts>);
+
+/// What that is.
+#[derive(Clone)]
+pub struct Parts {
     pub(super) store: Store,
     pub(super) clock: Clock,
     pub(super) cluster: Cluster,
@@ -34,6 +38,8 @@ pub struct Web {
     pub(super) schema: api::Schema,
     pub(super) files: Files,
     pub(super) commands: Commands,
+    /// Whose the tokens are that requests come with; an error is in the log.
+    pub(super) tokens: Arc<Looks<Result<Option<Viewer>, ()>>>,
     /// Guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Guesses at the tokens of calendars.
@@ -64,7 +70,7 @@ impl Web {
         let sampler = Arc::new(Sampler::default());
         let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
-        Self {
+        Self(Arc::new(Parts {
             store,
             clock,
             cluster,
@@ -73,6 +79,7 @@ impl Web {
             schema,
             files,
             commands,
+            tokens: Arc::default(),
             guesses,
             feed_limiter,
             sampler,
@@ -80,18 +87,28 @@ impl Web {
             feeds,
             oidc: None,
             watch: Watch::default(),
-        }
+        }))
     }
 
     /// The same for a server with an identity provider, if it has one.
     #[must_use]
-    pub fn with_oidc(self, provider: Option<Provider>) -> Self {
-        Self { oidc: provider.map(Arc::new), ..self }
+    pub fn with_oidc(mut self, provider: Option<Provider>) -> Self {
+        Arc::make_mut(&mut self.0).oidc = provider.map(Arc::new);
+        self
     }
 
     /// The same for a server whose instruments are closed to those without that token.
     #[must_use]
-    pub fn with_watch(self, token: Option<SecretString>) -> Self {
-        Self { watch: Watch::by(token), ..self }
+    pub fn with_watch(mut self, token: Option<SecretString>) -> Self {
+        Arc::make_mut(&mut self.0).watch = Watch::by(token);
+        self
+    }
+}
+
+impl Deref for Web {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
     }
 }

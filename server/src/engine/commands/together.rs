@@ -1,8 +1,8 @@
 //! Calls that each make one schedule and come at the same time share a transaction.
 //!
-//! A commit costs more than what it commits. Whoever comes while another one's transaction is
-//! under way waits in a queue; whoever has a turn next takes all that wait. A lone caller waits for
-//! nobody. Each order is checked and answered by itself. When the shared transaction cannot be
+//! A transaction costs more than what it writes. Whoever comes while another one's is under way waits
+//! in a queue; whoever has a turn next takes all that wait, and those along whose requests are here
+//! already. A lone caller waits for nobody. Each order is checked and answered by itself. When the shared transaction cannot be
 //! carried out for one of them (a name is taken, the database refuses a value), it is rolled back
 //! and all of them are told to go alone, each in a transaction of its own: so nobody is refused
 //! for another one's fault, and an error is always the caller's own.
@@ -23,15 +23,14 @@ use super::{
     making::{Composed, Known, Refused, Site},
 };
 
-/// So many transactions at once: one is composed while another one is committed.
-const TURNS: usize = 2;
 /// So many orders in one.
 const MOST: usize = 500;
 
 /// Orders that wait for a turn.
 pub(crate) struct Gathering {
     orders: Mutex<Vec<Order>>,
-    turns: Arc<Semaphore>,
+    /// One transaction at a time: with two, each would have half as many orders.
+    turn: Arc<Semaphore>,
 }
 
 struct Order {
@@ -45,7 +44,7 @@ type Answer = Option<Result<Saved, CommandError>>;
 
 impl Default for Gathering {
     fn default() -> Self {
-        Self { orders: Mutex::default(), turns: Arc::new(Semaphore::new(TURNS)) }
+        Self { orders: Mutex::default(), turn: Arc::new(Semaphore::new(1)) }
     }
 }
 
@@ -54,10 +53,18 @@ impl Gathering {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
     }
 
-    fn take(&self) -> Vec<Order> {
-        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = orders.len().min(MOST);
-        orders.drain(..count).collect()
+    /// All that wait, once nobody else who can go on brings another one.
+    async fn take(&self) -> Vec<Order> {
+        let mut before = 0;
+        loop {
+            tokio::task::yield_now().await;
+            let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = orders.len();
+            if count == before || count >= MOST {
+                return orders.drain(..count.min(MOST)).collect();
+            }
+            before = count;
+        }
     }
 }
 
@@ -68,15 +75,15 @@ impl Commands {
         let (answer, answered) = oneshot::channel();
         self.gathering.put(Order { right: right.clone(), new, answer });
         let turn = async {
-            let turn = self.gathering.turns.clone().acquire_owned().await;
-            let orders = self.gathering.take();
-            if !orders.is_empty() {
-                let commands = self.clone();
-                tokio::spawn(async move {
+            let turn = self.gathering.turn.clone().acquire_owned().await;
+            let commands = self.clone();
+            tokio::spawn(async move {
+                let orders = commands.gathering.take().await;
+                if !orders.is_empty() {
                     commands.carry_out(orders).await;
-                    drop(turn);
-                });
-            }
+                }
+                drop(turn);
+            });
         };
         // Whoever has a turn may take this order along before this caller has one.
         let mut answered = std::pin::pin!(answered);

@@ -145,10 +145,13 @@ pub(in crate::web) async fn from_token(
     token: &str,
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
-    let elsewhere = Elsewhere::of(&web.config);
-    let found =
-        people::token_viewer((&web.store, &web.clock), elsewhere, token, address.to_string()).await;
-    found.map_err(|error| Refusal::internal(&error))
+    let look = async {
+        let (parts, elsewhere) = ((&web.store, &web.clock), Elsewhere::of(&web.config));
+        let found = people::token_viewer(parts, elsewhere, token, String::new()).await;
+        found.map_err(|error| drop(Refusal::internal(&error)))
+    };
+    let found = web.tokens.share(token, look).await.map_err(|()| Refusal::defect())?;
+    Ok(found.map(|viewer| Viewer { source: address.to_string(), ..viewer }))
 }
 
 async fn from_session(
