@@ -136,6 +136,7 @@ fn word(action: &str) -> &str {
         "UPDATE" => "change",
         "ADOPT" => "adopt",
         "DELETE" => "prune",
+        "UNCHANGED" => "unchanged",
         other => other,
     }
 }
@@ -143,7 +144,11 @@ fn word(action: &str) -> &str {
 fn print(deployed: &Value) -> Result<(), CliError> {
     let would = if deployed["dryRun"] == Value::Bool(true) { " (nothing was changed)" } else { "" };
     output::line(format!("module {}{would}", text(&deployed["module"])))?;
-    for change in items(deployed, "changes").filter(|change| change["action"] != "UNCHANGED") {
+    // What is likely not meant is told of what is unchanged, too, as long as it stays so.
+    let is_shown = |change: &&Value| {
+        change["action"] != "UNCHANGED" || items(change, "warnings").next().is_some()
+    };
+    for change in items(deployed, "changes").filter(is_shown) {
         let (action, kind, name) =
             (word(text(&change["action"])), kind(change), text(&change["name"]));
         let is_told =

@@ -44,6 +44,14 @@ pub(super) enum ClientError {
         /// What it says.
         problem: String,
     },
+    /// It tried, and does not say how far it came.
+    #[error("{action}: {problem}")]
+    Failed {
+        /// What was asked.
+        action: &'static str,
+        /// What it says.
+        problem: String,
+    },
 }
 
 /// A running server and the right to order something of it.
@@ -125,13 +133,19 @@ impl Server {
             let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
             return Err(match error["extensions"]["code"].as_str() {
                 Some("UNAUTHENTICATED") => ClientError::Unauthenticated { server, problem },
+                Some("INTERNAL") => ClientError::Failed { action, problem },
                 _ => ClientError::Refused { action, problem },
             }
             .into());
         }
         if !status.is_success() {
             let problem = answer["error"].as_str().unwrap_or(status.as_str()).to_owned();
-            return Err(ClientError::Refused { action, problem }.into());
+            return Err(if status.is_server_error() {
+                ClientError::Failed { action, problem }
+            } else {
+                ClientError::Refused { action, problem }
+            }
+            .into());
         }
         Ok(answer["data"].take())
     }

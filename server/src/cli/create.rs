@@ -11,9 +11,9 @@ pub(super) struct Create {
     /// What it is, in the words of the API's `CreateScheduleInput`; '-' reads it from standard input
     #[arg(value_name = "JSON")]
     definition: String,
-    /// Where it is made
-    #[arg(long, default_value = "default")]
-    namespace: String,
+    /// Where it is made, unless the definition says it [default: default]
+    #[arg(long)]
+    namespace: Option<String>,
     #[command(flatten)]
     why: Why,
     /// Answer as JSON
@@ -24,8 +24,17 @@ pub(super) struct Create {
 impl Create {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let mut input = object("the definition", &self.definition)?;
-        if input["namespace"].is_null() {
-            input["namespace"] = json!(self.namespace);
+        let written = &input["namespace"];
+        if written.is_null() {
+            input["namespace"] = json!(self.namespace.as_deref().unwrap_or("default"));
+        } else if let Some(named) = &self.namespace
+            && written != named
+        {
+            let text = format!(
+                "the definition is for the namespace {written}, --namespace says {named:?}; leave \
+                 one of them out"
+            );
+            return Err(CliError::Usage(text));
         }
         let query = format!(
             "mutation ($input: CreateScheduleInput!) {{

@@ -30,6 +30,14 @@ pub(super) enum CliError {
     /// A server did not do what it was asked to.
     #[error("failed to {0}")]
     Client(#[from] ClientError),
+    /// An order for many did not come to its end.
+    #[error("{error}; {told}")]
+    Stopped {
+        /// Why.
+        error: Box<CliError>,
+        /// How far it came, and how it goes on.
+        told: String,
+    },
     /// A server is not well.
     #[error("the server at {0} is unhealthy: {1}")]
     Unhealthy(String, String),
@@ -78,7 +86,10 @@ impl CliError {
 
     /// The same, said about a file.
     pub(super) fn about(mut self, file: &Path) -> Self {
-        if let Self::Client(ClientError::Refused { problem, .. }) = &mut self {
+        if let Self::Client(
+            ClientError::Refused { problem, .. } | ClientError::Failed { problem, .. },
+        ) = &mut self
+        {
             *problem = format!("{}: {problem}", file.display());
         }
         self
@@ -96,10 +107,13 @@ impl CliError {
             return ExitCode::from(3);
         }
         eprintln!("error: {self}");
-        if matches!(self, Self::Usage(_) | Self::Timing(_) | Self::Search(_)) {
-            ExitCode::from(2)
-        } else {
-            ExitCode::FAILURE
+        ExitCode::from(self.code())
+    }
+
+    fn code(&self) -> u8 {
+        if let Self::Stopped { error, .. } = self {
+            return error.code();
         }
+        if matches!(self, Self::Usage(_) | Self::Timing(_) | Self::Search(_)) { 2 } else { 1 }
     }
 }

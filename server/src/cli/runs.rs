@@ -69,7 +69,7 @@ const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: Str
 impl Runs {
     pub(super) async fn run(self) -> Result<(), CliError> {
         const ACTION: &str = "list the runs";
-        search::check(List::Runs, self.search.as_deref())?;
+        search::check(List::Runs, "--search", self.search.as_deref())?;
         let mut filter = json!({});
         if let Some(name) = &self.schedule {
             let id = named::find(&self.server, ACTION, &self.namespace, name).await?;

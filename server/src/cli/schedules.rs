@@ -34,7 +34,7 @@ const SCHEDULES: &str = "query ($namespace: String!, $search: String, $first: In
 
 impl Schedules {
     pub(super) async fn run(self) -> Result<(), CliError> {
-        search::check(List::Schedules, self.search.as_deref())?;
+        search::check(List::Schedules, "--search", self.search.as_deref())?;
         let variables = json!({
             "namespace": self.namespace,
             "search": self.search,

@@ -1,11 +1,12 @@
 use super::{CliError, caret};
 use crate::search::{List, Search};
 
-/// Refuses a search that the server would refuse, and shows where it is wrong.
-pub(super) fn check(list: List, text: Option<&str>) -> Result<(), CliError> {
+/// Refuses a search that the server would refuse, and shows where it is wrong. `name` is the
+/// argument's.
+pub(super) fn check(list: List, name: &str, text: Option<&str>) -> Result<(), CliError> {
     let Some(text) = text else { return Ok(()) };
     let Err(error) = Search::parse(list, text) else { return Ok(()) };
     let marks = caret::mark(text, error.position.clone());
     let marks = marks.map(|marks| format!("\n{marks}")).unwrap_or_default();
-    Err(CliError::Search(format!("--search: {error}{marks}")))
+    Err(CliError::Search(format!("{name}: {error}{marks}")))
 }

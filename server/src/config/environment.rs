@@ -12,7 +12,7 @@ use super::Config;
 
 /// Variables with our prefix that are no settings: the command line or the tests read them, or a
 /// `command` target was given them and calls the command line.
-const NOT_SETTINGS: [&str; 15] = [
+const NOT_SETTINGS: [&str; 16] = [
     "config",
     "server",
     "token",
@@ -27,6 +27,7 @@ const NOT_SETTINGS: [&str; 15] = [
     "schedule_id",
     "scheduled_at",
     "idempotency_key",
+    "output",
     "context",
 ];
 
@@ -70,6 +71,17 @@ mod tests {
         for name in ["node.capacity", "database.migrate", "engine.lost_after", "listen", "nothing"]
         {
             assert!(!takes_text(name, "0042"), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_target_is_given_is_no_setting() {
+        let given = include_str!("../target/command/environment.rs");
+        let names = given.split("(\"CARILLON_").skip(1).filter_map(|rest| rest.split('"').next());
+        let names: Vec<_> = names.map(str::to_lowercase).collect();
+        assert!(names.iter().any(|name| name == "run_id"), "{names:?}");
+        for name in names {
+            assert!(NOT_SETTINGS.contains(&&*name), "{name}");
         }
     }
 

@@ -16,7 +16,10 @@ use super::{
     output, search,
     why::Why,
 };
-use crate::search::List;
+use crate::{
+    engine::commands::{Which, fits},
+    search::List,
+};
 
 /// Order something for all schedules or runs that a search finds, 10,000 at the most
 #[derive(Debug, Args)]
@@ -38,7 +41,7 @@ struct Sought {
     #[command(flatten)]
     server: Server,
     /// Which, in the search language, as in 'state:failed tag:billing'
-    #[arg(value_name = "SEARCH", allow_hyphen_values = true)]
+    #[arg(value_name = "SEARCH", allow_hyphen_values = true, value_parser = no_flag)]
     search: String,
     /// Of this namespace
     #[arg(long, default_value = "default")]
@@ -49,9 +52,21 @@ struct Sought {
     /// How many are meant; refused if another number is found
     #[arg(long, value_name = "COUNT")]
     expect: Option<u32>,
+    /// Repeated under the same key, the order does nothing twice and goes on where it stopped
+    /// [default: a new one]
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A search, not a mistyped flag: `--all` would be everything that is not `-all`.
+fn no_flag(text: &str) -> Result<String, String> {
+    if text.starts_with("--") {
+        return Err(format!("there is no such flag; to search for it as text, give '\"{text}\"'"));
+    }
+    Ok(text.to_owned())
 }
 
 /// A mutation for many.
@@ -104,31 +119,38 @@ impl Order {
 
 impl Sought {
     async fn carry_out(self, order: Order) -> Result<(), CliError> {
-        search::check(order.list, Some(&self.search))?;
+        search::check(order.list, "SEARCH", Some(&self.search))?;
         // Under one key it goes on where the time of a request was over.
+        let key = self.key.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
         let mut variables = json!({
             "which": {
                 "namespace": self.namespace, "search": self.search, "dryRun": self.dry_run,
                 "expectedCount": self.expect,
             },
-            "key": Uuid::now_v7(),
+            "key": key,
         });
         for (name, _, value) in &order.variables {
             variables[*name] = value.clone();
         }
         let query = order.query();
+        let mut before: Option<Value> = None;
         let done = loop {
             let asked = variables.clone();
-            let mut answer = self.server.order(order.action, &query, asked, &order.why).await?;
+            let answer = self.server.order(order.action, &query, asked, &order.why).await;
+            let mut answer = answer.map_err(|error| self.stopped(error, before.as_ref(), &key))?;
             let done = answer["done"].take();
             if done["remaining"].as_u64().is_none_or(|left| left == 0) || self.dry_run {
                 break done;
             }
+            before = Some(done);
         };
         if self.json {
             output::json(&done)?;
         } else {
             told::print(&order, &done)?;
+        }
+        if self.dry_run {
+            return self.as_expected(order.action, &done);
         }
         match done["refused"].as_u64() {
             None | Some(0) => Ok(()),
@@ -137,5 +159,93 @@ impl Sought {
                 Err(ClientError::Refused { action: order.action, problem }.into())
             }
         }
+    }
+
+    /// The error, with how far the order came and how it goes on, unless it was refused before it
+    /// began.
+    fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
+        let may_be_done = if let CliError::Client(ClientError::Refused { problem, .. }) = &error {
+            // It also says no while it stops, and then asks for the key itself.
+            problem.contains("its idempotency key")
+        } else {
+            matches!(
+                &error,
+                CliError::Client(ClientError::Unreachable { .. } | ClientError::Failed { .. })
+            )
+        };
+        if self.dry_run || !(may_be_done || before.is_some()) {
+            return error;
+        }
+        let known = match before {
+            Some(told) => format!("at least {} of {} are done", told["done"], told["matched"]),
+            None => "how many are done is not known".to_owned(),
+        };
+        let told = format!("{known}; to go on, repeat with --key {key}");
+        CliError::Stopped { error: Box::new(error), told }
+    }
+
+    /// Whether an order would be refused for the number that was found.
+    fn as_expected(&self, action: &'static str, found: &Value) -> Result<(), CliError> {
+        let Some(expected) = self.expect else { return Ok(()) };
+        let which = Which {
+            namespace: self.namespace.clone(),
+            search: self.search.clone(),
+            expected: Some(expected.into()),
+            dry_run: true,
+        };
+        // The server's own words: it only counts on a dry run.
+        let judged = fits(&which, found["matched"].as_u64().unwrap_or(0));
+        judged.map_err(|error| ClientError::Refused { action, problem: error.to_string() }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        bulk: Bulk,
+    }
+
+    fn read(args: &[&str]) -> Result<Line, clap::Error> {
+        Line::try_parse_from([&["bulk"][..], args].concat())
+    }
+
+    #[test]
+    fn a_mistyped_flag_is_no_search() {
+        for flag in ["--all", "--dryrun"] {
+            let error = read(&["delete", flag]).unwrap_err().to_string();
+            assert!(error.contains("there is no such flag"), "{error}");
+        }
+        for search in ["-tag:billing", "\"--all\""] {
+            let (_, sought) = read(&["delete", search]).unwrap().bulk.verb.order().unwrap();
+            assert_eq!(sought.search, search);
+        }
+    }
+
+    #[test]
+    fn why_runs_are_cancelled_is_said_of_each() {
+        let line = read(&["cancel-runs", "state:queued", "--reason", "enough"]).unwrap();
+        let (order, _) = line.bulk.verb.order().unwrap();
+        assert!(order.query().contains("reason: $reason"), "{}", order.query());
+        assert_eq!(order.variables, [("reason", "String", json!("enough"))]);
+    }
+
+    #[test]
+    fn what_stopped_says_how_it_goes_on() {
+        let line = read(&["retry-runs", "state:failed"]).unwrap();
+        let (order, sought) = line.bulk.verb.order().unwrap();
+        let error = |problem: &str| {
+            CliError::from(ClientError::Refused { action: order.action, problem: problem.into() })
+        };
+        let refused = sought.stopped(error("no"), None, "k");
+        assert_eq!(refused.to_string(), "failed to retry the runs: no");
+        let before = json!({ "done": 3, "matched": 7 });
+        let stopped = sought.stopped(error("no"), Some(&before), "k").to_string();
+        assert!(stopped.ends_with("3 of 7 are done; to go on, repeat with --key k"), "{stopped}");
     }
 }

@@ -160,7 +160,13 @@ impl Verb {
                 (Order { why, ..order }, sought)
             }
             Self::CancelRuns(CancelRuns { sought, why }) => {
-                (Order { why, ..runs("cancel the runs", "cancelled", "cancelRuns") }, sought)
+                // Each run keeps this one; the header's goes into the audit log only.
+                let order = runs("cancel the runs", "cancelled", "cancelRuns").with(
+                    "reason",
+                    "String",
+                    json!(why.reason),
+                );
+                (Order { why, ..order }, sought)
             }
             Self::RetryRuns(RetryRuns { sought, why }) => {
                 (Order { why, ..runs("retry the runs", "retried", "retryRuns") }, sought)

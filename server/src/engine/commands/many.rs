@@ -342,7 +342,7 @@ fn many(ids: &[Uuid]) -> u64 {
 }
 
 /// Refuses an order for too many, or for others than the caller had in mind.
-fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
+pub fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MOST {
         let problem = format!("finds more than {MOST}");
         let help = "narrow it, and order it in several parts";

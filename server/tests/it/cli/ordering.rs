@@ -46,6 +46,10 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
         assert!(refused.starts_with("the definition ") && refused.contains(problem), "{refused}");
     }
 
+    let elsewhere = HAND_MADE.replacen('{', r#"{ "namespace": "ops","#, 1);
+    let both = desk.command(&["create", &elsewhere, "--namespace", "default"]).run().refused(2);
+    assert!(both.starts_with(r#"the definition is for the namespace "ops", "#), "{both}");
+
     // Each policy, in the API's words.
     let change = r#"{ "overlap": "BUFFER_ALL", "bufferLimit": 7, "misfire": { "catchUp": "ALL" },
         "priority": 3, "retentionDays": 9 }"#;
@@ -106,14 +110,23 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     assert!(would.starts_with("2 schedules would be paused\n  "), "{would}");
     assert!(would.contains("  tick\n") && would.contains("  tock\n"), "{would}");
     let other = ["bulk", "pause", "tag:a", "--reason", "x", "--expect", "3"];
-    assert!(desk.command(&other).run().refused(1).starts_with("failed to pause the schedules: "));
+    let refused = desk.command(&other).run().refused(1);
+    assert!(refused.starts_with("failed to pause the schedules: the search finds 2"), "{refused}");
+    let dry = desk.command(&[&other[..], &["--dry-run"]].concat()).run();
+    assert!(dry.out.starts_with("2 schedules would be paused\n"), "{dry:?}");
+    assert_eq!(dry.refused(1), refused);
     let pause = ["bulk", "pause", "tag:a", "--reason", "x", "--expect", "2"];
     assert_eq!(desk.said(&pause), "paused 2 schedules\n");
     let done = desk.json(&["bulk", "resume", "tag:a", "--catch-up", "latest"]);
     assert_eq!((&done["done"], &done["refused"]), (&json!(2), &json!(0)));
     let said = desk.said(&["bulk", "skip-next", "tag:a", "--count", "2", "--reason", "x"]);
     assert_eq!(said, "left out fires of 2 schedules\n");
-    assert_eq!(desk.said(&["bulk", "trigger", "tag:a"]), "triggered 2 schedules\n");
+    let trigger = ["bulk", "trigger", "tag:a", "--key", "once"];
+    let nowhere = desk.command(&trigger).env("CARILLON_SERVER", "http://127.0.0.1:9").run();
+    assert!(nowhere.refused(1).ends_with("; to go on, repeat with --key once"));
+    for _ in 0..2 {
+        assert_eq!(desk.said(&trigger), "triggered 2 schedules\n");
+    }
     let runs = desk.until(&["runs"], |runs| {
         let all = runs.as_array().unwrap();
         all.len() == 2 && all.iter().all(|run| run["state"] == "SUCCEEDED")
@@ -137,7 +150,9 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     assert_eq!(desk.json(&["schedules", "--search", "tag:b"])[0]["name"], "nightly");
     assert_eq!(desk.said(&["bulk", "delete", "tag:b"]), "deleted 1 schedule\n");
     let wrong = desk.command(&["bulk", "pause", "colour:red", "--reason", "x"]).run();
-    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.refused(2).starts_with("SEARCH: "));
+    let mistyped = desk.command(&["bulk", "delete", "--all"]).run();
+    assert!(mistyped.refused(2).contains("there is no such flag"));
 }
 
 async fn a_run_is_shown_with_its_attempts_and_its_log(database: TestDatabase) {
