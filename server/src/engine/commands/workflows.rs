@@ -42,7 +42,7 @@ pub(super) struct Resolved {
     pub(super) version: i32,
     /// What happened to it, if anything did.
     pub(super) change: Option<String>,
-    /// What it asks for and does not find, if it was written.
+    /// What it asks for and does not find, if a definition was given.
     pub(super) unset: Vec<UnsetSecret>,
 }
 
@@ -272,8 +272,9 @@ impl Commands {
     ) -> Result<Resolved, CommandError> {
         let (id, name) = (row.id, row.name.clone());
         if old == new {
-            let version = row.version;
-            return Ok(Resolved { id, name, version, change: None, unset: vec![] });
+            // What it asks for may still be missing: that is told each time.
+            let unset = unset_secrets(tx, row.namespace_id, new).await?;
+            return Ok(Resolved { id, name, version: row.version, change: None, unset });
         }
         let version = row.version + 1;
         let now = Timestamp::from(self.clock.now());

@@ -82,7 +82,11 @@ impl Folder {
         for _ in 0..TRIES {
             let path = within.join(format!("{PREFIX}{:016x}", rand::random::<u64>()));
             DirBuilder::new().mode(0o700).create(&path)?;
-            let lock = open(&path)?;
+            let lock = match open(&path) {
+                // Whoever clears up was quicker.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
             // Where no folder can be locked, none is cleared away either.
             let is_taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if is_taken || !is_still(&lock, &path) {

@@ -37,6 +37,14 @@ async fn a_request_that_asks_for_too_much_is_refused() {
 }
 
 #[tokio::test]
+async fn what_counts_rows_fits_into_a_request_a_few_times() {
+    let previews: String =
+        (0..6).map(|number| format!("a{number}: retentionPreview {{ partitions }} ")).collect();
+    let message = refused(&format!("{{ {previews} }}")).await;
+    assert!(message.contains("complex"), "{message}");
+}
+
+#[tokio::test]
 async fn a_list_of_a_billion_is_refused() {
     for count in ["1000000000", "1e9", "-1", "99999999999999999999"] {
         let message =

@@ -90,9 +90,13 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
     assert_eq!(answer["updateSchedule"]["warnings"], json!([]));
     let hook = target("https://example.org/", "{{ secrets.gone }}{{ secrets.away }}");
     let task = json!({ "id": id, "expectedVersion": 2, "task": { "target": hook } });
-    let answer = desk.ask(update, json!({ "input": task })).await;
+    let answer = desk.ask(update, json!({ "input": &task })).await;
     let field = "task.target.http.headers.X-Token";
     let warning = json!({ "code": "secret_not_set", "field": field });
+    assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
+    // As long as it is so, also of a task that is saved as it is.
+    let same = json!({ "id": id, "expectedVersion": 3, "task": task["task"] });
+    let answer = desk.ask(update, json!({ "input": same })).await;
     assert_eq!(answer["updateSchedule"]["warnings"], json!([warning, warning]));
 
     let tasks = json!([
@@ -113,7 +117,7 @@ async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(databas
         deployModule(source: $source, dryRun: $dryRun) { changes { name warnings { code field } } } }";
     let warnings = json!([{ "code": "secret_not_set", "field": "task.target.http.url" }]);
     let expected = json!([{ "name": "tick", "warnings": warnings }]);
-    for is_dry in [true, false] {
+    for is_dry in [true, false, false] {
         let told = desk.ask(deploy, json!({ "source": source, "dryRun": is_dry })).await;
         assert_eq!(told["deployModule"]["changes"], expected);
     }
