@@ -36,20 +36,24 @@ impl Grace {
 
     /// A round begins.
     pub(super) fn round_begins(&mut self, now: Instant) {
-        let begins = match self.last {
-            Last::Well => false,
-            Last::Slow | Last::Failed => self.may_begin_again(now),
-        };
-        if begins {
-            self.until = Some(now + self.span);
-        }
         self.began = now;
     }
 
-    /// Whether in this round nobody is to be declared dead.
-    pub(super) fn spares(&self, now: Instant) -> bool {
-        let is_on = self.until.is_some_and(|until| now < until);
-        is_on || self.is_slow(now) && self.may_begin_again(now)
+    /// Whether in this round nobody is to be declared dead. To be asked when the round has reached the
+    /// database: a grace that began while it was away would be over when it is back.
+    pub(super) fn spares(&mut self, now: Instant) -> bool {
+        if self.until.is_some_and(|until| now < until) {
+            return true;
+        }
+        let was_away = match self.last {
+            Last::Well => self.is_slow(now),
+            Last::Slow | Last::Failed => true,
+        };
+        let begins = was_away && self.may_begin_again(now);
+        if begins {
+            self.until = Some(now + self.span);
+        }
+        begins
     }
 
     /// The round has ended; `was_away` if it could not reach the database.
@@ -102,6 +106,23 @@ mod tests {
         grace.round_ended(back + second(14), false);
         grace.round_begins(back + second(15));
         assert!(!grace.spares(back + second(15)));
+    }
+
+    #[test]
+    fn the_time_begins_when_the_database_is_there_again() {
+        let start = Clock::system().instant();
+        let mut grace = Grace::new(SPAN, LONGEST, start);
+        // It is away for as long as a heartbeat lasts: no round comes so far as to ask.
+        for number in 0..6 {
+            grace.round_begins(start + second(5 * number));
+            grace.round_ended(start + second(5 * number + 1), true);
+        }
+        let back = start + second(31);
+        grace.round_begins(back);
+        assert!(grace.spares(back));
+        grace.round_ended(back, false);
+        grace.round_begins(back + second(14));
+        assert!(grace.spares(back + second(14)));
     }
 
     #[test]

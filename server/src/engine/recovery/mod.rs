@@ -114,12 +114,12 @@ impl Recovery {
     }
 
     async fn take_over_orphans(
-        &self,
+        &mut self,
         tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
-        let core = &self.core;
+        let core = self.core.clone();
         let node = core.node_id().await;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let expired = if self.grace.spares(core.clock.instant()) {
@@ -341,7 +341,7 @@ impl Recovery {
     }
 
     async fn take_over_all(
-        &self,
+        &mut self,
         tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,

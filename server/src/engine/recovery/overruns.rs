@@ -37,13 +37,14 @@ const MOST_WATCHED: u64 = 10_000;
 const TOGETHER: usize = 500;
 
 impl Recovery {
-    /// Ends what this node has worked on for too long.
+    /// Ends what this node has worked on for too long. What has ended during an outage is at work
+    /// until its lines are written: after one that has its time.
     pub(super) async fn end_own_overruns(
-        &self,
+        &mut self,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        let core = &self.core;
+        let core = self.core.clone();
         let outlived: Vec<Hold> = core.outlived().into_iter().collect();
         if core.is_gone() {
             return Ok(());
@@ -51,6 +52,9 @@ impl Recovery {
         for some in outlived.chunks(TOGETHER) {
             let tx = core.store.begin().await?;
             let mut strays = core.store.lock_if_held(&tx, some).await?;
+            if self.grace.spares(core.clock.instant()) {
+                return Ok(tx.rollback().await?);
+            }
             // What has ended meanwhile, its settlement is on its way.
             let still = core.outlived();
             strays.retain(|stray| still.contains(&hold(stray)));
