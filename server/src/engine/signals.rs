@@ -127,8 +127,10 @@ impl Signals {
     /// that looks again before then need not be told: thousands are made in a second, and mostly
     /// they are due in hours.
     pub(super) fn schedules_made(&self, at: Timestamp, now: Timestamp) {
-        // Whoever looks at the tables at this moment may have passed the new rows by.
-        if at.0 < self.inner.planner_looks_at.load(Ordering::SeqCst) {
+        // Whoever looks at the tables at this moment may have passed the new rows by. After a step of
+        // the clock a planner may sleep past the instant that it has named.
+        let looks_at = self.inner.planner_looks_at.load(Ordering::SeqCst);
+        if at.0 < looks_at || looks_at <= now.0 {
             self.wake_here(Kind::Planner);
         }
         if at.utc() - now.utc() <= SOON {

@@ -3,9 +3,11 @@
 use entity::Timestamp;
 use sea_orm::FromQueryResult;
 
-use uuid::Uuid;
-
-use super::{Store, StoreError, candidates::but, live::Since};
+use super::{
+    Store, StoreError,
+    candidates::{Candidate, but},
+    live::Since,
+};
 
 /// A cursor as the planner looks ahead at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ impl Store {
     pub async fn next_due_but(
         &self,
         now: Timestamp,
-        passed: &[Uuid],
+        passed: &[Candidate],
     ) -> Result<Option<Timestamp>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {
@@ -59,7 +61,7 @@ impl Store {
     pub async fn due_ahead_but(
         &self,
         now: Timestamp,
-        passed: &[Uuid],
+        passed: &[Candidate],
     ) -> Result<Vec<Ahead>, StoreError> {
         #[derive(FromQueryResult)]
         struct Row {

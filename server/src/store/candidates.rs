@@ -29,7 +29,7 @@ impl Store {
         &self,
         now: Timestamp,
         turns: Option<Turns<'_>>,
-        (long, passed): (&[Uuid], &[Uuid]),
+        (long, passed): (&[Candidate], &[Uuid]),
         limit: u64,
     ) -> Result<Vec<Candidate>, StoreError> {
         let most = limit.saturating_add(passed.len() as u64);
@@ -46,7 +46,7 @@ impl Store {
         &self,
         columns: &str,
         now: Timestamp,
-        (turns, passed): (Option<Turns<'_>>, &[Uuid]),
+        (turns, passed): (Option<Turns<'_>>, &[Candidate]),
         limit: u64,
         lock: &str,
     ) -> Statement {
@@ -118,15 +118,14 @@ impl Store {
     }
 }
 
-/// A condition that passes over some schedules; to be few, as each is a value of the statement.
-pub(super) fn but(passed: &[Uuid], values: &mut Vec<Value>) -> String {
-    if passed.is_empty() {
-        return String::new();
+/// A condition that passes over some schedules while their cursors are there; to be few, as each is
+/// two values of the statement.
+pub(super) fn but(passed: &[Candidate], values: &mut Vec<Value>) -> String {
+    let mut condition = String::new();
+    for Candidate { id, at } in passed {
+        values.extend([(*id).into(), at.0.into()]);
+        let at = values.len();
+        condition.push_str(&format!("AND NOT (id = ${} AND next_fire_at = ${at}) ", at - 1));
     }
-    let mut place = |id: &Uuid| {
-        values.push((*id).into());
-        format!("${}", values.len())
-    };
-    let places: Vec<_> = passed.iter().map(&mut place).collect();
-    format!("AND id NOT IN ({})", places.join(", "))
+    condition
 }

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     DatabaseTransaction, Store, StoreError,
     bulk::{Bulk, MOST_ROWS},
+    candidates::Candidate,
     days::Days,
     live::Since,
 };
@@ -151,14 +152,14 @@ pub struct Turns<'a> {
 impl Store {
     /// The schedules that are due at `now`, the most overdue first, locked for this transaction;
     /// those that another node is claiming are passed over, and so are those whose turn on this
-    /// node has not come, and those that are `passed`. Nothing is due when `now` is ahead of the database's clock: no
-    /// clock that was stepped a moment ago may claim anything.
+    /// node has not come, and those that are `passed`. Nothing is due when `now` is ahead of the
+    /// database's clock: no clock that was stepped a moment ago may claim anything.
     pub async fn lock_due_schedules(
         &self,
         tx: &DatabaseTransaction,
         now: Timestamp,
         turns: Option<Turns<'_>>,
-        passed: &[Uuid],
+        passed: &[Candidate],
         limit: u64,
     ) -> Result<Vec<DueSchedule>, StoreError> {
         let lock = self.dialect().skip_locked("schedule");

@@ -24,7 +24,7 @@ use sea_orm::ActiveEnum;
 use timetable::overlap;
 use uuid::Uuid;
 
-pub(super) use self::clearing::{Clearing, Demand};
+pub(super) use self::clearing::{Cleared, Clearing, Demand};
 use self::turn::{Facts, Turn, turn};
 use super::{EngineError, core::Core};
 use crate::store::{buffers::Unowned, handoffs::Intent, live::Since};

@@ -2,10 +2,10 @@
 //! the database, or are refused by a trigger, would fail the claim of all that are due with it, on
 //! each node and for ever: so it is separated from them by halves, and set aside for a while.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use chrono::{DateTime, Utc};
-use uuid::Uuid;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use super::{
     aside::Aside,
@@ -15,6 +15,7 @@ use crate::{
     engine::{EngineError, cluster::Share, core::Core},
     store::candidates::Candidate,
 };
+use chrono::{DateTime, Utc};
 
 /// Claims, and knows what not to.
 #[derive(Debug, Default)]
@@ -23,9 +24,14 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Those that the database refuses.
-    pub(super) fn aside(&self) -> Vec<Uuid> {
+    /// Those that the database refuses, each with the cursor that it was refused at.
+    pub(super) fn aside(&self) -> Vec<Candidate> {
         self.locked().all()
+    }
+
+    /// How long until the first of them is tried again.
+    pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
+        self.locked().next_try(now)
     }
 
     /// Claims up to `limit` schedules that are due and this node's to claim.
@@ -72,7 +78,7 @@ impl Claims {
             }
             claimed += tried;
         }
-        core.cluster.note_refused(self.aside());
+        self.tell(core);
         Ok(claimed)
     }
 
@@ -88,11 +94,15 @@ impl Claims {
         let mut parts = vec![candidates];
         while let Some(part) = parts.pop() {
             let batch = lock_these(core, now, part, false).await?;
-            let Some(batch) = batch else { continue };
+            let Some(batch) = batch else {
+                // Somebody else is at it: whatever they leave is to be looked at again.
+                claimed.more_is_due = true;
+                continue;
+            };
             match (claim(core, now, batch).await, part) {
                 (Ok(some), _) => claimed += some,
                 (Err(error), [one]) if error.is_refusal() => {
-                    let Some(pause) = self.locked().put(one.id, core.clock.instant()) else {
+                    let Some(pause) = self.locked().put(*one, core.clock.instant()) else {
                         return Err(error);
                     };
                     tracing::error!(
@@ -111,8 +121,12 @@ impl Claims {
                 (Err(error), _) => return Err(error),
             }
         }
-        core.cluster.note_refused(self.aside());
+        self.tell(core);
         Ok(claimed)
+    }
+
+    fn tell(&self, core: &Core) {
+        core.cluster.note_refused(self.aside().iter().map(|one| one.id).collect());
     }
 
     fn locked(&self) -> MutexGuard<'_, Aside> {

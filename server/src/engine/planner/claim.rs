@@ -1,7 +1,7 @@
 //! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
 //! transaction. Either all of it happened or none.
 
-use std::{mem, ops::AddAssign};
+use std::{collections::HashSet, mem, ops::AddAssign};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     engine::{
         EngineError, allowance,
-        buffer::{self, Clearing, Demand},
+        buffer::{self, Cleared, Clearing, Demand},
         calendars,
         cluster::Share,
         core::{Core, new_id},
@@ -90,7 +90,7 @@ pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
     share: Option<&Share>,
-    (passed, limit): (&[Uuid], u64),
+    (passed, limit): (&[Candidate], u64),
 ) -> Result<Option<Batch>, EngineError> {
     let turns = share.map(|share| share.turns(now.into()));
     if core.cluster.has_locks(share) {
@@ -138,69 +138,17 @@ pub(super) async fn claim(
     Batch { tx, due, more_is_due }: Batch,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
-    let node = core.node_id().await;
-    let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
-    let live = core.store.live_by_schedule(&tx, &ids, now.into(), intents_since(&due, now)).await?;
-    let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
-    let dated = due.iter().filter(|schedule| schedule.calendars.is_some());
-    let since = dated.map(|schedule| schedule.next_scheduled_at).min();
-    let current = core.calendars.current(&tx, &named, since.unwrap_or(calendars::NOW)).await?;
-    let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
-    let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
-    let buffers =
-        core.store.buffers_of(&tx, &buffering, now.into(), intents_since(&due, now)).await?;
-
-    let mut claimed = Claimed { more_is_due, ..Claimed::default() };
-    let mut planned = Vec::with_capacity(due.len());
-    let mut entries = 0;
-    for schedule in due {
-        if entries as u64 >= core.settings.batch {
-            claimed.more_is_due = true;
-            break;
-        }
-        claimed.schedules += 1;
-        let plain = core.timings.timetable(&definition(&schedule));
-        let timetable =
-            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
-        let timetable = match timetable {
-            Ok(timetable) => timetable,
+    let Written { mut claimed, fires, written, cleared } =
+        match write(core, &tx, now, (due, more_is_due)).await {
+            Ok(written) => written,
             Err(error) => {
-                // It was valid when it was saved: the zone's rules or the dialect have changed.
-                // One such schedule must not hold up the others, nor vanish in silence.
-                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
-                core.store.pause_broken(&tx, schedule.id, &error.to_string(), now.into()).await?;
-                claimed.broken += 1;
-                continue;
+                // Now, not when the driver comes to it: whoever tries again finds nothing locked.
+                if let Err(error) = tx.rollback().await {
+                    tracing::debug!("failed to roll a claim back: {error}");
+                }
+                return Err(error);
             }
         };
-        let one = Planned::new(schedule, timetable, now);
-        entries += one.plan.entries.len();
-        planned.push(one);
-    }
-    go_around_taken(&core.store, &tx, &mut planned).await?;
-
-    let mut fires = Vec::with_capacity(entries);
-    let mut advances = Vec::with_capacity(planned.len());
-    let mut clearing = Clearing::default();
-    for Planned { schedule, timetable, plan, last } in planned {
-        let there = There {
-            live: live.get(&schedule.id).copied(),
-            buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
-            stoppable: clearing.stoppable(),
-        };
-        let alive = there.alive();
-        let (decided, demand, cut) = decide_within(&schedule, plan.entries, there, now, node);
-        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
-        claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
-        advances.push(advance);
-        fires.extend(decided);
-        clearing.add(demand, alive);
-    }
-    let written = core.store.insert_fires_if_absent(&tx, &fires, now.into()).await?;
-    allowance::discount(&mut advances, &fires, &written);
-    clearing.keep(&written);
-    let cleared = clearing.carry_out(core, &tx, now).await?;
-    core.store.advance_cursors(&tx, &advances).await?;
     core.store.commit(tx).await?;
     cleared.announce(core);
     if core.backfills.take_claim() {
@@ -220,6 +168,87 @@ pub(super) async fn claim(
         }
     }
     Ok(claimed)
+}
+
+/// What a claim has written and not committed yet.
+struct Written {
+    claimed: Claimed,
+    fires: Vec<NewFire>,
+    /// Those of them that were not there before.
+    written: HashSet<Uuid>,
+    cleared: Cleared,
+}
+
+async fn write(
+    core: &Core,
+    tx: &DatabaseTransaction,
+    now: DateTime<Utc>,
+    (due, more_is_due): (Vec<DueSchedule>, bool),
+) -> Result<Written, EngineError> {
+    let node = core.node_id().await;
+    let ids: Vec<Uuid> = due.iter().map(|schedule| schedule.id).collect();
+    let live = core.store.live_by_schedule(tx, &ids, now.into(), intents_since(&due, now)).await?;
+    let named = calendars::named(due.iter().map(|schedule| &schedule.calendars));
+    let dated = due.iter().filter(|schedule| schedule.calendars.is_some());
+    let since = dated.map(|schedule| schedule.next_scheduled_at).min();
+    let current = core.calendars.current(tx, &named, since.unwrap_or(calendars::NOW)).await?;
+    let buffering = due.iter().filter(|schedule| buffer::has_buffer(schedule.overlap));
+    let buffering: Vec<Uuid> = buffering.map(|schedule| schedule.id).collect();
+    let buffers =
+        core.store.buffers_of(tx, &buffering, now.into(), intents_since(&due, now)).await?;
+
+    let mut claimed = Claimed { more_is_due, ..Claimed::default() };
+    let mut planned = Vec::with_capacity(due.len());
+    let mut entries = 0;
+    for schedule in due {
+        if entries as u64 >= core.settings.batch {
+            claimed.more_is_due = true;
+            break;
+        }
+        claimed.schedules += 1;
+        let plain = core.timings.timetable(&definition(&schedule));
+        let timetable =
+            plain.and_then(|plain| calendars::with(plain, schedule.calendars.as_ref(), &current));
+        let timetable = match timetable {
+            Ok(timetable) => timetable,
+            Err(error) => {
+                // It was valid when it was saved: the zone's rules or the dialect have changed.
+                // One such schedule must not hold up the others, nor vanish in silence.
+                tracing::error!(schedule = %schedule.id, "failed to read a saved timing: {error}");
+                core.store.pause_broken(tx, schedule.id, &error.to_string(), now.into()).await?;
+                claimed.broken += 1;
+                continue;
+            }
+        };
+        let one = Planned::new(schedule, timetable, now);
+        entries += one.plan.entries.len();
+        planned.push(one);
+    }
+    go_around_taken(&core.store, tx, &mut planned).await?;
+
+    let mut fires = Vec::with_capacity(entries);
+    let mut advances = Vec::with_capacity(planned.len());
+    let mut clearing = Clearing::default();
+    for Planned { schedule, timetable, plan, last } in planned {
+        let there = There {
+            live: live.get(&schedule.id).copied(),
+            buffered: buffers.get(&schedule.id).copied().unwrap_or_default(),
+            stoppable: clearing.stoppable(),
+        };
+        let alive = there.alive();
+        let (decided, demand, cut) = decide_within(&schedule, plan.entries, there, now, node);
+        let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
+        claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
+        advances.push(advance);
+        fires.extend(decided);
+        clearing.add(demand, alive);
+    }
+    let written = core.store.insert_fires_if_absent(tx, &fires, now.into()).await?;
+    allowance::discount(&mut advances, &fires, &written);
+    clearing.keep(&written);
+    let cleared = clearing.carry_out(core, tx, now).await?;
+    core.store.advance_cursors(tx, &advances).await?;
+    Ok(Written { claimed, fires, written, cleared })
 }
 
 /// Where the cursor goes behind what is decided of a schedule's plan, which is cut off where the

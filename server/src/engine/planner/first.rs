@@ -28,7 +28,7 @@ pub(super) async fn first_to(
     node: Uuid,
     now: DateTime<Utc>,
     turns: Option<Turns<'_>>,
-    (passed, limit): (&[Uuid], u64),
+    (passed, limit): (&[Candidate], u64),
 ) -> Result<First, EngineError> {
     let mut refused = Vec::new();
     for look in 0..MOST_LOOKS {

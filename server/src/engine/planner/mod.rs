@@ -169,18 +169,27 @@ impl Planner {
         if !core.may_schedule().await? {
             // Once it may again, it is woken.
             (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
+            // Others claim, and know what they cannot.
+            core.cluster.note_refused(Vec::new());
             return Ok(PlannerReport::default());
         }
         // The same through the round, so that what it looks at next fits what it has claimed.
         let share = core.cluster.share();
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
-        let claims = self.claim(share.as_deref(), before.claims, &mut report).await?;
-        self.try_again(&mut report).await?;
-        // What is due goes first: a thousand pauses that end together hold up no fire.
+        let claims = self.claim(share.as_deref(), before.claims, &mut report).await;
+        if claims.as_ref().is_err_and(EngineError::is_transient) {
+            return Err(claims.err().unwrap_or(EngineError::Defect));
+        }
+        // What is due goes first: a thousand pauses that end together hold up no fire. What the
+        // database refuses, round after round, holds up nothing of this.
+        let tried = self.try_again(&mut report).await;
         let resumed = super::accounting::resume_due(&core, now).await;
-        let releases = self.look_at_buffers(now, &mut report).await?;
+        let releases = self.look_at_buffers(now, &mut report).await;
+        let claims = claims?;
+        tried?;
         report.resumed = resumed?;
+        let releases = releases?;
         self.left = Left { claims, releases };
         if self.left.has_any() {
             self.stuck = None;
@@ -302,7 +311,9 @@ impl Planner {
             Some(left) => after(left),
             None => self.outlook.deadline.map_or(horizon, Timestamp::utc),
         };
-        next.min(poll).min(look).clamp(earliest, horizon)
+        // What was set aside is tried again when its time has come.
+        let aside = self.claims.next_try(self.core.clock.instant()).map_or(horizon, after);
+        next.min(poll).min(look).min(aside).clamp(earliest, horizon)
     }
 
     async fn hand_over(&self, intents: &[Intent]) -> Result<HandedOver, EngineError> {
