@@ -21,6 +21,12 @@ struct Id {
 const IS_OVER: &str = "paused_until IS NOT NULL AND paused_until <= $1 AND NOT enabled \
     AND deleted_at IS NULL";
 
+/// Each change of a schedule is later than the one before, though a clock was set back meanwhile: by
+/// the last one it is known from where on its cursor was computed.
+fn later(now: &str) -> String {
+    format!("CASE WHEN updated_at >= {now} THEN updated_at + 1 ELSE {now} END")
+}
+
 impl Store {
     /// Pauses a schedule whose saved timing is not understood any more.
     pub async fn pause_broken(
@@ -32,7 +38,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE schedule SET enabled = false, paused_reason = $2, paused_by = 'carillon', \
-               paused_at = $3, paused_until = NULL, updated_at = $3, changed = {} WHERE id = $1",
+               paused_at = $3, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+            later("$3"),
             self.dialect().stamp("schedule")
         );
         let reason = format!("its timing cannot be read any more: {problem}");
@@ -86,7 +93,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE schedule SET enabled = true, paused_reason = NULL, paused_by = NULL, \
-               paused_at = NULL, paused_until = NULL, updated_at = $2, changed = {} WHERE id = $1",
+               paused_at = NULL, paused_until = NULL, updated_at = {}, changed = {} WHERE id = $1",
+            later("$2"),
             self.dialect().stamp("schedule")
         );
         tx.execute_raw(self.dialect().statement(sql, [schedule.into(), now.0.into()])).await?;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     BadInput, Call, CommandError, Commands, Operator, Reader, Viewer, audit::Entry, check, cursor,
-    schedules::Saved,
+    schedules::Saved, writing::changed_at,
 };
 use crate::{
     engine::accounting::{self, Account, PauseEnd, Progress},
@@ -77,7 +77,6 @@ impl Commands {
             paused_by: Set(Some(right.who().name.clone())),
             paused_at: Set(Some(now.into())),
             paused_until: Set(until.map(Into::into)),
-            updated_at: Set(now.into()),
             ..ActiveModel::default()
         };
         let tx = self.store.begin().await?;
@@ -92,6 +91,7 @@ impl Commands {
         let row = self.permitted(&tx, right.permit(), id).await?;
         // Pausing what is paused changes reason and end, and keeps since when.
         let is_over = row.paused_until.is_some_and(|until| until.utc() <= now);
+        let columns = ActiveModel { updated_at: Set(changed_at(&row, now)), ..columns };
         let columns = match row.paused_at {
             Some(since) if !row.enabled && !is_over => {
                 ActiveModel { paused_at: Set(Some(since)), ..columns }

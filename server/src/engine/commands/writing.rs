@@ -1,6 +1,7 @@
 //! A schedule's rows, changed inside somebody's transaction: the definition, its history and the
 //! audit log together. By hand or by a module, it goes this way.
 
+use chrono::{DateTime, Utc};
 use entity::{Timestamp, schedule::Model, schedule_version};
 use sea_orm::Set;
 use uuid::Uuid;
@@ -85,7 +86,7 @@ impl Commands {
         columns.group_id = Set(group);
         columns.workflow_id = Set(resolved.id);
         columns.version = Set(version);
-        columns.updated_at = Set(now.into());
+        columns.updated_at = Set(changed_at(row, now));
         columns.calendars = Set(keys);
         let is_spent = spec.max_fires.is_some_and(|max| max <= row.fire_count);
         let was_spent = row.max_fires.is_some_and(|max| max <= row.fire_count);
@@ -204,6 +205,12 @@ pub(super) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     let mut json = serde_json::json!(spec);
     json["workflow"] = reference(workflow);
     json
+}
+
+/// When a schedule is changed: later than it was before, though a clock was set back meanwhile. By the
+/// last change it is known from where on its cursor was computed.
+pub(super) fn changed_at(row: &Model, now: DateTime<Utc>) -> Timestamp {
+    Timestamp::from(now).max(Timestamp(row.updated_at.0 + 1))
 }
 
 /// A maximum that has been reached already is no maximum, but an end by accident.
