@@ -53,12 +53,14 @@ impl Gathering {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
     }
 
-    /// All that wait, once nobody else who can go on brings another one.
+    /// All that wait, once nobody else who can go on brings another one. Who has hung up is told that
+    /// nothing was done: nothing is.
     async fn take(&self) -> Vec<Order> {
         let mut before = 0;
         loop {
             tokio::task::yield_now().await;
             let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+            orders.retain(|order| !order.answer.is_closed());
             let count = orders.len();
             if count == before || count >= MOST {
                 return orders.drain(..count.min(MOST)).collect();
@@ -78,8 +80,11 @@ impl Commands {
             let turn = self.gathering.turn.clone().acquire_owned().await;
             let commands = self.clone();
             tokio::spawn(async move {
-                let orders = commands.gathering.take().await;
-                if !orders.is_empty() {
+                loop {
+                    let orders = commands.gathering.take().await;
+                    if orders.is_empty() {
+                        break;
+                    }
                     commands.carry_out(orders).await;
                 }
                 drop(turn);

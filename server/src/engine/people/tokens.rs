@@ -102,11 +102,9 @@ pub async fn token_viewer(
     token: &str,
     source: String,
 ) -> Result<Option<Viewer>, StoreError> {
-    if !token.starts_with(PREFIX) || token.len() > 256 {
-        return Ok(None);
-    }
+    let Some(hash) = token_hash(token) else { return Ok(None) };
     let now = clock.now();
-    let found = tokens::live_by_hash(store.read(), &hashed(token), Timestamp::from(now)).await?;
+    let found = tokens::live_by_hash(store.read(), &hash, Timestamp::from(now)).await?;
     let Some(found) = found else { return Ok(None) };
     if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         let (store, id) = (store.clone(), found.id);
@@ -143,6 +141,11 @@ pub async fn token_viewer(
         }
     };
     Ok(Some(Viewer::new(found.id, name, ViewerKind::Token, grants, source)))
+}
+
+/// What is kept of a token; None for what can be none.
+pub fn token_hash(token: &str) -> Option<String> {
+    (token.starts_with(PREFIX) && token.len() <= 256).then(|| hashed(token))
 }
 
 /// A token is 256 random bits: one round of a fast hash is enough, and quick for each request.

@@ -150,7 +150,9 @@ pub(in crate::web) async fn from_token(
         let found = people::token_viewer(parts, elsewhere, token, String::new()).await;
         found.map_err(|error| drop(Refusal::internal(&error)))
     };
-    let found = web.tokens.share(token, look).await.map_err(|()| Refusal::defect())?;
+    let Some(hash) = people::token_hash(token) else { return Ok(None) };
+    let found = web.tokens.share(hash, look).await.map_err(|()| Refusal::defect())?;
+    // The look is somebody's, the address each one's own.
     Ok(found.map(|viewer| Viewer { source: address.to_string(), ..viewer }))
 }
 
