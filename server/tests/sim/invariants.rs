@@ -322,7 +322,10 @@ impl Ended {
             },
             task_run::State::Failed => ending == Some(Ending::Failure),
             task_run::State::TimedOut => overran || ending == Some(Ending::Timeout),
-            task_run::State::Cancelled => ended_for_another || ending == Some(Ending::Stopped),
+            // One that is stopped before its target has begun reaches nobody.
+            task_run::State::Cancelled => {
+                ended_for_another || seen.is_none() || ending == Some(Ending::Stopped)
+            }
             // Its outcome was lost with its node, whatever it was.
             task_run::State::Lost => true,
             // Of runs of several tasks.

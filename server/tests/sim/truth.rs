@@ -317,9 +317,11 @@ fn taken(is_free: bool, waiting: i64) -> i64 {
 }
 
 /// What was decided in one go with what came before: rows that were there already, until
-/// something else happens.
+/// something else happens. What is given up, recovery gives up, and that makes room.
 fn together<'a>(rest: &'a [&'a Moment]) -> impl Iterator<Item = &'a &'a Moment> {
-    rest.iter().take_while(|next| !next.is_of_run() && !next.is_new())
+    let is_another =
+        |next: &Moment| next.is_of_run() || next.is_new() || next.verdict() == Verdict::Abandoned;
+    rest.iter().take_while(move |next| !is_another(next))
 }
 
 fn truth(is_so: bool, else_said: &str) -> Result<(), String> {
