@@ -151,7 +151,13 @@ impl Expectations {
             (false, None) => last_accounted(&self.store, row.id).await.max(now + TICK),
         };
         let has_other_work = self.has_other_work(before, &row).await;
-        let last_past = last_past(&self.store, row.id).await;
+        // What backfills alone have run beyond a clock that was set back has its rows: the timing may
+        // name it once more.
+        let is_beyond = before.last_fire_at.is_some_and(|last| last.utc() > now);
+        let last_past = match is_beyond {
+            true => last_past(&self.store, row.id).await,
+            false => DateTime::<Utc>::MIN_UTC,
+        };
         let history = self.histories.get_mut(&row.id).expect("every schedule was ordered");
         history.pauses.note(before, &row, now);
         let has_others = history.calendars[&before.version] != calendars;

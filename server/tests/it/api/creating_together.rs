@@ -1,6 +1,6 @@
 use entity::{audit_event, schedule, user::Role};
-use futures::future::join_all;
-use sea_orm::{EntityTrait, PaginatorTrait};
+use futures::{FutureExt, future::join_all};
+use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
@@ -10,6 +10,7 @@ on_both!(
     each_of_many_calls_at_once_gets_its_own_answer,
     a_name_wanted_by_two_at_once_goes_to_one_of_them,
     a_call_that_is_refused_takes_no_other_along,
+    nothing_is_made_for_who_has_hung_up_before_their_turn,
 );
 
 fn input(name: &str, expression: &str) -> Value {
@@ -85,4 +86,32 @@ async fn a_call_that_is_refused_takes_no_other_along(database: TestDatabase) {
     assert_eq!(fields, expected);
     let read = desk.database.store.read();
     assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 3);
+}
+
+async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let store = &desk.database.store;
+    // Nobody else writes schedules meanwhile: on SQLite nobody writes at all.
+    let busy = store.begin().await.unwrap();
+    if store.dialect().is_postgres() {
+        busy.execute_unprepared("LOCK TABLE schedule IN SHARE ROW EXCLUSIVE MODE").await.unwrap();
+    }
+    let call = |name: &str| Box::pin(desk.ask(CREATE, input(name, "@daily")));
+    let (mut first, mut second) = (call("first"), call("second"));
+    for _ in 0..100 {
+        assert!((&mut first).now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        assert!((&mut second).now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    drop(second);
+    busy.rollback().await.unwrap();
+    first.await;
+    call("third").await;
+    let rows = schedule::Entity::find().all(store.read()).await.unwrap();
+    let mut names: Vec<_> = rows.into_iter().map(|row| row.name).collect();
+    names.sort();
+    assert_eq!(names, ["first", "third"]);
 }

@@ -1,7 +1,7 @@
 //! What a dead process leaves behind is brought to an end by the living.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     future::{pending, ready},
     sync::{
         Arc,
@@ -18,6 +18,7 @@ use carillon::{
         leases::Term,
         nodes::{Beat, Heartbeat},
     },
+    target::{Command, Target},
 };
 use chrono::TimeDelta;
 use entity::{
@@ -33,7 +34,7 @@ use uuid::Uuid;
 use super::{
     forge,
     gate::Gate,
-    world::{World, at, ms, noop},
+    world::{World, at, ms, noop, task},
 };
 use crate::support::{TestDatabase, on_both};
 
@@ -50,6 +51,7 @@ on_both!(
     a_settlement_by_a_stale_hold_changes_nothing,
     a_recovery_that_was_away_lets_the_others_say_first_that_they_live,
     a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write,
+    a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write,
     what_one_part_of_recovery_cannot_do_holds_up_no_other,
     a_step_of_the_databases_clock_declares_nobody_dead,
     who_is_dead_is_found_although_the_databases_clock_was_stepped_back,
@@ -342,7 +344,9 @@ async fn a_settlement_by_a_stale_hold_changes_nothing(database: TestDatabase) {
 }
 
 /// A recovery whose database may be away, carried on by hand.
-async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<AtomicBool>) {
+async fn services_that_may_be_away(
+    world: &mut World,
+) -> (Stepwise, HashMap<&'static str, Step>, Arc<AtomicBool>) {
     let sound = world.database.store.clone();
     let is_away = Arc::new(AtomicBool::new(false));
     let away = is_away.clone();
@@ -352,9 +356,14 @@ async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };
     world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
-    let (node, recovery) = world.step("recovery").await;
+    let (node, steps) = world.by_hand().await;
     world.database.store = sound;
-    (node, recovery, is_away)
+    (node, steps, is_away)
+}
+
+async fn a_recovery_that_may_be_away(world: &mut World) -> (Stepwise, Step, Arc<AtomicBool>) {
+    let (node, mut steps, is_away) = services_that_may_be_away(world).await;
+    (node, steps.remove("recovery").unwrap(), is_away)
 }
 
 /// After an outage each heartbeat is old, and whoever recovers first could take everything from all
@@ -411,6 +420,34 @@ async fn a_recovery_that_was_away_ends_no_overrun_before_its_node_can_write(
     let found = recovery.once(clock.now()).await.unwrap().unwrap();
     assert!(found.contains("expired_nodes: 0, orphans: 0, overruns: 1,"), "{found}");
     world.run_is(run.id, run::State::TimedOut).await;
+}
+
+/// What has ended meanwhile was not written down: it is at work until its lines are.
+async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
+    database: TestDatabase,
+) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let expiry = world.settings.heartbeat_expiry;
+    let limit = Duration::from_secs(60 + 1) + expiry;
+    let command = Command { script: Some("echo printed".to_owned()), ..Command::default() };
+    let schedule = world.due_now(task(Target::Command(command)), |_| {}).await;
+    let (node, mut steps, is_away) = services_that_may_be_away(&mut world).await;
+    steps.get_mut("planner").unwrap().once(clock.now()).await.unwrap();
+    assert_eq!(node.attempts(), 1);
+
+    is_away.store(true, Ordering::SeqCst);
+    let recovery = steps.get_mut("recovery").unwrap();
+    clock.pass(limit);
+    recovery.once(clock.now()).await.unwrap_err();
+    is_away.store(false, Ordering::SeqCst);
+    assert_eq!(recovery.once(clock.now()).await.unwrap(), None);
+    assert_eq!(world.runs(schedule.id).await[0].state, run::State::Running);
+
+    // Nobody has written its lines: it is stuck.
+    clock.pass(expiry / 2);
+    let found = recovery.once(clock.now()).await.unwrap().unwrap();
+    assert!(found.contains("overruns: 1,"), "{found}");
+    assert_eq!(world.runs(schedule.id).await[0].state, run::State::TimedOut);
 }
 
 /// One part of a round that fails, as it may each time, keeps no other from its turn.

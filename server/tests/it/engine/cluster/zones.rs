@@ -27,6 +27,7 @@ on_both!(
     by_other_zone_data_than_that_of_all_nothing_is_placed,
     what_other_zone_data_placed_is_placed_anew,
     who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it,
+    a_pause_on_a_clock_that_was_set_back_takes_no_cursor_back,
 );
 
 /// Newer than any.
@@ -178,4 +179,26 @@ async fn who_has_not_heard_of_a_newer_node_takes_nothing_back_from_it(database: 
     world.write(is_silent, [silent.into(), newer.into()]).await;
     services.get_mut("zones").unwrap().once(clock.now()).await.unwrap();
     assert_eq!(rules().await, timetable::zone_data().version);
+}
+
+/// From the last change of a schedule its cursor is computed anew: it is the last, whatever a clock
+/// showed.
+async fn a_pause_on_a_clock_that_was_set_back_takes_no_cursor_back(database: TestDatabase) {
+    let (mut world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
+    let made = world.schedule("*/30 * * * *", noop(), |_| {}).await;
+    clock.set(at("2026-03-01T10:10:00Z"));
+    let (operator, call) = (editing::ada().operator().unwrap(), Call::once());
+    let commands = editing::commands(&world);
+    commands.pause(&operator, made.id, "maintenance", None, &call).await.unwrap();
+    world.database.store.set_zone_rules(NEWER).await.unwrap();
+
+    world.signals = Signals::default();
+    let (_node, mut services) = world.by_hand().await;
+    services.get_mut("zones").unwrap().once(clock.now()).await.unwrap();
+    let row = schedule::Entity::find_by_id(made.id).one(world.database.store.read()).await;
+    let row = row.unwrap().unwrap();
+    assert_eq!(row.next_scheduled_at, made.next_scheduled_at);
+    assert!(row.updated_at > made.updated_at);
+    let rules = world.database.store.zone_rules().await.unwrap().unwrap();
+    assert!(rules.checked_at.is_some());
 }
