@@ -177,10 +177,10 @@ impl Planner {
         let share = core.cluster.share();
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
-        let claims = self.claim(share.as_deref(), before.claims, &mut report).await;
-        if claims.as_ref().is_err_and(EngineError::is_transient) {
-            return Err(claims.err().unwrap_or(EngineError::Defect));
-        }
+        let claims = match self.claim(share.as_deref(), before.claims, &mut report).await {
+            Err(error) if error.is_transient() => return Err(error),
+            answer => answer,
+        };
         // What is due goes first: a thousand pauses that end together hold up no fire. What the
         // database refuses, round after round, holds up nothing of this.
         let tried = self.try_again(&mut report).await;
