@@ -30,7 +30,6 @@ impl Nodes {
 }
 
 fn print(nodes: &Value) -> Result<(), CliError> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let words = |value: &Value, of: fn(&Value) -> &Value| {
         let words = value.as_array().into_iter().flatten();
         let words: Vec<&str> = words.filter_map(|word| of(word).as_str()).collect();
@@ -39,8 +38,8 @@ fn print(nodes: &Value) -> Result<(), CliError> {
     let row = |node: &Value| {
         let silent = node["silentMs"].as_i64();
         [
-            text(&node["name"]),
-            text(&node["state"]).to_lowercase(),
+            output::cell(&node["name"]),
+            output::cell(&node["state"]).to_lowercase(),
             words(&node["roles"], |word| word),
             words(&node["tags"], |word| word),
             format!("{}/{}", node["runs"], node["capacity"]),
@@ -48,7 +47,7 @@ fn print(nodes: &Value) -> Result<(), CliError> {
             words(&node["leases"], |lease| &lease["name"]),
             silent.map_or("-".to_owned(), |ms| format!("{ms} ms ago")),
             format!("{} ms", node["clockOffsetMs"]),
-            text(&node["version"]),
+            output::cell(&node["version"]),
         ]
     };
     let rows: Vec<[String; 10]> = nodes.as_array().into_iter().flatten().map(row).collect();

@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::CliError;
 
@@ -19,6 +20,16 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     let text = serde_json::to_string(value)
         .map_err(|error| CliError::Io { what: "write JSON", source: error.into() })?;
     line(text)
+}
+
+/// A text of an answer as a cell of a table.
+pub(super) fn cell(value: &Value) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}
+
+/// A text of several lines as one.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Writes rows in columns, under their headings.

@@ -131,7 +131,7 @@ fn print(preview: &Value) -> Result<(), CliError> {
         let count = |name: &str| choice[name].as_i64().unwrap_or(0);
         output::line(format!(
             "{}: {} would run, {} would not; {}",
-            text(&choice["missed"]).to_lowercase(),
+            output::cell(&choice["missed"]).to_lowercase(),
             count("runs"),
             count("others"),
             next(choice),
@@ -151,19 +151,15 @@ fn print(preview: &Value) -> Result<(), CliError> {
 
 fn row(row: &Value) -> [String; 5] {
     let is_range = row["scheduledAt"] != row["lastScheduledAt"];
-    let to = if is_range { text(&row["lastScheduledAt"]) } else { "-".to_owned() };
+    let to = if is_range { output::cell(&row["lastScheduledAt"]) } else { "-".to_owned() };
     let (becomes, why) = if row["verdict"] == "PENDING" {
-        (format!("runs at {}", text(&row["dueAt"])), "-".to_owned())
+        (format!("runs at {}", output::cell(&row["dueAt"])), "-".to_owned())
     } else {
-        let why = text(&row["reason"]).to_lowercase().replace('_', " ");
+        let why = output::cell(&row["reason"]).to_lowercase().replace('_', " ");
         let why = row["detail"].as_str().map_or(why.clone(), |detail| format!("{why}: {detail}"));
-        (text(&row["verdict"]).to_lowercase(), why)
+        (output::cell(&row["verdict"]).to_lowercase(), why)
     };
-    [text(&row["scheduledAt"]), to, row["count"].to_string(), becomes, why]
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
+    [output::cell(&row["scheduledAt"]), to, row["count"].to_string(), becomes, why]
 }
 
 #[cfg(test)]

@@ -94,11 +94,16 @@ impl Runs {
 }
 
 fn print(runs: &Value) -> Result<(), CliError> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let row = |run: &Value| {
         let took = run["durationMs"].as_i64().map_or("-".to_owned(), |ms| format!("{ms} ms"));
-        let state = text(&run["state"]).to_lowercase();
-        [text(&run["id"]), text(&run["schedule"]["name"]), state, text(&run["scheduledAt"]), took]
+        let state = output::cell(&run["state"]).to_lowercase();
+        [
+            output::cell(&run["id"]),
+            output::cell(&run["schedule"]["name"]),
+            state,
+            output::cell(&run["scheduledAt"]),
+            took,
+        ]
     };
     let rows: Vec<[String; 5]> = runs.as_array().into_iter().flatten().map(row).collect();
     output::table(["RUN", "SCHEDULE", "STATE", "SCHEDULED", "TOOK"], &rows)

@@ -47,17 +47,16 @@ impl Schedules {
 }
 
 fn print(schedules: &Value) -> Result<(), CliError> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let row = |schedule: &Value| {
         let all = schedule["timing"]["expressions"].as_array();
         let when: Vec<_> = all.into_iter().flatten().filter_map(Value::as_str).collect();
         [
-            text(&schedule["name"]),
-            text(&schedule["state"]).to_lowercase(),
+            output::cell(&schedule["name"]),
+            output::cell(&schedule["state"]).to_lowercase(),
             when.join(" | "),
-            text(&schedule["timing"]["zone"]),
-            text(&schedule["nextFireAt"]),
-            text(&schedule["lastRun"]["state"]).to_lowercase(),
+            output::cell(&schedule["timing"]["zone"]),
+            output::cell(&schedule["nextFireAt"]),
+            output::cell(&schedule["lastRun"]["state"]).to_lowercase(),
         ]
     };
     let rows: Vec<[String; 6]> = schedules.as_array().into_iter().flatten().map(row).collect();

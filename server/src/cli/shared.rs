@@ -75,14 +75,13 @@ impl Kind {
     }
 
     fn print(self, all: &[Value]) -> Result<(), CliError> {
-        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-        let name = |one: &Value| text(&one["name"]);
-        let common = |one: &Value| [one["version"].to_string(), text(&one["module"])];
+        let name = |one: &Value| output::cell(&one["name"]);
+        let common = |one: &Value| [one["version"].to_string(), output::cell(&one["module"])];
         if self == Self::Modules {
             let row = |one: &Value| {
                 let [schedules, workflows] =
                     ["schedules", "workflows"].map(|field| one[field].to_string());
-                [name(one), schedules, workflows, text(&one["changedAt"])]
+                [name(one), schedules, workflows, output::cell(&one["changedAt"])]
             };
             let rows: Vec<[String; 4]> = all.iter().map(row).collect();
             return output::table(["MODULE", "SCHEDULES", "WORKFLOWS", "CHANGED"], &rows);
@@ -94,14 +93,14 @@ impl Kind {
         };
         let told = |one: &Value| match self {
             Self::Workflows => one["tasks"].as_array().map_or(0, Vec::len).to_string(),
-            Self::Calendars => text(&one["mode"]).to_lowercase(),
+            Self::Calendars => output::cell(&one["mode"]).to_lowercase(),
             Self::Groups | Self::Modules => {
                 format!("{} of {}, {} wait", one["running"], one["maxRuns"], one["waiting"])
             }
         };
         let row = |one: &Value| {
             let [version, module] = common(one);
-            [name(one), told(one), version, text(&one["updatedAt"]), module]
+            [name(one), told(one), version, output::cell(&one["updatedAt"]), module]
         };
         let rows: Vec<[String; 5]> = all.iter().map(row).collect();
         output::table([heading, what, "VERSION", "CHANGED", "MODULE"], &rows)

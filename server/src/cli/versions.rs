@@ -30,11 +30,15 @@ impl Versions {
 }
 
 fn print(versions: &Value) -> Result<(), CliError> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let row = |version: &Value| {
         // A change may be told over several lines; here each version has one.
-        let change = text(&version["change"]).split_whitespace().collect::<Vec<_>>().join(" ");
-        [version["version"].to_string(), text(&version["at"]), text(&version["by"]), change]
+        let change = output::one_line(&output::cell(&version["change"]));
+        [
+            version["version"].to_string(),
+            output::cell(&version["at"]),
+            output::cell(&version["by"]),
+            change,
+        ]
     };
     let rows: Vec<[String; 4]> = versions.as_array().into_iter().flatten().map(row).collect();
     output::table(["VERSION", "AT", "BY", "CHANGE"], &rows)

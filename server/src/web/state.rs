@@ -10,10 +10,10 @@ use crate::{
     config::Config,
     engine::{
         cluster::Cluster,
-        commands::{Commands, Viewer},
-        people::{Guesses, Limiter, oidc::Provider},
+        commands::Commands,
+        people::{Guesses, Holder, Limiter, oidc::Provider},
     },
-    store::Store,
+    store::{Store, StoreError},
     telemetry::Telemetry,
 };
 
@@ -38,8 +38,8 @@ pub struct Parts {
     pub(super) schema: api::Schema,
     pub(super) files: Files,
     pub(super) commands: Commands,
-    /// Whose the tokens are that requests come with; an error is in the log.
-    pub(super) tokens: Arc<Looks<Result<Option<Viewer>, ()>>>,
+    /// Whose the tokens are that requests come with.
+    pub(super) tokens: Arc<Looks<Result<Option<Holder>, Arc<StoreError>>>>,
     /// Guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Guesses at the tokens of calendars.

@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, Server, output, text};
+use super::{CliError, Server, output};
 
 /// Whose, how many, and how they are told.
 #[derive(Debug, Args)]
@@ -80,15 +80,15 @@ impl List {
         }
         let row = |alert: &Value| {
             [
-                text(&alert["id"]),
-                text(&alert["kind"]).to_lowercase(),
-                text(&alert["subject"]),
+                output::cell(&alert["id"]),
+                output::cell(&alert["kind"]).to_lowercase(),
+                output::cell(&alert["subject"]),
                 alert["count"].to_string(),
-                text(&alert["beganAt"]),
-                text(&alert["endedAt"]),
-                text(&alert["toldAt"]),
-                text(&alert["acknowledgedBy"]),
-                text(&alert["rule"]["name"]),
+                output::cell(&alert["beganAt"]),
+                output::cell(&alert["endedAt"]),
+                output::cell(&alert["toldAt"]),
+                output::cell(&alert["acknowledgedBy"]),
+                output::cell(&alert["rule"]["name"]),
             ]
         };
         let rows: Vec<[String; 9]> = alerts.as_array().into_iter().flatten().map(row).collect();
@@ -115,9 +115,9 @@ impl Rules {
                 (_, Some(until)) => format!("muted until {until}"),
                 (_, None) => "enabled".to_owned(),
             };
-            let on = words(&rule["on"], |word| text(word).to_lowercase());
-            let channels = words(&rule["channels"], |channel| text(&channel["name"]));
-            [text(&rule["name"]), state, on, text(&rule["search"]), channels]
+            let on = words(&rule["on"], |word| output::cell(word).to_lowercase());
+            let channels = words(&rule["channels"], |channel| output::cell(&channel["name"]));
+            [output::cell(&rule["name"]), state, on, output::cell(&rule["search"]), channels]
         };
         let rows: Vec<[String; 5]> = rules.as_array().into_iter().flatten().map(row).collect();
         output::table(["RULE", "STATE", "TELLS OF", "ABOUT", "CHANNELS"], &rows)
@@ -136,13 +136,13 @@ impl Messages {
         }
         let row = |message: &Value| {
             [
-                text(&message["id"]),
-                text(&message["state"]).to_lowercase(),
-                text(&message["channel"]["name"]),
-                text(&message["createdAt"]),
+                output::cell(&message["id"]),
+                output::cell(&message["state"]).to_lowercase(),
+                output::cell(&message["channel"]["name"]),
+                output::cell(&message["createdAt"]),
                 message["attempts"].to_string(),
-                text(&message["subject"]),
-                text(&message["error"]),
+                output::cell(&message["subject"]),
+                output::cell(&message["error"]),
             ]
         };
         let rows: Vec<[String; 7]> = messages.as_array().into_iter().flatten().map(row).collect();

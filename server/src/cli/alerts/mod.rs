@@ -69,7 +69,3 @@ async fn find(
         format!("there is no {what} \"{name}\" in the namespace {namespace}, but {there}");
     Err(ClientError::Refused { action, problem }.into())
 }
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
-}

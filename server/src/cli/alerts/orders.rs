@@ -3,7 +3,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{CliError, Server, find, output, text};
+use super::{CliError, Server, find, output};
 use crate::cli::{timing::instant, why::Why};
 
 /// Say that you see to an alert: it goes on all the same, and its end is told
@@ -106,10 +106,10 @@ impl Ack {
         if self.json {
             return output::json(alert);
         }
-        let (about, by) = (text(&alert["subject"]), text(&alert["acknowledgedBy"]));
+        let (about, by) = (output::cell(&alert["subject"]), output::cell(&alert["acknowledgedBy"]));
         output::line(format!(
             "{} about {about}: {by} sees to it",
-            text(&alert["kind"]).to_lowercase()
+            output::cell(&alert["kind"]).to_lowercase()
         ))
     }
 }
@@ -133,7 +133,7 @@ impl Mute {
         if self.one.json {
             return output::json(&rule);
         }
-        let (name, until) = (text(&rule["name"]), text(&rule["mutedUntil"]));
+        let (name, until) = (output::cell(&rule["name"]), output::cell(&rule["mutedUntil"]));
         output::line(format!("{name} is silent until {until}"))
     }
 }
@@ -144,7 +144,7 @@ impl Unmute {
         if self.one.json {
             return output::json(&rule);
         }
-        output::line(format!("{} speaks again", text(&rule["name"])))
+        output::line(format!("{} speaks again", output::cell(&rule["name"])))
     }
 }
 
@@ -156,7 +156,7 @@ impl Retry {
         if self.json {
             return output::json(message);
         }
-        output::line(format!("{} is on its way again", text(&message["id"])))
+        output::line(format!("{} is on its way again", output::cell(&message["id"])))
     }
 }
 

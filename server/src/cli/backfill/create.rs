@@ -1,7 +1,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{FACTS, Wanted, text};
+use super::{FACTS, Wanted};
 use crate::cli::{CliError, output, trigger};
 
 /// Order a backfill: what its preview says runs
@@ -60,6 +60,6 @@ impl Create {
             return output::json(backfill);
         }
         let total = backfill["progress"]["total"].as_i64().unwrap_or(0);
-        output::line(format!("backfill {} of {total} fires", text(&backfill["id"])))
+        output::line(format!("backfill {} of {total} fires", output::cell(&backfill["id"])))
     }
 }

@@ -1,7 +1,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{FACTS, progress, text};
+use super::{FACTS, progress};
 use crate::cli::{CliError, client::Server, named, output};
 
 /// List backfills, newest first
@@ -66,13 +66,13 @@ impl List {
 fn print(backfills: &Value) -> Result<(), CliError> {
     let row = |backfill: &Value| {
         [
-            text(&backfill["id"]),
-            text(&backfill["schedule"]["name"]),
-            text(&backfill["state"]).to_lowercase(),
-            text(&backfill["from"]),
-            text(&backfill["to"]),
+            output::cell(&backfill["id"]),
+            output::cell(&backfill["schedule"]["name"]),
+            output::cell(&backfill["state"]).to_lowercase(),
+            output::cell(&backfill["from"]),
+            output::cell(&backfill["to"]),
             progress(backfill),
-            text(&backfill["pause"]["reason"]),
+            output::cell(&backfill["pause"]["reason"]),
         ]
     };
     let rows: Vec<[String; 7]> = backfills.as_array().into_iter().flatten().map(row).collect();

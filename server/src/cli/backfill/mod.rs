@@ -96,7 +96,3 @@ fn progress(backfill: &Value) -> String {
         .extend(parts.filter(|name| count(name) > 0).map(|name| format!("{} {name}", count(name))));
     words.join(", ")
 }
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
-}

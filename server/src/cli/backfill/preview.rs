@@ -1,7 +1,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{Wanted, text};
+use super::Wanted;
 use crate::cli::{CliError, output};
 
 /// Tell what a backfill would run
@@ -82,10 +82,14 @@ impl Preview {
 fn print(preview: &Value) -> Result<(), CliError> {
     let row = |fire: &Value| {
         let runs = if fire["selected"] == true { "yes" } else { "no" };
-        let standing = text(&fire["standing"]).to_lowercase();
-        let local = format!("{} {}", text(&fire["local"]).replace('T', " "), text(&fire["offset"]));
-        let why = text(&fire["fire"]["reason"]["text"]);
-        [text(&fire["at"]), local, standing, runs.to_owned(), why]
+        let standing = output::cell(&fire["standing"]).to_lowercase();
+        let local = format!(
+            "{} {}",
+            output::cell(&fire["local"]).replace('T', " "),
+            output::cell(&fire["offset"])
+        );
+        let why = output::cell(&fire["fire"]["reason"]["text"]);
+        [output::cell(&fire["at"]), local, standing, runs.to_owned(), why]
     };
     let rows: Vec<[String; 5]> =
         preview["fires"].as_array().into_iter().flatten().map(row).collect();

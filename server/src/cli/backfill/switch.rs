@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{FACTS, progress, text};
+use super::{FACTS, progress};
 use crate::cli::{CliError, client::Server, output, why::Why};
 
 /// One backfill.
@@ -83,7 +83,7 @@ impl One {
         if self.json {
             return output::json(backfill);
         }
-        let state = text(&backfill["state"]).to_lowercase();
+        let state = output::cell(&backfill["state"]).to_lowercase();
         output::line(format!("backfill {} is {state}: {}", self.backfill, progress(backfill)))
     }
 }

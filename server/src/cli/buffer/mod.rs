@@ -37,11 +37,15 @@ impl Buffer {
 const FACTS: &str = "bufferSize buffer(first: $first) { id scheduledAt dueAt reason { text } }";
 
 fn print(schedule: &Value) -> Result<(), CliError> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let fires = schedule["buffer"].as_array().into_iter().flatten();
     let row = |(place, fire): (usize, &Value)| {
-        let why = text(&fire["reason"]["text"]);
-        [(place + 1).to_string(), text(&fire["id"]), text(&fire["scheduledAt"]), why]
+        let why = output::cell(&fire["reason"]["text"]);
+        [
+            (place + 1).to_string(),
+            output::cell(&fire["id"]),
+            output::cell(&fire["scheduledAt"]),
+            why,
+        ]
     };
     let rows: Vec<[String; 4]> = fires.enumerate().map(row).collect();
     output::table(["PLACE", "FIRE", "SCHEDULED", "WHY"], &rows)?;

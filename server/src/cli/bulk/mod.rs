@@ -16,10 +16,7 @@ use super::{
     output, search,
     why::Why,
 };
-use crate::{
-    engine::commands::{Which, fits},
-    search::List,
-};
+use crate::search::List;
 
 /// Order something for all schedules or runs that a search finds, 10,000 at the most
 #[derive(Debug, Args)]
@@ -149,9 +146,6 @@ impl Sought {
         } else {
             told::print(&order, &done)?;
         }
-        if self.dry_run {
-            return self.as_expected(order.action, &done);
-        }
         match done["refused"].as_u64() {
             None | Some(0) => Ok(()),
             Some(refused) => {
@@ -164,15 +158,10 @@ impl Sought {
     /// The error, with how far the order came and how it goes on, unless it was refused before it
     /// began.
     fn stopped(&self, error: CliError, before: Option<&Value>, key: &str) -> CliError {
-        let may_be_done = if let CliError::Client(ClientError::Refused { problem, .. }) = &error {
-            // It also says no while it stops, and then asks for the key itself.
-            problem.contains("its idempotency key")
-        } else {
-            matches!(
-                &error,
-                CliError::Client(ClientError::Unreachable { .. } | ClientError::Failed { .. })
-            )
-        };
+        let may_be_done = matches!(
+            &error,
+            CliError::Client(ClientError::Unreachable { .. } | ClientError::Failed { .. })
+        );
         if self.dry_run || !(may_be_done || before.is_some()) {
             return error;
         }
@@ -182,20 +171,6 @@ impl Sought {
         };
         let told = format!("{known}; to go on, repeat with --key {key}");
         CliError::Stopped { error: Box::new(error), told }
-    }
-
-    /// Whether an order would be refused for the number that was found.
-    fn as_expected(&self, action: &'static str, found: &Value) -> Result<(), CliError> {
-        let Some(expected) = self.expect else { return Ok(()) };
-        let which = Which {
-            namespace: self.namespace.clone(),
-            search: self.search.clone(),
-            expected: Some(expected.into()),
-            dry_run: true,
-        };
-        // The server's own words: it only counts on a dry run.
-        let judged = fits(&which, found["matched"].as_u64().unwrap_or(0));
-        judged.map_err(|error| ClientError::Refused { action, problem: error.to_string() }.into())
     }
 }
 

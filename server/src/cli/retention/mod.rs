@@ -63,10 +63,6 @@ fn day(instant: &Value) -> String {
     day.unwrap_or("-").to_owned()
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
-}
-
 /// Those figures of a preview that are of this namespace, or of any.
 fn figures<'a>(preview: &'a Value, of: Option<&str>) -> impl Iterator<Item = &'a Value> {
     let tables = preview["tables"].as_array().into_iter().flatten();

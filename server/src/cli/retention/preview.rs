@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{PREVIEW, day, figures, text};
+use super::{PREVIEW, day, figures};
 use crate::cli::{CliError, client::Server, output};
 
 /// Say what the server's next round would remove
@@ -36,7 +36,7 @@ fn print(preview: &Value, mut found: Vec<Value>) -> Result<(), CliError> {
     if found.is_empty() {
         output::line("nothing is old enough to go")?;
     } else {
-        found.sort_by_key(|figure| text(&figure["namespace"]));
+        found.sort_by_key(|figure| output::cell(&figure["namespace"]));
         let rows: Vec<[String; 6]> = found.iter().map(row).collect();
         output::table(["NAMESPACE", "TABLE", "ROWS", "BYTES", "OLDEST", "NEWEST"], &rows)?;
     }
@@ -44,7 +44,7 @@ fn print(preview: &Value, mut found: Vec<Value>) -> Result<(), CliError> {
         output::line(format!("{} partitions are old enough to go", preview["partitions"]))?;
     }
     for oldest in preview["oldestKept"].as_array().into_iter().flatten() {
-        let (table, day) = (text(&oldest["table"]), day(&oldest["madeAt"]));
+        let (table, day) = (output::cell(&oldest["table"]), day(&oldest["madeAt"]));
         output::line(format!("the oldest {table} that stays is of {day}"))?;
     }
     Ok(())
@@ -52,8 +52,8 @@ fn print(preview: &Value, mut found: Vec<Value>) -> Result<(), CliError> {
 
 fn row(figure: &Value) -> [String; 6] {
     [
-        text(&figure["namespace"]),
-        text(&figure["table"]),
+        output::cell(&figure["namespace"]),
+        output::cell(&figure["table"]),
         figure["rows"].to_string(),
         format!("~{}", figure["estimatedBytes"]),
         day(&figure["oldest"]),

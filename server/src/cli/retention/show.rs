@@ -1,7 +1,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Whose, text};
+use super::Whose;
 use crate::cli::{CliError, client::ClientError, output};
 
 /// Say how long history is kept
@@ -56,11 +56,11 @@ impl Show {
 }
 
 fn print(kept: &Value) -> Result<(), CliError> {
-    let (name, days) = (text(&kept["namespace"]), &kept["effectiveDays"]);
+    let (name, days) = (output::cell(&kept["namespace"]), &kept["effectiveDays"]);
     let from = if kept["days"].is_null() { "as the server is configured" } else { "its own" };
     output::line(format!("{name} keeps history for {days} days, {from}"))?;
     let rows = kept["schedules"].as_array().into_iter().flatten();
-    let row = |schedule: &Value| [text(&schedule["name"]), schedule["days"].to_string()];
+    let row = |schedule: &Value| [output::cell(&schedule["name"]), schedule["days"].to_string()];
     let rows: Vec<[String; 2]> = rows.map(row).collect();
     if rows.is_empty() {
         return Ok(());

@@ -30,23 +30,24 @@ impl Show {
 
 fn print(run: &Value) -> Result<(), CliError> {
     let of = run["schedule"]["name"].as_str().unwrap_or("no schedule");
-    let (workflow, version) = (text(&run["workflow"]["name"]), &run["workflowVersion"]);
+    let (workflow, version) = (output::cell(&run["workflow"]["name"]), &run["workflowVersion"]);
     output::line(format!(
         "run {} of {of}, by {}: {}",
-        text(&run["id"]),
-        text(&run["trigger"]).to_lowercase(),
-        text(&run["state"]).to_lowercase(),
+        output::cell(&run["id"]),
+        output::cell(&run["trigger"]).to_lowercase(),
+        output::cell(&run["state"]).to_lowercase(),
     ))?;
     output::line(format!("  workflow {workflow} version {version}"))?;
-    let (due, started) = (text(&run["scheduledAt"]), text(&run["startedAt"]));
+    let (due, started) = (output::cell(&run["scheduledAt"]), output::cell(&run["startedAt"]));
     output::line(format!("  due {due}, started {started}, took {}", took(run)))?;
     for (field, what) in [("error", "error"), ("stuck", "it waits"), ("retryOf", "done again of")] {
         if let Some(told) = run[field].as_str() {
-            output::line(format!("  {what}: {}", one_line(told)))?;
+            output::line(format!("  {what}: {}", output::one_line(told)))?;
         }
     }
     if let Some(by) = run["cancel"]["by"].as_str() {
-        let why = run["cancel"]["reason"].as_str().map(|why| format!(": {}", one_line(why)));
+        let why =
+            run["cancel"]["reason"].as_str().map(|why| format!(": {}", output::one_line(why)));
         output::line(format!("  cancelled by {by}{}", why.unwrap_or_default()))?;
     }
     let mut rows: Vec<[String; 7]> = Vec::new();
@@ -54,33 +55,25 @@ fn print(run: &Value) -> Result<(), CliError> {
         let attempts: Vec<&Value> = task["attempts"].as_array().into_iter().flatten().collect();
         if attempts.is_empty() {
             let dash = || "-".to_owned();
-            let state = text(&task["state"]).to_lowercase();
+            let state = output::cell(&task["state"]).to_lowercase();
             let state = if task["kept"] == true { "kept".to_owned() } else { state };
-            rows.push([text(&task["name"]), dash(), state, dash(), dash(), dash(), dash()]);
+            rows.push([output::cell(&task["name"]), dash(), state, dash(), dash(), dash(), dash()]);
         }
         for attempt in attempts {
             rows.push([
-                text(&task["name"]),
+                output::cell(&task["name"]),
                 attempt["attempt"].to_string(),
-                text(&attempt["state"]).to_lowercase(),
-                text(&attempt["startedAt"]),
+                output::cell(&attempt["state"]).to_lowercase(),
+                output::cell(&attempt["startedAt"]),
                 took(attempt),
-                text(&attempt["node"]),
-                one_line(attempt["error"].as_str().unwrap_or("-")),
+                output::cell(&attempt["node"]),
+                output::one_line(attempt["error"].as_str().unwrap_or("-")),
             ]);
         }
     }
     output::table(["TASK", "ATTEMPT", "STATE", "STARTED", "TOOK", "NODE", "ERROR"], &rows)
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or("-").to_owned()
-}
-
 fn took(of: &Value) -> String {
     of["durationMs"].as_i64().map_or("-".to_owned(), |ms| format!("{ms} ms"))
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -155,7 +155,7 @@ impl Commands {
             let sample = left.iter().copied().take(SAMPLE).collect();
             let told = ManyDone { matched, sample, ..ManyDone::default() };
             if which.dry_run {
-                return Ok(told);
+                return as_expected(which, matched).map(|()| told);
             }
             fits(which, matched)?;
             let found = Progress { told: ManyDone { remaining: matched, ..told }, left };
@@ -342,12 +342,17 @@ fn many(ids: &[Uuid]) -> u64 {
 }
 
 /// Refuses an order for too many, or for others than the caller had in mind.
-pub fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
+fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
     if matched > MOST {
         let problem = format!("finds more than {MOST}");
         let help = "narrow it, and order it in several parts";
         return Err(BadInput::new("search", &which.search, problem, help).into());
     }
+    as_expected(which, matched)
+}
+
+/// Refuses one for another number than the caller has named, whether or not it is only tried.
+fn as_expected(which: &Which, matched: u64) -> Result<(), CommandError> {
     match which.expected {
         Some(expected) if u64::try_from(expected) != Ok(matched) => Err(CommandError::conflict(
             format!("the search finds {matched}, and {expected} were expected"),

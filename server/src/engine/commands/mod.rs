@@ -103,7 +103,7 @@ pub use error::{BadInput, CommandError};
 pub use grants::{Grant, Grants};
 pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
-pub use many::{MOST as MOST_AT_ONCE, ManyDone, Refusal, Which, fits};
+pub use many::{MOST as MOST_AT_ONCE, ManyDone, Refusal, Which};
 pub use many_edit::ManyEdit;
 pub use modules::{
     Action, Change, Deployment, Drift, Drifted, Effect, Exported, FieldChange, Format,

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use uuid::Uuid;
-
 use super::{Admin, BadInput, Call, CommandError, Commands, audit::Entry, check};
 use crate::{
     engine::retention::{self, Preview},
@@ -121,7 +119,7 @@ impl Commands {
     async fn instead(&self, right: &Admin, thought: &Thought) -> Result<Instead, CommandError> {
         let Thought { namespace: name, schedule, days } = thought;
         let (read, days) = (self.store.read(), check_days("days", *days)?);
-        let namespace: Uuid = self.namespace(read, right.permit(), name).await?;
+        let namespace = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {
             return Ok(Instead { whose: Whose::Namespace(namespace), days });
         };

@@ -32,7 +32,7 @@ pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
 pub use password::{mark, random_password};
-pub use tokens::{NewToken, create_token, revoke_token, token_hash, token_viewer};
+pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
 pub use users::{Access, NewUser, add_user, set_access, set_password, sign_in};
 
 use entity::{Timestamp, audit_event};

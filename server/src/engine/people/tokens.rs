@@ -95,16 +95,29 @@ pub async fn revoke_token(
     Ok(revoked)
 }
 
-/// The program whose token it is, if it may still come in.
-pub async fn token_viewer(
+/// Whom a token stands for, wherever they come from.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    id: Uuid,
+    name: String,
+    grants: Grants,
+}
+
+impl Holder {
+    /// The same who asks from somewhere.
+    pub fn viewer(self, source: String) -> Viewer {
+        Viewer::new(self.id, self.name, ViewerKind::Token, self.grants, source)
+    }
+}
+
+/// Whom the token of that [hash](token_hash) stands for, if they may still come in.
+pub async fn token_holder(
     (store, clock): (&Store, &Clock),
     elsewhere: Elsewhere<'_>,
-    token: &str,
-    source: String,
-) -> Result<Option<Viewer>, StoreError> {
-    let Some(hash) = token_hash(token) else { return Ok(None) };
+    hash: &str,
+) -> Result<Option<Holder>, StoreError> {
     let now = clock.now();
-    let found = tokens::live_by_hash(store.read(), &hash, Timestamp::from(now)).await?;
+    let found = tokens::live_by_hash(store.read(), hash, Timestamp::from(now)).await?;
     let Some(found) = found else { return Ok(None) };
     if found.used_at.is_none_or(|used| now - used.utc() >= USE_STAMP) {
         let (store, id) = (store.clone(), found.id);
@@ -140,7 +153,7 @@ pub async fn token_viewer(
             (name, grants.limited(limit, found.namespace_id))
         }
     };
-    Ok(Some(Viewer::new(found.id, name, ViewerKind::Token, grants, source)))
+    Ok(Some(Holder { id: found.id, name, grants }))
 }
 
 /// What is kept of a token; None for what can be none.

@@ -9,7 +9,8 @@ use std::{
 
 use super::{
     aside::Aside,
-    claim::{Claimed, claim, lock_due, lock_these},
+    claim::{Claimed, claim},
+    lock::{lock_due, lock_these},
 };
 use crate::{
     engine::{EngineError, cluster::Share, core::Core},

@@ -1,5 +1,5 @@
-//! One claim: the due rows locked, their fires decided and written, their cursors moved, in one
-//! transaction. Either all of it happened or none.
+//! One claim: the fires of locked rows decided and written, their cursors moved, in the transaction that
+//! has locked them. Either all of it happened or none.
 
 use std::{collections::HashSet, mem, ops::AddAssign};
 
@@ -17,7 +17,7 @@ use timetable::{
 use uuid::Uuid;
 
 use super::{
-    first::{First, first_to},
+    lock::Batch,
     timing::{definition, plan_policy},
 };
 use crate::{
@@ -25,14 +25,12 @@ use crate::{
         EngineError, allowance,
         buffer::{self, Cleared, Clearing, Demand},
         calendars,
-        cluster::Share,
         core::{Core, new_id},
         handoff::past_deadline,
     },
     store::{
         DatabaseTransaction, Store,
         buffers::Buffered,
-        candidates::Candidate,
         claims::{Advance, DueSchedule, Live, NewFire},
         handoffs::Intent,
         live::Since,
@@ -66,68 +64,6 @@ impl AddAssign for Claimed {
         self.intents.extend(other.intents);
         self.more_is_due |= other.more_is_due;
     }
-}
-
-/// Schedules that are due, locked.
-pub(super) struct Batch {
-    tx: DatabaseTransaction,
-    due: Vec<DueSchedule>,
-    /// More may be due.
-    more_is_due: bool,
-}
-
-impl Batch {
-    /// What is locked.
-    pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
-        self.due.iter().filter_map(candidate).collect()
-    }
-}
-
-/// Locks up to `limit` schedules that are due and this node's to claim, or a batch where others have
-/// locks for so many; not those that are `passed`.
-pub(super) async fn lock_due(
-    core: &Core,
-    now: DateTime<Utc>,
-    share: Option<&Share>,
-    (passed, limit): (&[Candidate], u64),
-) -> Result<Option<Batch>, EngineError> {
-    let turns = share.map(|share| share.turns(now.into()));
-    if core.cluster.has_locks(share) {
-        let node = core.node_id().await;
-        match first_to(core, node, now, turns, (passed, limit)).await? {
-            First::These(these, more) => return lock_these(core, now, &these, more).await,
-            First::Anything => {}
-        }
-    }
-    let tx = core.store.begin().await?;
-    let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, limit).await?;
-    locked(core, Batch { tx, due, more_is_due: false }).await
-}
-
-/// Locks those of the candidates that are still due.
-pub(super) async fn lock_these(
-    core: &Core,
-    now: DateTime<Utc>,
-    these: &[Candidate],
-    more_is_due: bool,
-) -> Result<Option<Batch>, EngineError> {
-    if these.is_empty() {
-        return Ok(None);
-    }
-    let tx = core.store.begin().await?;
-    let due = core.store.lock_if_still_due(&tx, now.into(), these).await?;
-    locked(core, Batch { tx, due, more_is_due }).await
-}
-
-/// A batch that this node may claim, if there is anything in it.
-async fn locked(core: &Core, batch: Batch) -> Result<Option<Batch>, EngineError> {
-    // By other zone data they are others' to claim, or this node's once it has computed them anew.
-    if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
-        batch.tx.rollback().await?;
-        return Ok(None);
-    }
-    Ok(Some(batch))
 }
 
 /// Claims what is locked. After an outage each schedule can have hundreds of fires: a claim that

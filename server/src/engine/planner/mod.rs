@@ -13,13 +13,14 @@
 //! - `apart`: what the database refuses is separated from what it takes.
 //! - `aside`: what it refuses, and when that is tried again; pure.
 //! - `claim`: one batch, one transaction.
-//! - `first`: what others go for is left to them.
+//! - `lock`: what is due, locked for it; `first`: what others go for is left to them.
 //! - `timing`: from a row to its timetable and policies.
 
 mod apart;
 mod aside;
 mod claim;
 mod first;
+mod lock;
 mod timing;
 
 use std::{

@@ -39,21 +39,22 @@ impl Grace {
         self.began = now;
     }
 
-    /// Whether in this round nobody is to be declared dead. To be asked when the round has reached the
-    /// database: a grace that began while it was away would be over when it is back.
-    pub(super) fn spares(&mut self, now: Instant) -> bool {
-        if self.until.is_some_and(|until| now < until) {
-            return true;
-        }
+    /// The round has reached the database. A time that began while that was away would be over when
+    /// it is back.
+    pub(super) fn reached(&mut self, now: Instant) {
         let was_away = match self.last {
-            Last::Well => self.is_slow(now),
+            Last::Well => false,
             Last::Slow | Last::Failed => true,
         };
-        let begins = was_away && self.may_begin_again(now);
-        if begins {
+        if was_away && self.may_begin_again(now) {
             self.until = Some(now + self.span);
         }
-        begins
+    }
+
+    /// Whether in this round nobody is to be declared dead.
+    pub(super) fn spares(&self, now: Instant) -> bool {
+        let is_on = self.until.is_some_and(|until| now < until);
+        is_on || self.is_slow(now) && self.may_begin_again(now)
     }
 
     /// The round has ended; `was_away` if it could not reach the database.
@@ -99,12 +100,15 @@ mod tests {
         // However long ago that was.
         let back = start + second(500);
         grace.round_begins(back);
+        grace.reached(back);
         assert!(grace.spares(back));
         grace.round_ended(back, false);
         grace.round_begins(back + second(14));
+        grace.reached(back + second(14));
         assert!(grace.spares(back + second(14)));
         grace.round_ended(back + second(14), false);
         grace.round_begins(back + second(15));
+        grace.reached(back + second(15));
         assert!(!grace.spares(back + second(15)));
     }
 
@@ -119,9 +123,11 @@ mod tests {
         }
         let back = start + second(31);
         grace.round_begins(back);
-        assert!(grace.spares(back));
+        grace.reached(back);
+        // Nobody is silent for long enough to be asked about in this round.
         grace.round_ended(back, false);
         grace.round_begins(back + second(14));
+        grace.reached(back + second(14));
         assert!(grace.spares(back + second(14)));
     }
 
@@ -132,6 +138,7 @@ mod tests {
         grace.round_begins(start);
         grace.round_ended(start, false);
         grace.round_begins(start + second(500));
+        grace.reached(start + second(500));
         assert!(!grace.spares(start + second(500)));
     }
 
@@ -144,6 +151,7 @@ mod tests {
         assert!(grace.spares(start + second(6)));
         grace.round_ended(start + second(6), false);
         grace.round_begins(start + second(7));
+        grace.reached(start + second(7));
         assert!(grace.spares(start + second(7)));
     }
 
@@ -156,6 +164,7 @@ mod tests {
                 let begin = start + second(10 * number);
                 let look = begin + took;
                 grace.round_begins(begin);
+                grace.reached(begin);
                 let spares = grace.spares(look);
                 grace.round_ended(look, fails);
                 spares
@@ -173,10 +182,12 @@ mod tests {
         grace.round_ended(start, true);
         let first = start + second(40);
         grace.round_begins(first);
+        grace.reached(first);
         // It begins in the middle of that grace and lasts for twice as long.
         grace.round_ended(first + second(1), true);
         let second_end = first + second(1 + 30);
         grace.round_begins(second_end);
+        grace.reached(second_end);
         assert!(grace.spares(second_end));
     }
 }

@@ -114,12 +114,12 @@ impl Recovery {
     }
 
     async fn take_over_orphans(
-        &mut self,
+        &self,
         tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
-        let core = self.core.clone();
+        let core = &self.core;
         let node = core.node_id().await;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(false) };
         let expired = if self.grace.spares(core.clock.instant()) {
@@ -267,7 +267,9 @@ impl Recovery {
     async fn round(&mut self, now: DateTime<Utc>) -> Result<RecoveryReport, EngineError> {
         let (mut report, mut parts) = (RecoveryReport::default(), Parts::default());
         // Only the node itself can tell what it does not know, and for how long it has worked.
-        parts.done("unknown attempts", caught(self.disown_unknown()).await);
+        if parts.done("unknown attempts", caught(self.disown_unknown()).await).is_some() {
+            self.grace.reached(self.core.clock.instant());
+        }
         parts.done("own overruns", caught(self.end_own_overruns(now, &mut report)).await);
         if self.core.settings.roles.has(Role::Scheduler) {
             self.recover_for_all(now, &mut report, &mut parts).await;
@@ -341,7 +343,7 @@ impl Recovery {
     }
 
     async fn take_over_all(
-        &mut self,
+        &self,
         tenure: &Tenure,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,

@@ -40,21 +40,18 @@ impl Recovery {
     /// Ends what this node has worked on for too long. What has ended during an outage is at work
     /// until its lines are written: after one that has its time.
     pub(super) async fn end_own_overruns(
-        &mut self,
+        &self,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
-        let core = self.core.clone();
+        let core = &self.core;
         let outlived: Vec<Hold> = core.outlived().into_iter().collect();
-        if core.is_gone() {
+        if core.is_gone() || self.grace.spares(core.clock.instant()) {
             return Ok(());
         }
         for some in outlived.chunks(TOGETHER) {
             let tx = core.store.begin().await?;
             let mut strays = core.store.lock_if_held(&tx, some).await?;
-            if self.grace.spares(core.clock.instant()) {
-                return Ok(tx.rollback().await?);
-            }
             // What has ended meanwhile, its settlement is on its way.
             let still = core.outlived();
             strays.retain(|stray| still.contains(&hold(stray)));

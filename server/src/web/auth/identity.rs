@@ -145,15 +145,12 @@ pub(in crate::web) async fn from_token(
     token: &str,
     address: IpAddr,
 ) -> Result<Option<Viewer>, Refusal> {
-    let look = async {
-        let (parts, elsewhere) = ((&web.store, &web.clock), Elsewhere::of(&web.config));
-        let found = people::token_viewer(parts, elsewhere, token, String::new()).await;
-        found.map_err(|error| drop(Refusal::internal(&error)))
-    };
     let Some(hash) = people::token_hash(token) else { return Ok(None) };
-    let found = web.tokens.share(hash, look).await.map_err(|()| Refusal::defect())?;
-    // The look is somebody's, the address each one's own.
-    Ok(found.map(|viewer| Viewer { source: address.to_string(), ..viewer }))
+    let (parts, elsewhere) = ((&web.store, &web.clock), Elsewhere::of(&web.config));
+    let look = async { people::token_holder(parts, elsewhere, &hash).await.map_err(Arc::new) };
+    let holder = web.tokens.share(&hash, look).await;
+    let holder = holder.map_err(|error| Refusal::internal(&*error))?;
+    Ok(holder.map(|holder| holder.viewer(address.to_string())))
 }
 
 async fn from_session(

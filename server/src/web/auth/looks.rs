@@ -33,7 +33,7 @@ impl<V> Default for Looks<V> {
 
 impl<V: Clone> Looks<V> {
     /// What `look` finds, or somebody else's look that began after this was called.
-    pub(in crate::web) async fn share(&self, key: String, look: impl Future<Output = V>) -> V {
+    pub(in crate::web) async fn share(&self, key: &str, look: impl Future<Output = V>) -> V {
         let place = self.place(key);
         let before = place.begun.load(Ordering::SeqCst);
         let mut last = place.last.lock().await;
@@ -48,12 +48,12 @@ impl<V: Clone> Looks<V> {
         found
     }
 
-    fn place(&self, key: String) -> Arc<Place<V>> {
+    fn place(&self, key: &str) -> Arc<Place<V>> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         // Of those that nobody uses nothing is kept.
         places.retain(|_, place| Arc::strong_count(place) > 1);
         let new = || Arc::new(Place { begun: AtomicU64::new(0), last: Turns::new(None) });
-        places.entry(key).or_insert_with(new).clone()
+        places.entry(key.to_owned()).or_insert_with(new).clone()
     }
 }
 
@@ -70,28 +70,24 @@ mod tests {
     async fn who_comes_during_a_look_is_told_what_the_next_one_finds() {
         let looks = Looks::default();
         let (end, ended) = oneshot::channel();
-        let mut first = Box::pin(looks.share("key".to_owned(), async { ended.await.unwrap() }));
+        let mut first = Box::pin(looks.share("key", async { ended.await.unwrap() }));
         assert_eq!((&mut first).now_or_never(), None);
-        let mut second = Box::pin(looks.share("key".to_owned(), ready(2)));
-        let mut third = Box::pin(looks.share("key".to_owned(), ready(3)));
+        let mut second = Box::pin(looks.share("key", ready(2)));
+        let mut third = Box::pin(looks.share("key", ready(3)));
         assert_eq!((&mut second).now_or_never(), None);
         assert_eq!((&mut third).now_or_never(), None);
-        assert_eq!(
-            looks.share("other".to_owned(), ready(4)).await,
-            4,
-            "another key waits for nobody"
-        );
+        assert_eq!(looks.share("other", ready(4)).await, 4, "another key waits for nobody");
         end.send(1).unwrap();
         assert_eq!((first.await, second.await, third.await), (1, 2, 2));
-        assert_eq!(looks.share("key".to_owned(), ready(5)).await, 5, "what was found is not kept");
+        assert_eq!(looks.share("key", ready(5)).await, 5, "what was found is not kept");
     }
 
     #[tokio::test]
     async fn when_somebody_gives_up_the_next_looks() {
         let looks = Looks::default();
-        let mut first = Box::pin(looks.share("key".to_owned(), std::future::pending()));
+        let mut first = Box::pin(looks.share("key", std::future::pending()));
         assert_eq!((&mut first).now_or_never(), None);
-        let mut second = Box::pin(looks.share("key".to_owned(), ready(2)));
+        let mut second = Box::pin(looks.share("key", ready(2)));
         assert_eq!((&mut second).now_or_never(), None);
         drop(first);
         assert_eq!(second.await, 2);

@@ -59,7 +59,9 @@ async fn namespace(desk: &Desk, name: &str) {
 async fn bearer(desk: &Desk, secret: &str) -> Option<Viewer> {
     let (store, clock) = (&desk.database.store, desk.clock.clock());
     let elsewhere = Elsewhere::default();
-    people::token_viewer((store, &clock), elsewhere, secret, "192.0.2.9".to_owned()).await.unwrap()
+    let hash = people::token_hash(secret)?;
+    let holder = people::token_holder((store, &clock), elsewhere, &hash).await.unwrap()?;
+    Some(holder.viewer("192.0.2.9".to_owned()))
 }
 
 async fn people_come_change_and_go(database: TestDatabase) {
@@ -150,10 +152,10 @@ async fn what_groups_gave_outlives_neither_the_sign_in_for_long_nor_the_provider
     let made = desk.send_as(&who, TOKEN, input).await.data.into_json().unwrap();
     let secret = made["createApiToken"]["secret"].as_str().unwrap().to_owned();
     let roles = async |elsewhere: Elsewhere<'_>| {
-        let source = "192.0.2.9".to_owned();
-        let found = people::token_viewer(parts, elsewhere, &secret, source).await.unwrap();
-        let answer =
-            desk.send_as(&found.unwrap(), "{ namespaces { nodes { role } } }", json!({})).await;
+        let hash = people::token_hash(&secret).unwrap();
+        let holder = people::token_holder(parts, elsewhere, &hash).await.unwrap().unwrap();
+        let who = holder.viewer("192.0.2.9".to_owned());
+        let answer = desk.send_as(&who, "{ namespaces { nodes { role } } }", json!({})).await;
         answer.data.into_json().unwrap()["namespaces"]["nodes"].take()
     };
     let operator = json!([{ "role": "OPERATOR" }]);

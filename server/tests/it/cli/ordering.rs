@@ -113,7 +113,6 @@ async fn one_order_reaches_all_that_a_search_finds(database: TestDatabase) {
     let refused = desk.command(&other).run().refused(1);
     assert!(refused.starts_with("failed to pause the schedules: the search finds 2"), "{refused}");
     let dry = desk.command(&[&other[..], &["--dry-run"]].concat()).run();
-    assert!(dry.out.starts_with("2 schedules would be paused\n"), "{dry:?}");
     assert_eq!(dry.refused(1), refused);
     let pause = ["bulk", "pause", "tag:a", "--reason", "x", "--expect", "2"];
     assert_eq!(desk.said(&pause), "paused 2 schedules\n");

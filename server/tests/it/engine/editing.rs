@@ -250,7 +250,11 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
-async fn close_for_a_day(commands: &Commands, calendar: Uuid) -> Result<(), CommandError> {
+/// A change of a calendar that lets nothing through on the day that it leaves.
+pub(crate) async fn close_for_a_day(
+    commands: &Commands,
+    calendar: Uuid,
+) -> Result<(), CommandError> {
     let edit = CalendarEdit {
         id: calendar,
         expected_version: 1,

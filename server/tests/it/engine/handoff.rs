@@ -123,23 +123,7 @@ async fn a_fire_whose_run_the_database_refuses_holds_up_no_other(database: TestD
     const POISON: i16 = 77;
     let mut world = World::new(database).await;
     world.settings.lost_after = Duration::from_millis(1);
-    let is_it = format!("NEW.priority = {POISON}");
-    if world.database.store.dialect().is_postgres() {
-        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
-            'BEGIN RAISE ''refused'' USING ERRCODE = ''22P05''; END'";
-        world.write(function, []).await;
-        let trigger = format!(
-            "CREATE TRIGGER refuse BEFORE INSERT ON run FOR EACH ROW WHEN ({is_it}) \
-             EXECUTE FUNCTION refuse()"
-        );
-        world.write(&trigger, []).await;
-    } else {
-        let trigger = format!(
-            "CREATE TRIGGER refuse BEFORE INSERT ON run WHEN {is_it} \
-             BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        );
-        world.write(&trigger, []).await;
-    }
+    world.refuse("INSERT ON run", &format!("NEW.priority = {POISON}")).await;
     let mut schedules = Vec::new();
     for number in 0..9 {
         let priority = if number == 5 { POISON } else { 0 };

@@ -26,7 +26,7 @@ use entity::{
     node, run, task_run,
 };
 use futures::FutureExt;
-use sea_orm::{ConnAcquireErr, DbErr};
+use sea_orm::{ConnAcquireErr, DbErr, Statement};
 use serde_json::json;
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -355,7 +355,11 @@ async fn services_that_may_be_away(
         let lost = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
         ready(if fails { Err(lost) } else { Ok(()) }).boxed()
     };
-    world.database.store = sound.clone().with_faults(Faults::new(edge, || None));
+    let (away, backend) = (is_away.clone(), sound.dialect().backend());
+    let nowhere = move || {
+        away.load(Ordering::SeqCst).then(|| Statement::from_string(backend, "SELECT 1 FROM away"))
+    };
+    world.database.store = sound.clone().with_faults(Faults::new(edge, nowhere));
     let (node, steps) = world.by_hand().await;
     world.database.store = sound;
     (node, steps, is_away)
@@ -453,23 +457,7 @@ async fn a_node_that_was_away_ends_none_of_its_attempts_before_it_can_write(
 /// One part of a round that fails, as it may each time, keeps no other from its turn.
 async fn what_one_part_of_recovery_cannot_do_holds_up_no_other(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
-    let is_it = "NEW.is_recovery";
-    if world.database.store.dialect().is_postgres() {
-        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
-            'BEGIN RAISE ''refused'' USING ERRCODE = ''22P05''; END'";
-        world.write(function, []).await;
-        let trigger = format!(
-            "CREATE TRIGGER refuse BEFORE UPDATE ON run FOR EACH ROW WHEN ({is_it}) \
-             EXECUTE FUNCTION refuse()"
-        );
-        world.write(&trigger, []).await;
-    } else {
-        let trigger = format!(
-            "CREATE TRIGGER refuse BEFORE UPDATE ON run WHEN {is_it} \
-             BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        );
-        world.write(&trigger, []).await;
-    }
+    world.refuse("UPDATE ON run", "NEW.is_recovery").await;
     let orphaned = forge::idle(&world, noop(), |_| {}).await;
     forge::orphan(&world, &orphaned, |_| {}).await;
     let lost = forge::idle(&world, noop(), |_| {}).await;

@@ -24,25 +24,6 @@ on_both!(
     an_error_that_passes_is_no_refusal,
 );
 
-/// Their fires are refused: by a rule of the database's own.
-async fn refuse_fires(world: &World, is_it: &str) {
-    let trigger = if world.database.store.dialect().is_postgres() {
-        let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
-            'BEGIN RAISE ''refused'' USING ERRCODE = ''23514''; END'";
-        world.write(function, []).await;
-        format!(
-            "CREATE TRIGGER refuse BEFORE INSERT ON fire FOR EACH ROW WHEN ({is_it}) \
-             EXECUTE FUNCTION refuse()"
-        )
-    } else {
-        format!(
-            "CREATE TRIGGER refuse BEFORE INSERT ON fire WHEN {is_it} \
-             BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
-    };
-    world.write(&trigger, []).await;
-}
-
 async fn take_fires_again(world: &World) {
     let is_postgres = world.database.store.dialect().is_postgres();
     let drop = if is_postgres { "DROP TRIGGER refuse ON fire" } else { "DROP TRIGGER refuse" };
@@ -52,7 +33,7 @@ async fn take_fires_again(world: &World) {
 async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database: TestDatabase) {
     const POISON: i32 = 77;
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
-    refuse_fires(&world, &format!("NEW.schedule_version = {POISON}")).await;
+    world.refuse("INSERT ON fire", &format!("NEW.schedule_version = {POISON}")).await;
     let mut schedules = Vec::new();
     for number in 0..9 {
         let version = if number == 5 { POISON } else { 1 };
@@ -94,7 +75,7 @@ async fn a_schedule_whose_fires_the_database_refuses_holds_up_no_other(database:
 /// Then it is not the schedules that are wrong.
 async fn where_the_database_refuses_all_nothing_is_set_aside_for_long(database: TestDatabase) {
     let (world, clock) = World::at(database, at("2026-03-01T12:00:00Z")).await;
-    refuse_fires(&world, "NEW.count > 0").await;
+    world.refuse("INSERT ON fire", "NEW.count > 0").await;
     let now = clock.now();
     let schedules = world
         .schedules_with(150, noop(), |_, row| {

@@ -6,10 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use carillon::{
-    engine::commands::{CalendarEdit, Call, CommandError},
-    store::{Edge, Faults, Store},
-};
+use carillon::store::{Edge, Faults, Store};
 use chrono::TimeDelta;
 use entity::{Keys, calendar, calendar::Mode, schedule};
 use futures::{FutureExt, future::BoxFuture};
@@ -18,7 +15,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    editing::{ada, commands},
+    editing::{close_for_a_day, commands},
     world::{World, at, noop},
 };
 use crate::support::{TestDatabase, on_both};
@@ -48,19 +45,6 @@ async fn old(world: &World, count: usize, change: impl Fn(usize, &mut schedule::
             change(number, row);
         })
         .await;
-}
-
-async fn close(world: &World, calendar: Uuid) -> Result<(), CommandError> {
-    let edit = CalendarEdit {
-        id: calendar,
-        expected_version: 1,
-        apply: Box::new(|spec| {
-            spec.entries = serde_json::from_value(json!({ "dates": ["2026-03-07"] })).unwrap();
-        }),
-        reason: None,
-    };
-    let editor = ada().editor().unwrap();
-    commands(world).update_calendar(&editor, edit, &Call::once()).await.map(drop)
 }
 
 /// Has somebody else write when the next transaction is about to begin.
@@ -98,7 +82,7 @@ async fn a_change_of_a_calendar_looks_at_its_schedules_before_its_transaction(
     let noted = said.clone();
     let note = move |sql: &str| noted.lock().unwrap().push(sql.to_owned());
     world.database.store = world.database.store.clone().with_observer(note);
-    close(&world, calendar).await.unwrap();
+    close_for_a_day(&commands(&world), calendar).await.unwrap();
     let said = said.lock().unwrap();
     let changed = said.iter().position(|sql| sql.starts_with("UPDATE \"calendar\"")).unwrap();
     let reads = |said: &[String]| {
@@ -134,7 +118,7 @@ async fn a_schedule_that_changes_while_its_calendar_does_is_looked_at_again(
         }
         .boxed()
     });
-    let refused = close(&world, calendar).await.unwrap_err().to_string();
+    let refused = close_for_a_day(&commands(&world), calendar).await.unwrap_err().to_string();
     assert!(refused.contains("any more of s0001"), "{refused}");
 }
 
@@ -161,6 +145,6 @@ async fn calendars_that_change_together_are_looked_at_together(database: TestDat
         }
         .boxed()
     });
-    let refused = close(&world, calendar).await.unwrap_err().to_string();
+    let refused = close_for_a_day(&commands(&world), calendar).await.unwrap_err().to_string();
     assert!(refused.contains("any more of s0000"), "{refused}");
 }

@@ -259,6 +259,27 @@ impl World {
         store.commit(tx).await.unwrap();
     }
 
+    /// Has the database refuse rows, as by a rule of its own: `what` is `INSERT ON fire` or the like,
+    /// `is_it` says of which. Only one at a time.
+    pub(crate) async fn refuse(&self, what: &str, is_it: &str) {
+        if self.database.store.dialect().is_postgres() {
+            let function = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+                'BEGIN RAISE ''refused'' USING ERRCODE = ''23514''; END'";
+            self.write(function, []).await;
+            let trigger = format!(
+                "CREATE TRIGGER refuse BEFORE {what} FOR EACH ROW WHEN ({is_it}) \
+                 EXECUTE FUNCTION refuse()"
+            );
+            self.write(&trigger, []).await;
+        } else {
+            let trigger = format!(
+                "CREATE TRIGGER refuse BEFORE {what} WHEN {is_it} \
+                 BEGIN SELECT RAISE(ABORT, 'refused'); END"
+            );
+            self.write(&trigger, []).await;
+        }
+    }
+
     /// Waits until the schedule has `count` runs that have settled; gives them.
     pub(crate) async fn settled(&self, schedule: Uuid, count: usize) -> Vec<run::Model> {
         self.until(&format!("{count} runs have settled"), || async {

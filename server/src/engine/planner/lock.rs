@@ -1,0 +1,71 @@
+//! What is due, locked for one claim: so that no other planner claims it, and whoever edits it waits.
+
+use chrono::{DateTime, Utc};
+
+use super::first::{First, first_to};
+use crate::{
+    engine::{EngineError, cluster::Share, core::Core},
+    store::{DatabaseTransaction, candidates::Candidate, claims::DueSchedule},
+};
+
+/// Schedules that are due, locked.
+pub(super) struct Batch {
+    pub(super) tx: DatabaseTransaction,
+    pub(super) due: Vec<DueSchedule>,
+    /// More may be due.
+    pub(super) more_is_due: bool,
+}
+
+impl Batch {
+    /// What is locked.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let candidate = |due: &DueSchedule| Some(Candidate { id: due.id, at: due.next_fire_at? });
+        self.due.iter().filter_map(candidate).collect()
+    }
+}
+
+/// Locks up to `limit` schedules that are due and this node's to claim, or a batch where others have
+/// locks for so many; not those that are `passed`.
+pub(super) async fn lock_due(
+    core: &Core,
+    now: DateTime<Utc>,
+    share: Option<&Share>,
+    (passed, limit): (&[Candidate], u64),
+) -> Result<Option<Batch>, EngineError> {
+    let turns = share.map(|share| share.turns(now.into()));
+    if core.cluster.has_locks(share) {
+        let node = core.node_id().await;
+        match first_to(core, node, now, turns, (passed, limit)).await? {
+            First::These(these, more) => return lock_these(core, now, &these, more).await,
+            First::Anything => {}
+        }
+    }
+    let tx = core.store.begin().await?;
+    let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, limit).await?;
+    locked(core, Batch { tx, due, more_is_due: false }).await
+}
+
+/// Locks those of the candidates that are still due.
+pub(super) async fn lock_these(
+    core: &Core,
+    now: DateTime<Utc>,
+    these: &[Candidate],
+    more_is_due: bool,
+) -> Result<Option<Batch>, EngineError> {
+    if these.is_empty() {
+        return Ok(None);
+    }
+    let tx = core.store.begin().await?;
+    let due = core.store.lock_if_still_due(&tx, now.into(), these).await?;
+    locked(core, Batch { tx, due, more_is_due }).await
+}
+
+/// A batch that this node may claim, if there is anything in it.
+async fn locked(core: &Core, batch: Batch) -> Result<Option<Batch>, EngineError> {
+    // By other zone data they are others' to claim, or this node's once it has computed them anew.
+    if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
+        batch.tx.rollback().await?;
+        return Ok(None);
+    }
+    Ok(Some(batch))
+}
