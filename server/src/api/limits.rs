@@ -12,13 +12,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::{
-    Name, Pos, ServerError, ServerResult, Variables,
+    Name, Pos, Request, ServerError, ServerResult,
     async_trait::async_trait,
-    extensions::{Extension, ExtensionContext, ExtensionFactory, NextParseQuery},
-    parser::{
-        parse_query,
-        types::{ExecutableDocument, Selection, SelectionSet},
-    },
+    extensions::{Extension, ExtensionContext, ExtensionFactory, NextPrepareRequest},
+    parser::types::{ExecutableDocument, Selection, SelectionSet},
 };
 
 /// So many fields, fragments multiplied out.
@@ -47,19 +44,19 @@ impl ExtensionFactory for Limits {
 
 #[async_trait]
 impl Extension for Limits {
-    async fn parse_query(
+    async fn prepare_request(
         &self,
         ctx: &ExtensionContext<'_>,
-        query: &str,
-        variables: &Variables,
-        next: NextParseQuery<'_>,
-    ) -> ServerResult<ExecutableDocument> {
-        brackets(query)?;
-        // One that does not parse is the library's to refuse.
-        if let Ok(document) = parse_query(query) {
-            check(&document)?;
+        request: Request,
+        next: NextPrepareRequest<'_>,
+    ) -> ServerResult<Request> {
+        let mut request = next.run(ctx, request).await?;
+        brackets(&request.query)?;
+        // It is parsed once, here. One that does not parse is the library's to refuse.
+        if let Ok(document) = request.parsed_query() {
+            check(document)?;
         }
-        next.run(ctx, query, variables).await
+        Ok(request)
     }
 }
 

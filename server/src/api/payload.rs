@@ -34,7 +34,11 @@ pub(crate) struct SchedulePayload {
 impl SchedulePayload {
     pub(super) async fn of(cx: &Context<'_>, saved: Saved) -> Result<Self> {
         let warnings = told(saved.warnings, saved.unset);
-        Ok(Self { schedule: schedule(cx, saved.id).await?, warnings })
+        let schedule = match saved.row {
+            Some(row) if cx.is_home(row.namespace_id) => Schedule(*row),
+            Some(_) | None => schedule(cx, saved.id).await?,
+        };
+        Ok(Self { schedule, warnings })
     }
 }
 
@@ -62,7 +66,6 @@ impl CreatedSchedule {
 
 /// The schedule with this key.
 pub(super) async fn schedule(cx: &Context<'_>, id: Uuid) -> Result<Schedule> {
-    // Callers whose orders shared a transaction share this look, too.
     let row = cx.rows().load_one(ScheduleRow(id)).await?;
     // The answer to a repeated call may be older than the right to see it.
     let row = row.filter(|row| cx.is_home(row.namespace_id));

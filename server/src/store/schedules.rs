@@ -12,7 +12,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait,
+    QuerySelect, QueryTrait, Statement,
     sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
@@ -124,8 +124,15 @@ fn window_begins(now: Timestamp) -> SimpleExpr {
 }
 
 /// See the index `schedule_name`.
-const IF_NAME_FREE: &str = "ON CONFLICT (namespace_id, lower(name), name) \
-    WHERE deleted_at IS NULL DO NOTHING RETURNING id";
+macro_rules! if_name_free {
+    ($returned:literal) => {
+        concat!(
+            "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING \
+             RETURNING ",
+            $returned
+        )
+    };
+}
 
 /// Adds those schedules whose names no living one has, and says which those are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
@@ -133,9 +140,29 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     dialect: &Dialect,
     rows: Vec<ActiveModel>,
 ) -> Result<HashSet<Uuid>, StoreError> {
+    many::written(tx, if_names_free(dialect, rows, if_name_free!("id"))?).await
+}
+
+/// The same, and gives their rows back.
+pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    rows: Vec<ActiveModel>,
+) -> Result<Vec<Model>, StoreError> {
+    let mut written = Vec::with_capacity(rows.len());
+    for statement in if_names_free(dialect, rows, if_name_free!("*"))? {
+        written.extend(Entity::find().from_raw_sql(statement).all(tx).await?);
+    }
+    Ok(written)
+}
+
+fn if_names_free(
+    dialect: &Dialect,
+    rows: Vec<ActiveModel>,
+    tail: &str,
+) -> Result<Vec<Statement>, StoreError> {
     let stamp = dialect.stamp("schedule");
-    let manner = Manner { stamp: Some(("changed", &stamp)), tail: IF_NAME_FREE };
-    many::written(tx, many::insert(dialect, rows, manner)?).await
+    many::insert(dialect, rows, Manner { stamp: Some(("changed", &stamp)), tail })
 }
 
 /// Writes the set columns of `row` if the living schedule still has `version`.

@@ -7,7 +7,11 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::SubsecRound;
-use entity::{Timestamp, audit_event, schedule, schedule_version};
+use entity::{
+    Timestamp, audit_event,
+    schedule::{self, Model},
+    schedule_version,
+};
 use sea_orm::Set;
 use uuid::Uuid;
 
@@ -59,6 +63,13 @@ pub(super) struct Known {
     groups: HashMap<(Uuid, String), Option<Uuid>>,
 }
 
+/// What is given back of schedules that are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Back {
+    Nothing,
+    Rows,
+}
+
 /// Which schedule of an order cannot be made, and why.
 pub(super) type Refused = (usize, Box<CommandError>);
 
@@ -95,14 +106,15 @@ impl Commands {
             let is_taken = taken.contains(&key);
             if is_taken && matches!(new.work, Work::Task(_)) {
                 // Whose workflow that is, is asked of the tables: they must know all before it.
-                self.write(site.tx, std::mem::take(&mut waiting)).await?;
+                let before = std::mem::take(&mut waiting);
+                self.write(site.tx, before, Back::Nothing).await?;
             }
             let composed = self.compose(site, namespace, (index, new), is_taken, &mut known).await;
             let (composed, one) = composed.map_err(|error| (index, Box::new(error)))?;
             waiting.push(composed);
             saved.push(one);
         }
-        self.write(site.tx, waiting).await?;
+        self.write(site.tx, waiting, Back::Nothing).await?;
         Ok(saved)
     }
 
@@ -183,7 +195,7 @@ impl Commands {
             work: brought.map(|rows| (resolved.id, rows)),
             name: spec.name,
         };
-        Ok((composed, Saved { id, warnings: cursor::warnings(&timetable, now), unset }))
+        Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
     }
 
     /// What a new schedule runs, and the rows of it that are to be written.
@@ -244,9 +256,10 @@ impl Commands {
         &self,
         tx: &DatabaseTransaction,
         mut all: Vec<Composed>,
-    ) -> Result<(), Refused> {
+        back: Back,
+    ) -> Result<Vec<Model>, Refused> {
         if all.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         // Two orders that share names wait for each other in one direction only.
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -274,10 +287,21 @@ impl Commands {
             let written = rows::insert_if_names_free(tx, dialect, (works, definitions)).await;
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
         }
-        let written = schedules::insert_if_names_free(tx, dialect, rows_of).await;
-        all_are_there(&places, &written.map_err(failed)?, name_taken)?;
+        let (written, made) = match back {
+            Back::Nothing => {
+                let written = schedules::insert_if_names_free(tx, dialect, rows_of).await;
+                (written.map_err(failed)?, Vec::new())
+            }
+            Back::Rows => {
+                let made = schedules::insert_and_return_if_names_free(tx, dialect, rows_of).await;
+                let made = made.map_err(failed)?;
+                (made.iter().map(|row| row.id).collect(), made)
+            }
+        };
+        all_are_there(&places, &written, name_taken)?;
         schedules::insert_versions(tx, dialect, versions).await.map_err(failed)?;
-        audit::insert_all(tx, dialect, entries).await.map_err(failed)
+        audit::insert_all(tx, dialect, entries).await.map_err(failed)?;
+        Ok(made)
     }
 }
 

@@ -102,7 +102,7 @@ impl Commands {
         schedules::update_if_version(&tx, self.store.dialect(), id, row.version, columns).await?;
         let what = ("schedule.pause", Some(reason), after);
         self.audit_switch(&tx, right.who(), &row, what).await?;
-        let saved = Saved { id, warnings: vec![], unset: vec![] };
+        let saved = Saved { id, row: None, warnings: vec![], unset: vec![] };
         self.remember(&tx, right.who(), call, &saved).await?;
         self.store.commit_after_handoffs(tx).await?;
         self.signals.wake_planner();
@@ -146,7 +146,7 @@ impl Commands {
         let now = self.clock.now();
         let timetable = self.timetable_of(tx, row).await?;
         let warnings = cursor::warnings(&timetable, now);
-        let saved = Saved { id: row.id, warnings, unset: vec![] };
+        let saved = Saved { id: row.id, row: None, warnings, unset: vec![] };
         if row.enabled {
             return Ok(Some(saved));
         }

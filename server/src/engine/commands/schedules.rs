@@ -46,6 +46,9 @@ pub struct Edit {
 pub struct Saved {
     /// The schedule.
     pub id: Uuid,
+    /// The schedule as it was left, where it is at hand.
+    #[serde(skip)]
+    pub row: Option<Box<Model>>,
     /// What is likely not meant by its timing.
     pub warnings: Vec<Warning>,
     /// What its task asks for and does not find.

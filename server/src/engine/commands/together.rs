@@ -15,12 +15,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use entity::Timestamp;
+use entity::{Timestamp, schedule::Model};
 use tokio::sync::{Semaphore, oneshot};
+use uuid::Uuid;
 
 use super::{
     CommandError, Commands, Editor, NewSchedule, Saved, Work,
-    making::{Composed, Known, Refused, Site},
+    making::{Back, Composed, Known, Refused, Site},
 };
 
 /// So many orders in one.
@@ -165,8 +166,13 @@ impl Commands {
             return Ok((answers, None));
         }
         let first = waiting.iter().filter_map(Composed::due_at).min();
-        self.write(&tx, waiting).await.map_err(|(_, error): Refused| *error)?;
+        let made = self.write(&tx, waiting, Back::Rows).await;
+        let made = made.map_err(|(_, error): Refused| *error)?;
         self.store.commit(tx).await?;
+        let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
+        for saved in answers.iter_mut().flatten().flatten() {
+            saved.row = made.remove(&saved.id).map(Box::new);
+        }
         Ok((answers, first))
     }
 }

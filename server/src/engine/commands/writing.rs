@@ -55,8 +55,12 @@ impl Commands {
         if before.max_fires != spec.max_fires {
             leaves_some(spec, row)?;
         }
-        let mut saved =
-            Saved { id: row.id, warnings: cursor::warnings(&timetable, now), unset: vec![] };
+        let mut saved = Saved {
+            id: row.id,
+            row: None,
+            warnings: cursor::warnings(&timetable, now),
+            unset: vec![],
+        };
         let current = self.current_workflow(tx, row).await?;
         let current = self.rename_along(tx, row, current, &spec.name).await?;
         let resolved = match work {
