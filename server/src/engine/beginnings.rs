@@ -1,10 +1,12 @@
 //! Attempts between the commit that gives them to this node and their start.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
+use super::core::Core;
 use crate::store::holds::Hold;
 
 /// What this node is about to work on: the tables may say already that it does, and nothing else in
@@ -22,18 +24,23 @@ pub(super) struct Beginnings {
 pub(super) struct Beginning<'a> {
     all: &'a Beginnings,
     holds: Vec<Hold>,
+    since: Instant,
 }
 
 impl Beginnings {
-    /// Enters attempts; to be done before the commit.
-    pub(super) fn enter(&self, holds: impl IntoIterator<Item = Hold>) -> Beginning<'_> {
+    /// Enters attempts; to be done before the commit, `now`.
+    pub(super) fn enter(
+        &self,
+        now: Instant,
+        holds: impl IntoIterator<Item = Hold>,
+    ) -> Beginning<'_> {
         let holds: Vec<Hold> = holds.into_iter().collect();
         let mut entered = self.entered();
         for hold in &holds {
             *entered.entry(*hold).or_default() += 1;
         }
         drop(entered);
-        Beginning { all: self, holds }
+        Beginning { all: self, holds, since: now }
     }
 
     /// Whether an attempt is about to begin.
@@ -43,6 +50,40 @@ impl Beginnings {
 
     fn entered(&self) -> MutexGuard<'_, HashMap<Hold, usize>> {
         self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Beginning<'_> {
+    /// Which of them are not to begin: see [`lost_since`].
+    pub(super) async fn lost(&self, core: &Core) -> HashSet<Hold> {
+        lost_since(core, self.since, &self.holds).await
+    }
+}
+
+/// Which of `holds`, all of one life of this node and its own at `since` or given to it then, are not
+/// its own any more.
+///
+/// It is asked only by who stood still for so long that others may have taken it for dead: then a
+/// run may be done by another by now, and even removed. What cannot be asked counts as lost: where it
+/// is not, nobody here knows of it, and it is disowned and taken again.
+pub(super) async fn lost_since(core: &Core, mut since: Instant, holds: &[Hold]) -> HashSet<Hold> {
+    let mut lost = HashSet::new();
+    let Some(node) = holds.first().map(|hold| hold.node_id) else { return lost };
+    loop {
+        let now = core.clock.instant();
+        if now.saturating_duration_since(since) < core.settings.heartbeat_expiry {
+            return lost;
+        }
+        since = now;
+        let there = core.store.held_by(node).await.unwrap_or_else(|error| {
+            tracing::warn!("could not ask what is still this node's: {error}");
+            Vec::new()
+        });
+        lost = holds.iter().copied().filter(|hold| !there.contains(hold)).collect();
+        if !lost.is_empty() {
+            let attempts = lost.len();
+            tracing::warn!(attempts, "this node stood still, and does not begin what it has lost");
+        }
     }
 }
 
@@ -65,13 +106,15 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::clock::Clock;
 
     #[test]
     fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
         let all = Beginnings::default();
         let hold = |attempt| Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };
-        let one = all.enter([hold(1), hold(2)]);
-        let other = all.enter([hold(1)]);
+        let now = Clock::system().instant();
+        let one = all.enter(now, [hold(1), hold(2)]);
+        let other = all.enter(now, [hold(1)]);
         drop(one);
         assert!(all.has(&hold(1)) && !all.has(&hold(2)));
         drop(other);

@@ -126,7 +126,7 @@ impl Dispatcher {
             node_id: node,
             epoch: take.epoch,
         };
-        let beginning = core.beginnings.enter(takes.iter().map(hold));
+        let beginning = core.beginnings.enter(core.clock.instant(), takes.iter().map(hold));
         core.store.commit(tx).await?;
         for schedule in late_of {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -139,9 +139,13 @@ impl Dispatcher {
             core.signals.wake_backfill();
         }
 
+        let lost = beginning.lost(core).await;
         for ((run, known), take) in taken.into_iter().zip(takes) {
-            let Some(slot) = slots.pop() else { break };
             let hold = hold(&take);
+            if lost.contains(&hold) {
+                continue;
+            }
+            let Some(slot) = slots.pop() else { break };
             let max_attempts = run.max_attempts;
             let times = Times {
                 by_fire: run.trigger == run::Trigger::Schedule,

@@ -188,8 +188,9 @@ async fn try_hand_over(
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
     let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
-    let beginning = core.beginnings.enter(starting);
+    let beginning = core.beginnings.enter(core.clock.instant(), starting);
     core.store.commit(tx).await?;
+    let lost = beginning.lost(core).await;
     core.metrics.handed_over(intents.len(), start.elapsed());
     let handed_at = core.clock.now();
     let claimed: HashMap<_, _> = intents.iter().map(|intent| (intent.id, intent)).collect();
@@ -224,6 +225,9 @@ async fn try_hand_over(
         };
         handed.started += 1;
         let hold = hold(run.id);
+        if lost.contains(&hold) {
+            continue;
+        }
         let task = known.task(0);
         let invocation = Invocation {
             run_id: run.id,

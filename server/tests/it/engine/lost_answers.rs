@@ -35,7 +35,7 @@ on_both!(
     a_doubt_that_could_not_be_settled_is_settled_by_a_later_round,
 );
 
-type Answer = Result<(), StoreError>;
+pub(super) type Answer = Result<(), StoreError>;
 
 /// What the driver says when the connection breaks before the answer is there.
 fn lost() -> Answer {
@@ -45,7 +45,7 @@ fn lost() -> Answer {
 
 /// The same store, where `answer` stands for that to the first commit with which a run is in
 /// `state`.
-fn answering(
+pub(super) fn answering(
     store: &Store,
     state: run::State,
     answer: impl Fn() -> BoxFuture<'static, Answer> + Send + Sync + 'static,
@@ -71,7 +71,7 @@ fn answering(
 }
 
 /// The dispatcher alone begins runs of a group.
-async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
+pub(super) async fn group_for(world: &World, dispatcher: bool) -> Option<Uuid> {
     if dispatcher { Some(group(world, 1).await) } else { None }
 }
 

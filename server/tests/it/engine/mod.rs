@@ -53,6 +53,7 @@ mod settling;
 mod shutdown;
 mod silenced;
 mod stats;
+mod stood_still;
 mod taken_again;
 mod templates;
 mod timeout;

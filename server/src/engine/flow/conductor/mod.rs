@@ -34,6 +34,7 @@ use super::{
 use crate::{
     engine::{
         attempt::{self, Attempt, Times},
+        beginnings::lost_since,
         core::{Core, Grip, StopReason},
         definition::Known,
         logs::Numbers,
@@ -140,7 +141,7 @@ impl Conductor {
             if self.why() == Some(StopReason::Lost) {
                 return self.abandon().await;
             }
-            let plan = self.plan(now);
+            let (plan, since) = (self.plan(now), self.core.clock.instant());
             match self.write(&plan, now).await {
                 Written::Done => {}
                 Written::Lost => {
@@ -159,6 +160,9 @@ impl Conductor {
                 Next::Park { .. } => return self.core.signals.wake_here(Kind::Dispatcher),
                 Next::Settle { state, .. } => return self.tell(state, now),
             };
+            if !plan.begin.is_empty() && self.is_lost_since(since).await {
+                return self.abandon().await;
+            }
             for (index, attempt) in &plan.begin {
                 self.begin(*index, *attempt);
             }
@@ -224,6 +228,10 @@ impl Conductor {
     /// Why it is to stop, if it is.
     fn why(&self) -> Option<StopReason> {
         self.core.why(&self.grip)
+    }
+
+    async fn is_lost_since(&self, since: Instant) -> bool {
+        !lost_since(&self.core, since, &[self.hold]).await.is_empty()
     }
 
     fn standings(&self) -> Vec<Standing> {
