@@ -21,7 +21,7 @@ use super::{
     moments::{Moment, Turns},
     pauses::Pauses,
     removals,
-    segments::{Over, Segment, TICK, within},
+    segments::{Instants, Over, Segment, TICK, within},
 };
 
 /// Everything that was ordered, as far as the ledger is concerned.
@@ -359,7 +359,9 @@ impl History {
         for (place, segment) in self.segments.iter().enumerate() {
             let ahead = skipped.clone().filter(|row| self.place(row) == Some(place));
             let ahead = ahead.map(|row| row.last_scheduled_at.utc()).max();
-            expected.push(segment.instants(self.anchor, end, ahead));
+            let own = rows.iter().filter(|row| self.place(row) == Some(place));
+            let seen = own.map(|row| row.claimed_at.utc()).max();
+            expected.push(segment.instants(self.anchor, end, (ahead, seen)));
         }
         let mut together: HashMap<(i64, i64), Vec<&Moment>> = HashMap::new();
         for made in rows.iter().filter(|row| !backfilled.contains(&row.id)) {
@@ -374,7 +376,9 @@ impl History {
             }
             let place = self.place(row).ok_or("a fire of no version")?;
             let (first, last) = (row.scheduled_at.utc(), row.last_scheduled_at.utc());
-            let instants: Vec<_> = expected[place].0.range(first..=last).collect();
+            let Instants { all, may_until, .. } = &expected[place];
+            let instants = all.range(first..=last).filter(|(at, _)| *at <= may_until);
+            let instants: Vec<_> = instants.collect();
             let (from, to) = (instants.first().map(|i| *i.0), instants.last().map(|i| *i.0));
             if from != Some(first) || to != Some(last) || instants.len() as i64 != row.count {
                 let count = instants.len();
@@ -394,7 +398,7 @@ impl History {
             }
             let made = &turns.made[&row.id];
             let count = |span: Span, is_meant: &dyn Fn(DateTime<Utc>) -> bool| {
-                within(&expected[place].0, span).filter(|(at, _)| is_meant(**at)).count()
+                within(all, span).filter(|(at, _)| is_meant(**at)).count()
             };
             let case = Case {
                 made,
@@ -410,8 +414,8 @@ impl History {
         if let Some((at, rows)) = accounted.iter().find(|(_, rows)| is_twice(rows)) {
             return Err(format!("{at} is accounted for {} times: {rows:#?}", rows.len()));
         }
-        for (instants, must_before) in &expected {
-            let mut must = instants.range(..*must_before);
+        for Instants { all, may_until, must_before } in &expected {
+            let mut must = all.range(..*must_before).filter(|(at, _)| *at <= may_until);
             if let Some((at, kind)) = must.find(|(at, _)| !accounted.contains_key(*at)) {
                 let before = accounted.range(..at).next_back().map(|(_, rows)| rows);
                 let after = accounted.range(at..).next().map(|(_, rows)| rows);

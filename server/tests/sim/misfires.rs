@@ -66,7 +66,9 @@ impl Case<'_> {
                 says(is_late, "it was not late")?;
                 says(is_young, "it was outside of the window")?;
                 let most = usize::try_from(spec.misfire.max).unwrap();
-                says((self.at_most)(behind) >= most, "fewer than the limit came behind it")
+                let came = (self.at_most)(behind);
+                let what = format!("{came} came behind it, fewer than the limit of {most}");
+                says(came >= most, &what)
             }
             (Verdict::Collapsed, Reason::Outage) => {
                 says(is_late, "it was not late")?;

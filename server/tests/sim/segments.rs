@@ -29,24 +29,36 @@ pub(crate) struct Over {
 
 pub(crate) const TICK: TimeDelta = TimeDelta::milliseconds(1);
 
+/// The instants of a segment.
+pub(crate) struct Instants {
+    /// As far as anybody looked, which may be further than it got: an edit on a clock that was set
+    /// back ends it before what a claim has seen.
+    pub(crate) all: BTreeMap<DateTime<Utc>, fire::Kind>,
+    /// Those up to here may be accounted for.
+    pub(crate) may_until: DateTime<Utc>,
+    /// Those before this must be.
+    pub(crate) must_before: DateTime<Utc>,
+}
+
 impl Segment {
-    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some, and before when they
-    /// must be accounted for at the `end`.
+    /// Its instants up to the `end`, or as far `ahead` as somebody skipped some; and those that a claim
+    /// `seen` last looked at.
     pub(crate) fn instants(
         &self,
         anchor: DateTime<Utc>,
         end: DateTime<Utc>,
-        ahead: Option<DateTime<Utc>>,
-    ) -> (BTreeMap<DateTime<Utc>, fire::Kind>, DateTime<Utc>) {
+        (ahead, seen): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    ) -> Instants {
         let jitter = TimeDelta::seconds(self.timing.jitter_seconds);
         let (must_before, may_until) = match &self.over {
             None => (end - jitter + TICK, end),
             Some(over) => (over.must_before, over.may_until),
         };
         let until = may_until.max(must_before - TICK).min(end);
-        let until = ahead.map_or(until, |ahead| ahead.max(until));
+        let may_until = ahead.map_or(until, |ahead| ahead.max(until));
+        let last = seen.map_or(may_until, |seen| seen.max(may_until));
         let timing = oracle_timing(&self.timing, anchor);
-        (oracle::fires(&timing, self.after, until), must_before)
+        Instants { all: oracle::fires(&timing, self.after, last), may_until, must_before }
     }
 }
 
