@@ -24,6 +24,10 @@ pub struct Way {
 const IS_ALIVE: &str =
     "run.state IN ('queued', 'running', 'retrying') AND run.trigger <> 'backfill'";
 
+/// When a run ends: not before it began, or was made, on another node a moment ago.
+const FINISHED: &str = "CASE WHEN coalesce(run.started_at, run.created_at) > {0} \
+    THEN coalesce(run.started_at, run.created_at) ELSE {0} END";
+
 impl Store {
     /// Asks the live runs in the `ways` to stop, so many at the `most`, unless somebody has: those
     /// that wait are cancelled, those that are at work through their node. Says which those were.
@@ -42,7 +46,7 @@ impl Store {
         let sql = format!(
             "UPDATE run SET cancel_requested_at = {{0}}, cancel_by = 'carillon', \
                cancel_reason = v.reason, \
-               finished_at = CASE WHEN run.state = 'running' THEN NULL ELSE {{0}} END, \
+               finished_at = CASE WHEN run.state = 'running' THEN NULL ELSE {FINISHED} END, \
                state = CASE WHEN run.state = 'running' THEN run.state ELSE 'cancelled' END, \
                changed = {} \
              FROM v WHERE run.id = v.run_id AND {IS_ALIVE}{is_asked} {{days}} RETURNING run.id",
@@ -83,7 +87,8 @@ impl Store {
         let sql = format!(
             "UPDATE run SET cancel_requested_at = coalesce(run.cancel_requested_at, {{0}}), \
                cancel_by = coalesce(run.cancel_by, 'carillon'), \
-               cancel_reason = coalesce(run.cancel_reason, v.reason), finished_at = {{0}}, \
+               cancel_reason = coalesce(run.cancel_reason, v.reason), \
+               finished_at = {FINISHED}, \
                state = 'cancelled', epoch = run.epoch + 1, hard_deadline_at = NULL, changed = {} \
              FROM v WHERE run.id = v.run_id AND {IS_ALIVE} {{days}} RETURNING run.id",
             self.dialect().stamp("run")
@@ -95,7 +100,9 @@ impl Store {
             let ended_runs = Bulk::default().uuid("run_id", ended.iter().copied()).days(days);
             let statement = ended_runs.statement(
                 self.dialect(),
-                "UPDATE task_run SET state = 'cancelled', finished_at = {0}, \
+                "UPDATE task_run SET state = 'cancelled', \
+                   finished_at = CASE WHEN task_run.started_at > {0} \
+                     THEN task_run.started_at ELSE {0} END, \
                    error = 'ended for a later fire' \
                  FROM v WHERE task_run.run_id = v.run_id AND task_run.state = 'running' {days}",
                 vec![now.0.into()],

@@ -47,7 +47,7 @@ impl Claims {
             return Ok(Claimed::default());
         };
         let candidates = batch.candidates();
-        match claim(core, now, batch).await {
+        match claim(core, batch).await {
             Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
             answer => answer,
         }
@@ -100,7 +100,7 @@ impl Claims {
                 claimed.more_is_due = true;
                 continue;
             };
-            match (claim(core, now, batch).await, part) {
+            match (claim(core, batch).await, part) {
                 (Ok(some), _) => claimed += some,
                 (Err(error), [one]) if error.is_refusal() => {
                     let Some(pause) = self.locked().put(*one, core.clock.instant()) else {

@@ -70,8 +70,7 @@ impl AddAssign for Claimed {
 /// holds a batch of them takes no further schedule, whose cursor stays where it was.
 pub(super) async fn claim(
     core: &Core,
-    now: DateTime<Utc>,
-    Batch { tx, due, more_is_due }: Batch,
+    Batch { tx, due, now, more_is_due }: Batch,
 ) -> Result<Claimed, EngineError> {
     let start = core.clock.instant();
     let Written { mut claimed, fires, written, cleared } =

@@ -12,6 +12,9 @@ use crate::{
 pub(super) struct Batch {
     pub(super) tx: DatabaseTransaction,
     pub(super) due: Vec<DueSchedule>,
+    /// When they were locked: until then this node may have waited, for a connection or on a machine
+    /// that stood still, and what is judged now was made by others meanwhile.
+    pub(super) now: DateTime<Utc>,
     /// More may be due.
     pub(super) more_is_due: bool,
 }
@@ -42,7 +45,7 @@ pub(super) async fn lock_due(
     }
     let tx = core.store.begin().await?;
     let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, limit).await?;
-    locked(core, Batch { tx, due, more_is_due: false }).await
+    locked(core, Batch { tx, due, now, more_is_due: false }).await
 }
 
 /// Locks those of the candidates that are still due.
@@ -57,15 +60,16 @@ pub(super) async fn lock_these(
     }
     let tx = core.store.begin().await?;
     let due = core.store.lock_if_still_due(&tx, now.into(), these).await?;
-    locked(core, Batch { tx, due, more_is_due }).await
+    locked(core, Batch { tx, due, now, more_is_due }).await
 }
 
 /// A batch that this node may claim, if there is anything in it.
-async fn locked(core: &Core, batch: Batch) -> Result<Option<Batch>, EngineError> {
+async fn locked(core: &Core, mut batch: Batch) -> Result<Option<Batch>, EngineError> {
     // By other zone data they are others' to claim, or this node's once it has computed them anew.
     if batch.due.is_empty() || core.has_other_zones(&batch.tx).await? {
         batch.tx.rollback().await?;
         return Ok(None);
     }
+    batch.now = batch.now.max(core.agreed_now_in(&batch.tx).await?);
     Ok(Some(batch))
 }
