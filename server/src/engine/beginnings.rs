@@ -3,11 +3,14 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::core::Core;
 use crate::store::holds::Hold;
+
+/// Between two questions to a database that is away.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// What this node is about to work on: the tables may say already that it does, and nothing else in
 /// memory does. So whoever has read the tables and finds an attempt neither here nor at work may be
@@ -28,10 +31,10 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginnings {
-    /// Enters attempts; to be done before the commit, `now`.
+    /// Enters attempts; to be done before the commit. At `since` the tables had not been looked at.
     pub(super) fn enter(
         &self,
-        now: Instant,
+        since: Instant,
         holds: impl IntoIterator<Item = Hold>,
     ) -> Beginning<'_> {
         let holds: Vec<Hold> = holds.into_iter().collect();
@@ -40,7 +43,7 @@ impl Beginnings {
             *entered.entry(*hold).or_default() += 1;
         }
         drop(entered);
-        Beginning { all: self, holds, since: now }
+        Beginning { all: self, holds, since }
     }
 
     /// Whether an attempt is about to begin.
@@ -64,8 +67,9 @@ impl Beginning<'_> {
 /// its own any more.
 ///
 /// It is asked only by who stood still for so long that others may have taken it for dead: then a
-/// run may be done by another by now, and even removed. What cannot be asked counts as lost: where it
-/// is not, nobody here knows of it, and it is disowned and taken again.
+/// run may be done by another by now, and even removed. It waits for a database that is away. Where the
+/// answer is an error, all counts as lost: what is not, nobody here knows of, and it is disowned and
+/// taken again.
 pub(super) async fn lost_since(core: &Core, mut since: Instant, holds: &[Hold]) -> HashSet<Hold> {
     let mut lost = HashSet::new();
     let Some(node) = holds.first().map(|hold| hold.node_id) else { return lost };
@@ -75,10 +79,18 @@ pub(super) async fn lost_since(core: &Core, mut since: Instant, holds: &[Hold]) 
             return lost;
         }
         since = now;
-        let there = core.store.held_by(node).await.unwrap_or_else(|error| {
-            tracing::warn!("could not ask what is still this node's: {error}");
-            Vec::new()
-        });
+        let there = loop {
+            match core.store.held_alive(node).await {
+                Ok(there) => break there,
+                Err(error) => {
+                    tracing::warn!("could not ask what is still this node's: {error}");
+                    if !error.is_transient() {
+                        break Vec::new();
+                    }
+                }
+            }
+            core.clock.sleep(PAUSE).await;
+        };
         lost = holds.iter().copied().filter(|hold| !there.contains(hold)).collect();
         if !lost.is_empty() {
             let attempts = lost.len();

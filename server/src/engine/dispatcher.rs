@@ -73,7 +73,7 @@ impl Dispatcher {
         now: DateTime<Utc>,
         slots: &mut Vec<OwnedSemaphorePermit>,
     ) -> Result<usize, EngineError> {
-        let core = &self.core.clone();
+        let (core, since) = (&self.core.clone(), self.core.clock.instant());
         let node = core.node_id().await;
         let tx = core.store.begin().await?;
         let waiting = core
@@ -126,7 +126,7 @@ impl Dispatcher {
             node_id: node,
             epoch: take.epoch,
         };
-        let beginning = core.beginnings.enter(core.clock.instant(), takes.iter().map(hold));
+        let beginning = core.beginnings.enter(since, takes.iter().map(hold));
         core.store.commit(tx).await?;
         for schedule in late_of {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);
@@ -157,6 +157,10 @@ impl Dispatcher {
             attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
         }
         drop(beginning);
+        if !lost.is_empty() {
+            slots.clear();
+            core.slot_freed();
+        }
         Ok(found)
     }
 

@@ -214,6 +214,18 @@ impl Store {
         Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
     }
 
+    /// The same, as long as that life of it goes on: what one that is over holds, others take over.
+    pub async fn held_alive(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
+        let statement = self.dialect().statement(
+            "SELECT run.id AS run_id, run.attempt, run.node_id, run.epoch FROM run \
+             JOIN node ON node.id = run.node_id AND node.state = 'alive' \
+             WHERE run.state IN ('queued', 'running', 'retrying') \
+               AND run.state = 'running' AND run.node_id = $1",
+            [node.into()],
+        );
+        Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
+    }
+
     /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
     /// node are.
     pub async fn disown_if_held(

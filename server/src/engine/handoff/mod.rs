@@ -188,7 +188,7 @@ async fn try_hand_over(
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
     let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
-    let beginning = core.beginnings.enter(core.clock.instant(), starting);
+    let beginning = core.beginnings.enter(start, starting);
     core.store.commit(tx).await?;
     let lost = beginning.lost(core).await;
     core.metrics.handed_over(intents.len(), start.elapsed());
@@ -223,11 +223,11 @@ async fn try_hand_over(
             handed.queued += 1;
             continue;
         };
-        handed.started += 1;
         let hold = hold(run.id);
         if lost.contains(&hold) {
             continue;
         }
+        handed.started += 1;
         let task = known.task(0);
         let invocation = Invocation {
             run_id: run.id,
@@ -248,6 +248,9 @@ async fn try_hand_over(
         attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
     }
     drop(beginning);
+    if !lost.is_empty() {
+        core.slot_freed();
+    }
     if handed.queued > 0 {
         core.backlog.store(true, Ordering::Relaxed);
         core.signals.wake_dispatcher();

@@ -231,7 +231,9 @@ impl Conductor {
     }
 
     async fn is_lost_since(&self, since: Instant) -> bool {
-        !lost_since(&self.core, since, &[self.hold]).await.is_empty()
+        let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
+        // Who is to stop while the database is away begins nothing.
+        self.grip.stop.run_until_cancelled(lost).await.is_none_or(|lost| !lost.is_empty())
     }
 
     fn standings(&self) -> Vec<Standing> {
