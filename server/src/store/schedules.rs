@@ -124,15 +124,8 @@ fn window_begins(now: Timestamp) -> SimpleExpr {
 }
 
 /// See the index `schedule_name`.
-macro_rules! if_name_free {
-    ($returned:literal) => {
-        concat!(
-            "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING \
-             RETURNING ",
-            $returned
-        )
-    };
-}
+const IF_NAME_FREE: &str =
+    "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
 /// Adds those schedules whose names no living one has, and says which those are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
@@ -140,7 +133,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     dialect: &Dialect,
     rows: Vec<ActiveModel>,
 ) -> Result<HashSet<Uuid>, StoreError> {
-    many::written(tx, if_names_free(dialect, rows, if_name_free!("id"))?).await
+    many::written(tx, if_names_free(dialect, rows, "id")?).await
 }
 
 /// The same, and gives their rows back.
@@ -150,7 +143,7 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     rows: Vec<ActiveModel>,
 ) -> Result<Vec<Model>, StoreError> {
     let mut written = Vec::with_capacity(rows.len());
-    for statement in if_names_free(dialect, rows, if_name_free!("*"))? {
+    for statement in if_names_free(dialect, rows, "*")? {
         written.extend(Entity::find().from_raw_sql(statement).all(tx).await?);
     }
     Ok(written)
@@ -159,10 +152,11 @@ pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
 fn if_names_free(
     dialect: &Dialect,
     rows: Vec<ActiveModel>,
-    tail: &str,
+    returned: &str,
 ) -> Result<Vec<Statement>, StoreError> {
     let stamp = dialect.stamp("schedule");
-    many::insert(dialect, rows, Manner { stamp: Some(("changed", &stamp)), tail })
+    let tail = format!("{IF_NAME_FREE} RETURNING {returned}");
+    many::insert(dialect, rows, Manner { stamp: Some(("changed", &stamp)), tail: &tail })
 }
 
 /// Writes the set columns of `row` if the living schedule still has `version`.

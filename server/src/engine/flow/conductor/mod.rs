@@ -232,8 +232,13 @@ impl Conductor {
 
     async fn is_lost_since(&self, since: Instant) -> bool {
         let lost = lost_since(&self.core, since, std::slice::from_ref(&self.hold));
-        // Who is to stop while the database is away begins nothing.
-        self.grip.stop.run_until_cancelled(lost).await.is_none_or(|lost| !lost.is_empty())
+        tokio::select! {
+            // Who did not stand still has the answer at once, and is stopped in good order if at all.
+            biased;
+            lost = lost => !lost.is_empty(),
+            // Who is to stop while the database is away begins nothing.
+            () = self.grip.stop.cancelled() => true,
+        }
     }
 
     fn standings(&self) -> Vec<Standing> {
