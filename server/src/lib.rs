@@ -19,3 +19,8 @@ pub mod store;
 pub mod target;
 pub mod telemetry;
 pub mod web;
+
+/// For C as well, for SQLite above all: its driver copies each value that it reads on one thread
+/// and frees it on another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
