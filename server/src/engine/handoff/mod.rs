@@ -16,6 +16,7 @@ use std::{
 
 use entity::fire::Verdict;
 use sea_orm::ActiveEnum;
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use self::{decision::decide, run::new_run};
@@ -28,10 +29,11 @@ use super::{
     attempt::{self, Attempt, Times},
     cluster::Tenure,
     core::Core,
+    definition::Known,
 };
 use crate::{
     store::{
-        handoffs::{Intent, Start},
+        handoffs::{Current, Intent, NewRun, Start},
         holds::Hold,
     },
     target::Invocation,
@@ -138,14 +140,11 @@ async fn try_hand_over(
     let limits = recovery.map(|recovery| recovery.limits);
     let schedules: HashSet<_> = intents.iter().map(|intent| intent.schedule_id).collect();
     let current = core.store.current_schedules(&tx, &schedules, node).await?;
-    // Not before the tables have answered: short runs of the batch before have ended by then.
-    let mut slots = core.free_slots(intents.len());
     let now = core.agreed_now_in(&tx).await?;
 
     let mut runs = Vec::with_capacity(intents.len());
     let mut works = Vec::with_capacity(intents.len());
     let mut refused = Vec::new();
-    let mut started = 0;
     for intent in intents {
         let schedule = current.get(&intent.schedule_id);
         let (schedule, reason) = match (decide(intent, schedule, now, limits), schedule) {
@@ -165,26 +164,16 @@ async fn try_hand_over(
                 continue;
             }
         };
-        // The dispatcher alone starts runs of a group: it keeps their limit and their order. And
-        // what a life that was declared dead started would be taken from it at once.
-        let has_room = started < slots.len()
-            && schedule.group_id.is_none()
-            && schedule.node_is_alive
-            && core.cluster.takes(&known.definition.runs_on)
-            && !core.cluster.lets_others_go_first(&known.definition.runs_on);
-        let start = has_room.then(|| {
-            let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
-            Start { task, hard_limit }
-        });
-        started += usize::from(has_room);
-        runs.push(new_run(intent, schedule, &known.definition, reason, now, start));
+        runs.push(new_run(intent, schedule, &known.definition, reason, now));
         works.push((known, schedule));
     }
 
     let linked = core.store.start_fires_if_pending(&tx, &runs, now.into()).await?;
-    let (runs, works): (Vec<_>, Vec<_>) =
-        runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
     core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
+    let (mut runs, works): (Vec<_>, Vec<_>) =
+        runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
+    // As late as can be: short runs of the batch before have ended by now.
+    let mut slots = start_here(core, &mut runs, &works);
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
     let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
@@ -256,4 +245,27 @@ async fn try_hand_over(
         core.signals.wake_dispatcher();
     }
     Ok(handed)
+}
+
+/// Lets those start with the transaction that makes them which may and for which there is room.
+/// The dispatcher alone starts runs of a group: it keeps their limit and their order. And what a
+/// life that was declared dead started would be taken from it at once.
+fn start_here(
+    core: &Core,
+    runs: &mut [NewRun],
+    works: &[(Arc<Known>, &Current)],
+) -> Vec<OwnedSemaphorePermit> {
+    let may = |(known, schedule): &(Arc<Known>, &Current)| {
+        schedule.group_id.is_none()
+            && schedule.node_is_alive
+            && core.cluster.takes(&known.definition.runs_on)
+            && !core.cluster.lets_others_go_first(&known.definition.runs_on)
+    };
+    let those: Vec<_> = runs.iter_mut().zip(works).filter(|(_, work)| may(work)).collect();
+    let slots = core.free_slots(those.len());
+    for ((run, (known, _)), _) in those.into_iter().zip(&slots) {
+        let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+        run.start = Some(Start { task, hard_limit });
+    }
+    slots
 }

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::{
     engine::Definition,
-    store::handoffs::{Current, Intent, NewRun, Start},
+    store::handoffs::{Current, Intent, NewRun},
 };
 
+/// The run, not started yet.
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &Current,
     definition: &Definition,
     reason: Reason,
     now: DateTime<Utc>,
-    start: Option<Start>,
 ) -> NewRun {
     let is_recovery = reason == Reason::Recovered;
     let context = is_recovery.then(|| {
@@ -39,7 +39,7 @@ pub(super) fn new_run(
         reason,
         group_id: schedule.group_id,
         priority: schedule.priority,
-        start,
+        start: None,
     }
 }
 
