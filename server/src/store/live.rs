@@ -178,7 +178,8 @@ impl Store {
                     UNION ALL \
                     SELECT id, scheduled_at FROM fire \
                      WHERE verdict = 'pending' AND queue_position IS NOT NULL) p) f";
-        let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(self.read()).await;
+        let row =
+            Row::find_by_statement(self.dialect().statement(sql, [])).one(self.rounds()).await;
         // What is not known is looked for everywhere.
         let found = row.as_ref().ok().and_then(Option::as_ref).map(|row| {
             let made = |key: &Option<String>| {
