@@ -5,7 +5,7 @@
 //! batch, so the statement is prepared once; SQLite gets the same rows as `VALUES`. The rest of
 //! the statement reads `v` and is the same text on both.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
@@ -95,15 +95,15 @@ impl Bulk {
             let (rows, bound) = self.values();
             (rows, bound, '?')
         };
-        let mut text = format!("WITH v({names}) AS ({rows}) {sql}");
+        let mut sql = Cow::from(sql);
         if let Some(days) = days {
-            text = text.replace("{days}", &dialect.within(days));
+            sql = sql.replace("{days}", &dialect.within(days)).into();
         }
         for (index, value) in values.into_iter().enumerate() {
             bound.push(value);
-            text = text.replace(&format!("{{{index}}}"), &format!("{mark}{}", bound.len()));
+            sql = sql.replace(&format!("{{{index}}}"), &format!("{mark}{}", bound.len())).into();
         }
-        dialect.statement(text, bound)
+        dialect.statement(format!("WITH v({names}) AS ({rows}) {sql}"), bound)
     }
 
     fn arrays(self) -> (String, Vec<Value>) {
@@ -127,8 +127,8 @@ impl Bulk {
     fn values(self) -> (String, Vec<Value>) {
         let width = self.columns.len();
         let height = self.columns.first().map_or(0, |column| column.values.len());
-        let row = format!("({})", vec!["?"; width].join(","));
-        let text = format!("VALUES {}", vec![row; height].join(","));
+        let row = format!(",({})", vec!["?"; width].join(","));
+        let text = format!("VALUES {}", row.repeat(height).trim_start_matches(','));
         let mut columns: Vec<_> =
             self.columns.into_iter().map(|column| column.values.into_iter()).collect();
         let mut bound = Vec::with_capacity(width * height);
