@@ -205,24 +205,22 @@ impl Store {
 
     /// What `node` works on, as far as the tables know.
     pub async fn held_by(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
-        let statement = self.dialect().statement(
-            "SELECT id AS run_id, attempt, node_id, epoch FROM run \
-             WHERE state IN ('queued', 'running', 'retrying') \
-               AND state = 'running' AND node_id = $1",
-            [node.into()],
-        );
-        Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
+        self.held_if(node, "").await
     }
 
     /// The same, as long as that life of it goes on: what one that is over holds, others take over.
     pub async fn held_alive(&self, node: Uuid) -> Result<Vec<Hold>, StoreError> {
-        let statement = self.dialect().statement(
-            "SELECT run.id AS run_id, run.attempt, run.node_id, run.epoch FROM run \
-             JOIN node ON node.id = run.node_id AND node.state = 'alive' \
-             WHERE run.state IN ('queued', 'running', 'retrying') \
-               AND run.state = 'running' AND run.node_id = $1",
-            [node.into()],
+        let goes_on = "AND EXISTS (SELECT 1 FROM node WHERE node.id = $1 AND node.state = 'alive')";
+        self.held_if(node, goes_on).await
+    }
+
+    async fn held_if(&self, node: Uuid, condition: &str) -> Result<Vec<Hold>, StoreError> {
+        let sql = format!(
+            "SELECT id AS run_id, attempt, node_id, epoch FROM run \
+             WHERE state IN ('queued', 'running', 'retrying') \
+               AND state = 'running' AND node_id = $1 {condition}"
         );
+        let statement = self.dialect().statement(sql, [node.into()]);
         Ok(Hold::find_by_statement(statement).all(self.rounds()).await?)
     }
 

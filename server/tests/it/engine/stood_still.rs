@@ -14,9 +14,9 @@ use carillon::{
     engine::Definition,
     store::{Edge, Faults, Store},
 };
-use entity::{run, task_run};
+use entity::{node, run, task_run};
 use futures::{FutureExt, future::BoxFuture};
-use sea_orm::EntityTrait;
+use sea_orm::{ActiveEnum, EntityTrait, sea_query::Expr};
 
 use super::{
     gate::Gate,
@@ -28,9 +28,12 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_hand_off_does_not_begin_what_was_taken_over_and_removed,
     the_dispatcher_does_not_begin_what_was_taken_over_and_removed,
+    a_hand_off_does_not_begin_what_a_life_that_is_over_holds,
+    the_dispatcher_does_not_begin_what_a_life_that_is_over_holds,
     a_hand_off_begins_what_is_still_its_own,
     the_dispatcher_begins_what_is_still_its_own,
     a_step_is_not_begun_of_a_run_that_was_taken_over_and_removed,
+    a_step_is_not_begun_of_a_run_of_a_life_that_is_over,
     a_step_is_begun_of_a_run_that_is_still_its_own,
 );
 
@@ -40,6 +43,14 @@ async fn a_hand_off_does_not_begin_what_was_taken_over_and_removed(database: Tes
 
 async fn the_dispatcher_does_not_begin_what_was_taken_over_and_removed(database: TestDatabase) {
     begins(database, true, Meanwhile::Removed).await;
+}
+
+async fn a_hand_off_does_not_begin_what_a_life_that_is_over_holds(database: TestDatabase) {
+    begins(database, false, Meanwhile::Dead).await;
+}
+
+async fn the_dispatcher_does_not_begin_what_a_life_that_is_over_holds(database: TestDatabase) {
+    begins(database, true, Meanwhile::Dead).await;
 }
 
 async fn a_hand_off_begins_what_is_still_its_own(database: TestDatabase) {
@@ -54,6 +65,10 @@ async fn a_step_is_not_begun_of_a_run_that_was_taken_over_and_removed(database: 
     goes_on(database, Meanwhile::Removed).await;
 }
 
+async fn a_step_is_not_begun_of_a_run_of_a_life_that_is_over(database: TestDatabase) {
+    goes_on(database, Meanwhile::Dead).await;
+}
+
 async fn a_step_is_begun_of_a_run_that_is_still_its_own(database: TestDatabase) {
     goes_on(database, Meanwhile::Nothing).await;
 }
@@ -64,6 +79,8 @@ enum Meanwhile {
     Nothing,
     /// Another node ends them, and retention removes them.
     Removed,
+    /// Another node declares this one dead, and has taken nothing over yet.
+    Dead,
 }
 
 /// An answer that comes after a day.
@@ -76,9 +93,17 @@ fn late(
     move || {
         let (sound, clock) = (sound.clone(), clock.clone());
         let answered = async move {
-            if meanwhile == Meanwhile::Removed {
-                task_run::Entity::delete_many().exec(sound.read()).await.unwrap();
-                run::Entity::delete_many().exec(sound.read()).await.unwrap();
+            match meanwhile {
+                Meanwhile::Nothing => {}
+                Meanwhile::Removed => {
+                    task_run::Entity::delete_many().exec(sound.read()).await.unwrap();
+                    run::Entity::delete_many().exec(sound.read()).await.unwrap();
+                }
+                Meanwhile::Dead => {
+                    let dead = Expr::value(node::State::Dead.to_value());
+                    let all = node::Entity::update_many().col_expr(node::Column::State, dead);
+                    all.exec(sound.read()).await.unwrap();
+                }
             }
             clock.pass(Duration::from_secs(86_400));
             Ok(())
@@ -104,7 +129,7 @@ async fn begins(database: TestDatabase, by_dispatcher: bool, meanwhile: Meanwhil
     assert!(clock.now() > now, "the process stood still");
     match meanwhile {
         Meanwhile::Nothing => gate.arrival().await.answer(200),
-        Meanwhile::Removed => assert_eq!(node.attempts(), 0),
+        Meanwhile::Removed | Meanwhile::Dead => assert_eq!(node.attempts(), 0),
     }
 }
 
@@ -137,7 +162,7 @@ async fn goes_on(database: TestDatabase, meanwhile: Meanwhile) {
     assert!(clock.now() > now, "the process stood still");
     match meanwhile {
         Meanwhile::Nothing => gate.arrival().await.answer(200),
-        Meanwhile::Removed => {
+        Meanwhile::Removed | Meanwhile::Dead => {
             let let_go = async {
                 while node.attempts() > 0 {
                     tokio::task::yield_now().await;
