@@ -20,7 +20,7 @@ pub mod target;
 pub mod telemetry;
 pub mod web;
 
-/// For C as well, for SQLite above all: its driver copies each value that it reads on one thread
-/// and frees it on another.
+/// Its feature `override` puts it in the place of the C library's `malloc`, too: SQLite's driver
+/// copies each value that it reads on one thread and frees it on another (decision 0047).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

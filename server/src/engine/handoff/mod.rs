@@ -172,7 +172,7 @@ async fn try_hand_over(
     core.store.decide_fires_if_pending(&tx, &refused, now.into()).await?;
     let (mut runs, works): (Vec<_>, Vec<_>) =
         runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
-    // As late as can be: short runs of the batch before have ended by now.
+    // As late as can be: by now short runs of the batch before may have ended.
     let mut slots = start_here(core, &mut runs, &works);
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
@@ -247,8 +247,8 @@ async fn try_hand_over(
     Ok(handed)
 }
 
-/// Lets those start with the transaction that makes them which may and for which there is room.
-/// The dispatcher alone starts runs of a group: it keeps their limit and their order. And what a
+/// Marks those runs as started that may start in this transaction and for which there is room; gives
+/// their places, one for each. The dispatcher alone starts runs of a group: it keeps their limit and their order. And what a
 /// life that was declared dead started would be taken from it at once.
 fn start_here(
     core: &Core,

@@ -32,6 +32,8 @@ async fn a_node_with_nothing_to_do_writes_its_heartbeat_and_its_terms(database: 
     let engine = world.engine().await;
     let (mut rounds, mut beats) = (engine.recovery_reports(), engine.pulse_reports());
     rounds.wait_for(|(count, _)| *count > 2).await.unwrap();
+    engine.planner_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
+    engine.stats_reports().wait_for(|(count, _)| *count > 0).await.unwrap();
     texts.lock().unwrap().clear();
     let (round, beat) = (rounds.borrow().0, beats.borrow().0);
     let quiet = async {

@@ -16,7 +16,8 @@ use carillon::{
 };
 use entity::{node, run, task_run};
 use futures::{FutureExt, future::BoxFuture};
-use sea_orm::{ActiveEnum, EntityTrait, sea_query::Expr};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel, Set};
+use uuid::Uuid;
 
 use super::{
     gate::Gate,
@@ -79,7 +80,7 @@ enum Meanwhile {
     Nothing,
     /// Another node ends them, and retention removes them.
     Removed,
-    /// Another node declares this one dead, and has taken nothing over yet.
+    /// Another node, which lives, declares this one dead, and has taken nothing over yet.
     Dead,
 }
 
@@ -100,9 +101,13 @@ fn late(
                     run::Entity::delete_many().exec(sound.read()).await.unwrap();
                 }
                 Meanwhile::Dead => {
-                    let dead = Expr::value(node::State::Dead.to_value());
-                    let all = node::Entity::update_many().col_expr(node::Column::State, dead);
-                    all.exec(sound.read()).await.unwrap();
+                    let own = node::Entity::find().one(sound.read()).await.unwrap().unwrap();
+                    let mut other = own.clone().into_active_model().reset_all();
+                    (other.id, other.name) = (Set(Uuid::now_v7()), Set("other".to_owned()));
+                    other.insert(sound.read()).await.unwrap();
+                    let mut own = own.into_active_model();
+                    own.state = Set(node::State::Dead);
+                    own.update(sound.read()).await.unwrap();
                 }
             }
             clock.pass(Duration::from_secs(86_400));
