@@ -5,8 +5,9 @@ use entity::{
     run::{Column, Entity, Model, State},
 };
 use sea_orm::{
-    ColumnTrait, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
-    sea_query::{Expr, SimpleExpr},
+    ColumnTrait, EntityTrait, IntoSimpleExpr, Order, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
+    sea_query::{Expr, ExprTrait, SimpleExpr},
 };
 use uuid::Uuid;
 
@@ -41,6 +42,29 @@ pub(super) fn ended_badly() -> SimpleExpr {
     Expr::cust("run.state IN ('failed', 'timed_out', 'cancelled')")
 }
 
+impl Filter {
+    /// Whether all runs that it leaves are alive.
+    fn is_of_live(&self) -> bool {
+        let are_live = |states: &Vec<State>| states.iter().all(|state| LIVE.contains(state));
+        self.live == Some(true) || self.states.as_ref().is_some_and(are_live)
+    }
+
+    /// The key by which runs are ordered. Where they are alive, few of all, SQLite is not to look
+    /// through the index over the keys of all runs: an expression is in no index.
+    fn key(&self, store: &Store) -> SimpleExpr {
+        if self.is_of_live() && !store.dialect().is_postgres() {
+            Expr::cust("+run.id")
+        } else {
+            Column::Id.into_simple_expr()
+        }
+    }
+}
+
+/// That a run is alive, in the words of the indexes over such runs.
+fn alive() -> SimpleExpr {
+    Expr::cust("run.state IN ('queued', 'running', 'retrying')")
+}
+
 /// A page of the namespace's runs.
 pub async fn page(
     store: &Store,
@@ -49,10 +73,11 @@ pub async fn page(
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
+    let key = filter.key(store);
     let query = matching(store, namespace, filter)
-        .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
-        .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
-        .order_by(Column::Id, order)
+        .apply_if(window.after, |query, id| query.filter(key.clone().lt(id)))
+        .apply_if(window.before, |query, id| query.filter(key.clone().gt(id)))
+        .order_by(key.clone(), order)
         .limit(window.reach());
     let rows = store.found(query.build(store.dialect().backend()), filter.search.is_some());
     Ok(window.page(rows.await?))
@@ -68,7 +93,7 @@ pub async fn keys(
     let query = matching(store, namespace, filter)
         .select_only()
         .column(Column::Id)
-        .order_by(Column::Id, Order::Desc)
+        .order_by(filter.key(store), Order::Desc)
         .limit(most);
     store.found_keys(query, filter.search.is_some()).await
 }
@@ -76,6 +101,7 @@ pub async fn keys(
 fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
     Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
+        .apply_if(filter.is_of_live().then(alive), |query, alive| query.filter(alive))
         .apply_if(filter.states.clone(), |query, states| {
             let query = if states.iter().all(|state| ENDED_BADLY.contains(state)) {
                 query.filter(ended_badly())
@@ -86,10 +112,7 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
         })
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
         .apply_if(filter.live, |query, live| {
-            query.filter(match live {
-                true => Column::State.is_in(LIVE),
-                false => Column::State.is_not_in(LIVE),
-            })
+            if live { query } else { query.filter(Column::State.is_not_in(LIVE)) }
         })
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))

@@ -1,0 +1,33 @@
+//! Lists that read what they show, and not all that there is.
+
+use std::sync::{Arc, Mutex};
+
+use carillon::store::{Window, reads::runs};
+use entity::run::State;
+use sea_orm::ConnectionTrait;
+use uuid::Uuid;
+
+use crate::support::TestDatabase;
+
+/// PostgreSQL finds that by its statistics; SQLite has none.
+#[tokio::test]
+async fn sqlite_reads_runs_that_are_alive_from_an_index_over_such_runs() {
+    let database = TestDatabase::sqlite().await;
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let store = database.store.clone();
+    let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
+    let first = Window::first(50);
+    let second = Window { after: Some(Uuid::max()), ..first.clone() };
+    let alive = runs::Filter { live: Some(true), ..runs::Filter::default() };
+    let queued = runs::Filter { states: Some(vec![State::Queued]), ..runs::Filter::default() };
+    for (filter, window) in [(&alive, &first), (&alive, &second), (&queued, &first)] {
+        runs::page(&store, Uuid::nil(), filter, window).await.unwrap();
+        let asked = texts.lock().unwrap().pop().unwrap();
+        let statement = store.dialect().statement(format!("EXPLAIN QUERY PLAN {asked}"), []);
+        let rows = store.begin().await.unwrap().query_all_raw(statement).await.unwrap();
+        let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
+        let plan = plan.collect::<Vec<_>>().join("\n");
+        assert!(plan.contains("INDEX run_live"), "{asked}\n{plan}");
+    }
+}
