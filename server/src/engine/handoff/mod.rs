@@ -247,9 +247,10 @@ async fn try_hand_over(
     Ok(handed)
 }
 
-/// Marks those runs as started that may start in this transaction and for which there is room; gives
-/// their places, one for each. The dispatcher alone starts runs of a group: it keeps their limit and their order. And what a
-/// life that was declared dead started would be taken from it at once.
+/// Marks those runs as started that may start in this transaction and for which there is room;
+/// gives their places, one for each. The dispatcher alone starts runs of a group: it keeps their
+/// limit and their order. And what a life that was declared dead started would be taken from it at
+/// once.
 fn start_here(
     core: &Core,
     runs: &mut [NewRun],
