@@ -46,7 +46,9 @@ impl Filter {
     /// Whether all runs that it leaves are alive.
     fn is_of_live(&self) -> bool {
         let are_live = |states: &Vec<State>| states.iter().all(|state| LIVE.contains(state));
-        self.live == Some(true) || self.states.as_ref().is_some_and(are_live)
+        self.live == Some(true)
+            || self.states.as_ref().is_some_and(are_live)
+            || self.search.as_ref().is_some_and(Sought::is_of_live_runs)
     }
 
     /// The key by which runs are ordered. Where they are alive, few of all, SQLite is not to look

@@ -60,6 +60,12 @@ impl Sought {
         self.all(|test| scope.of_run(test))
     }
 
+    /// Whether all runs that are sought are alive.
+    pub(super) fn is_of_live_runs(&self) -> bool {
+        let is_of_live = |test: &Test| matches!(test, Test::State(states) if states.iter().copied().all(is_live));
+        self.search.terms.iter().any(|term| !term.negated && is_of_live(&term.test))
+    }
+
     fn all(&self, condition: impl Fn(&Test) -> Condition) -> Condition {
         self.search.terms.iter().fold(Condition::all(), |all, term| {
             let condition = condition(&term.test);

@@ -2,8 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use carillon::store::{Window, reads::runs};
-use entity::run::State;
+use carillon::{
+    search::{List, Search},
+    store::{
+        Window,
+        reads::{runs, search::Sought},
+    },
+};
+use entity::{Timestamp, run::State};
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
@@ -21,7 +27,11 @@ async fn sqlite_reads_runs_that_are_alive_from_an_index_over_such_runs() {
     let second = Window { after: Some(Uuid::max()), ..first.clone() };
     let alive = runs::Filter { live: Some(true), ..runs::Filter::default() };
     let queued = runs::Filter { states: Some(vec![State::Queued]), ..runs::Filter::default() };
-    for (filter, window) in [(&alive, &first), (&alive, &second), (&queued, &first)] {
+    let search = Search::parse(List::Runs, "state:running,retrying trigger:schedule").unwrap();
+    let sought = Sought { search, at: Timestamp(0), in_errors: false };
+    let sought = runs::Filter { search: Some(sought), ..runs::Filter::default() };
+    let asked_for = [(&alive, &first), (&alive, &second), (&queued, &first), (&sought, &first)];
+    for (filter, window) in asked_for {
         runs::page(&store, Uuid::nil(), filter, window).await.unwrap();
         let asked = texts.lock().unwrap().pop().unwrap();
         let statement = store.dialect().statement(format!("EXPLAIN QUERY PLAN {asked}"), []);
