@@ -53,6 +53,15 @@ pub struct Page<T> {
     pub has_next: bool,
 }
 
+impl<T> Page<T> {
+    /// How many rows the list has, if the page that was read through this window holds them all.
+    pub(crate) fn whole<K>(&self, window: &Window<K>) -> Option<usize> {
+        // A window that begins or ends at a key does not look beyond that.
+        let is_open = window.after.is_none() && window.before.is_none();
+        (is_open && !self.has_previous && !self.has_next).then_some(self.rows.len())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +80,20 @@ mod tests {
         assert_eq!(page.rows, [1, 2]);
         assert!(page.has_next && !page.has_previous);
         assert!(!Window::<()>::first(3).page(vec![1, 2, 3]).has_next);
+    }
+
+    #[test]
+    fn a_page_knows_how_many_there_are_if_nothing_is_beside_it() {
+        let whole = |window: &Window<i32>, rows| window.page::<i32>(rows).whole(window);
+        let first = |limit| Window::first(limit);
+        assert_eq!(whole(&first(3), vec![1, 2, 3]), Some(3));
+        assert_eq!(whole(&first(2), vec![1, 2, 3]), None);
+        assert_eq!(whole(&Window { from_end: true, ..first(3) }, vec![3, 2]), Some(2));
+        for from_end in [false, true] {
+            let later = Window { after: Some(7), from_end, ..first(3) };
+            assert_eq!(whole(&later, vec![8]), None);
+            let earlier = Window { before: Some(7), from_end, ..first(3) };
+            assert_eq!(whole(&earlier, vec![6]), None);
+        }
     }
 }

@@ -11,7 +11,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{matching::contains, search::Sought};
+use super::{matching::in_name_or_note, search::Sought};
 use crate::store::{Page, Store, StoreError, Window};
 
 /// Where a schedule stands.
@@ -111,7 +111,7 @@ pub(in crate::store) fn matching(
         .filter(Column::NamespaceId.eq(namespace))
         .filter(Column::DeletedAt.is_null())
         .apply_if(filter.text.as_deref(), |query, text| {
-            query.filter(contains(Column::Name, text).add(contains(Column::Note, text)))
+            query.filter(in_name_or_note(store.dialect(), text))
         })
         .apply_if(filter.standing, |query, standing| {
             query.filter(match standing {

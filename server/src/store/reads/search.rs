@@ -17,7 +17,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    matching::{any_of, any_part, compare, contains, contains_some, is, is_some, nothing, some},
+    matching::{any_of, any_part, compare, contains, contains_some, in_name_or_note, is, is_some, nothing, some},
     runs::ended_badly,
 };
 use crate::{
@@ -76,9 +76,8 @@ impl Sought {
 
 impl Scope<'_> {
     fn of_schedule(&self, test: &Test) -> Condition {
-        use schedule::Column as C;
         match test {
-            Test::Text(text) => contains(C::Name, text).add(contains(C::Note, text)),
+            Test::Text(text) => in_name_or_note(self.dialect, text),
             Test::State(states) => {
                 states.iter().fold(Condition::any(), |any, state| any.add(self.standing(*state)))
             }

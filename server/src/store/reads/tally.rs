@@ -67,27 +67,6 @@ pub async fn of_schedules(
     Ok(tallies)
 }
 
-/// The tally of a namespace since an instant.
-pub async fn of_namespace(
-    store: &Store,
-    namespace: Uuid,
-    since: Timestamp,
-) -> Result<Tally, StoreError> {
-    // By way of the schedules: the ledger's one index leads with them.
-    let sql = format!(
-        "SELECT {COLUMNS} FROM schedule s \
-         JOIN fire f ON f.schedule_id = s.id AND f.scheduled_at >= $2 \
-         LEFT JOIN run r ON r.id = f.run_id{} WHERE s.namespace_id = $1 {GROUPS}",
-        runs_since(store, since)
-    );
-    let statement = store.dialect().statement(sql, [namespace.into(), since.0.into()]);
-    let mut tally = Tally::default();
-    for row in Row::find_by_statement(statement).all(store.read()).await? {
-        tally.add(&row);
-    }
-    Ok(tally)
-}
-
 /// A fire's run is made after its instant; a day is left for clocks that differ.
 fn runs_since(store: &Store, since: Timestamp) -> String {
     if !store.dialect().is_postgres() {

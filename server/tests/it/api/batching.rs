@@ -9,6 +9,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_page_costs_the_same_number_of_statements_however_long_it_is,
     a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is,
+    a_page_that_holds_all_of_a_list_is_not_counted,
 );
 
 /// With the last run, the next fires, the workflow and the tally of each.
@@ -63,7 +64,8 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
 
 async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database: TestDatabase) {
     let (desk, statements) = observed(database).await;
-    for number in 0..100 {
+    // More than a page holds, which would count them by itself.
+    for number in 0..=100 {
         let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
         desk.trigger(&id).await;
     }
@@ -80,6 +82,29 @@ async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database:
     let (few, many) = (cost(10).await, cost(100).await);
     assert_eq!(few, many, "a hop costs a statement a row");
     assert!((1..=16).contains(&many.len()), "{many:#?}");
+}
+
+async fn a_page_that_holds_all_of_a_list_is_not_counted(database: TestDatabase) {
+    let (desk, statements) = observed(database).await;
+    for name in ["first", "other", "third"] {
+        desk.schedule(name, "@hourly").await;
+    }
+    let query = "query($page: Int!, $filter: ScheduleFilter) {
+        schedules(first: $page, filter: $filter) { totalCount nodes { name } } }";
+    let counted = async |page: i32, text: &str| {
+        statements.lock().unwrap().clear();
+        let answer = desk.ask(query, json!({ "page": page, "filter": { "text": text } })).await;
+        let schedules = &answer["schedules"];
+        let shown = schedules["nodes"].as_array().unwrap().len();
+        (schedules["totalCount"].as_u64().unwrap(), shown, statements.lock().unwrap().len())
+    };
+    let (total, shown, more_than_a_page) = counted(2, "T").await;
+    assert_eq!((total, shown), (3, 2));
+    let (total, shown, whole) = counted(3, "T").await;
+    assert_eq!((total, shown), (3, 3));
+    assert_eq!(whole + 1, more_than_a_page);
+    let (total, shown, _) = counted(3, "none of them").await;
+    assert_eq!((total, shown), (0, 0));
 }
 
 /// What a statement is about, without its values.

@@ -17,7 +17,7 @@ use crate::support::TestDatabase;
 
 /// PostgreSQL finds that by its statistics; SQLite has none.
 #[tokio::test]
-async fn sqlite_reads_runs_that_are_alive_from_an_index_over_such_runs() {
+async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let database = TestDatabase::sqlite().await;
     let texts = Arc::new(Mutex::new(Vec::new()));
     let seen = texts.clone();
@@ -30,14 +30,24 @@ async fn sqlite_reads_runs_that_are_alive_from_an_index_over_such_runs() {
     let search = Search::parse(List::Runs, "state:running,retrying trigger:schedule").unwrap();
     let sought = Sought { search, at: Timestamp(0), in_errors: false };
     let sought = runs::Filter { search: Some(sought), ..runs::Filter::default() };
-    let asked_for = [(&alive, &first), (&alive, &second), (&queued, &first), (&sought, &first)];
-    for (filter, window) in asked_for {
+    let states = Some(vec![State::TimedOut]);
+    let timed_out = runs::Filter { states, ..runs::Filter::default() };
+    let (live, badly) = ("INDEX run_live", "INDEX run_ended_badly_list");
+    let asked_for = [
+        (&alive, &first, live),
+        (&alive, &second, live),
+        (&queued, &first, live),
+        (&sought, &first, live),
+        (&timed_out, &first, badly),
+        (&timed_out, &second, badly),
+    ];
+    for (filter, window, index) in asked_for {
         runs::page(&store, Uuid::nil(), filter, window).await.unwrap();
         let asked = texts.lock().unwrap().pop().unwrap();
         let statement = store.dialect().statement(format!("EXPLAIN QUERY PLAN {asked}"), []);
         let rows = store.begin().await.unwrap().query_all_raw(statement).await.unwrap();
         let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
         let plan = plan.collect::<Vec<_>>().join("\n");
-        assert!(plan.contains("INDEX run_live"), "{asked}\n{plan}");
+        assert!(plan.contains(index), "{asked}\n{plan}");
     }
 }
