@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{NodeState, RunRow, Tally, run::ScheduleRef};
+use super::{NodeState, RunRow, run::ScheduleRef};
 use crate::time::Moment;
 
 /// What the overview asks for at once.
@@ -20,10 +20,22 @@ pub(crate) struct Overview {
     pub(crate) active_schedules: i64,
     pub(crate) paused_schedules: i64,
     pub(crate) live_runs: i64,
-    pub(crate) tally: Tally,
+    pub(crate) executions: Executions,
     pub(crate) upcoming: Vec<Upcoming>,
     pub(crate) failures: Vec<RunRow>,
     pub(crate) nodes: Vec<Node>,
+}
+
+/// What ended in the last day, and what came to no run.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Executions {
+    pub(crate) succeeded: i64,
+    pub(crate) failed: i64,
+    pub(crate) timed_out: i64,
+    pub(crate) skipped: i64,
+    pub(crate) missed: i64,
+    pub(crate) abandoned: i64,
 }
 
 /// A fire that is to come.

@@ -178,7 +178,7 @@ impl Metrics {
 }
 
 impl Executions {
-    fn of(sums: &Counts) -> Self {
+    pub(super) fn of(sums: &Counts) -> Self {
         let promised = sums.ended() + sums.missed + sums.abandoned;
         Self {
             total: sums.ended().into(),

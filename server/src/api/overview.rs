@@ -9,14 +9,15 @@ use super::{
     calm::Calm,
     context::Ask,
     error::Result,
+    metrics::Executions,
     node::{NODES, Node},
     page::{bounded, cost},
     run::Run,
     scalar::{Instant, Long},
-    schedule::{Schedule, Tally},
+    schedule::Schedule,
     timing::Timing,
 };
-use crate::store::reads::{overview, tally};
+use crate::store::reads::{overview, stats};
 
 /// A namespace at a glance.
 pub(crate) struct Overview {
@@ -55,9 +56,12 @@ impl Overview {
         self.counts.live_runs.into()
     }
 
-    /// Over the last 24 hours.
-    async fn tally(&self, cx: &Context<'_>) -> Result<Tally> {
-        Ok(tally::of_namespace(cx.store(), self.namespace, yesterday(cx)).await?.into())
+    /// All that ended in the last 24 hours, whoever wished it; counted within seconds of its end.
+    async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
+        // What ended a moment ago by another node's clock counts, too.
+        let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
+        let day = stats::sum(cx.store(), self.namespace, yesterday(cx), soon).await?;
+        Ok(Executions::of(&day.counts))
     }
 
     /// The next fires of all schedules, soonest first.

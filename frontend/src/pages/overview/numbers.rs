@@ -9,15 +9,16 @@ pub(super) fn figures(house: &Overview) -> AnyView {
     let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);
     let states = format!("{} active, {} paused", house.active_schedules, house.paused_schedules);
     let (now, day) = (|| "right now".to_owned(), || "last 24 h".to_owned());
-    let tally = house.tally;
+    let ended = house.executions;
+    let (failed, missed) = (ended.failed + ended.timed_out, ended.missed + ended.abandoned);
     view! {
         <dl class="figures">
             {figure("Live runs", house.live_runs, "running", now(), Some(runs("live")))}
             {figure("Schedules", house.schedules, "", states, Some(Route::Schedules.path()))}
-            {figure("Succeeded", tally.succeeded, "succeeded", day(), None)}
-            {figure("Failed", tally.failed, "failed", day(), Some(runs("failed")))}
-            {figure("Skipped", tally.skipped, "skipped", day(), None)}
-            {figure("Missed", tally.missed, "missed", day(), None)}
+            {figure("Succeeded", ended.succeeded, "succeeded", day(), None)}
+            {figure("Failed", failed, "failed", day(), Some(runs("failed")))}
+            {figure("Skipped", ended.skipped, "skipped", day(), None)}
+            {figure("Missed", missed, "missed", day(), None)}
         </dl>
     }
     .into_any()

@@ -20,6 +20,7 @@ use crate::support::{TestDatabase, on_both};
 on_both!(
     a_chart_has_a_point_for_each_step,
     metrics_are_those_of_the_last_hour,
+    an_overview_tells_what_ended_in_the_last_day,
     ticks_come_at_once_and_again_when_their_time_has_come,
     who_follows_the_health_hears_when_something_else_is_wrong,
 );
@@ -98,6 +99,17 @@ async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
     assert_eq!(error["extensions"]["field"], "step");
     let backward = json!({ "from": "2026-03-01T13:00:00Z" });
     assert_eq!(desk.refused(STATS, backward).await["extensions"]["code"], "BAD_USER_INPUT");
+}
+
+async fn an_overview_tells_what_ended_in_the_last_day(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    plant(&desk, &[(24 * 60 + 1, two_ended()), (61, two_ended()), (1, two_ended())], 3).await;
+    let query = "{ overview { executions { total succeeded failed skipped missed } } }";
+    let answer = desk.ask(query, json!({})).await;
+    assert_eq!(
+        answer["overview"]["executions"],
+        json!({ "total": 4, "succeeded": 2, "failed": 2, "skipped": 2, "missed": 3 })
+    );
 }
 
 async fn metrics_are_those_of_the_last_hour(database: TestDatabase) {

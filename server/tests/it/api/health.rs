@@ -33,7 +33,7 @@ async fn an_overview_tells_what_comes_and_what_runs(database: TestDatabase) {
     desk.schedule("over", "@at 0").await;
     desk.trigger(&often).await;
     let query = "{ overview { schedules activeSchedules pausedSchedules liveRuns nodes { id }
-        tally { running } failures { id } upcoming(first: 4) { at schedule { name } } } }";
+        executions { total } failures { id } upcoming(first: 4) { at schedule { name } } } }";
     let answer = desk.ask(query, json!({})).await;
     let at = |at: &str, name: &str| json!({ "at": at, "schedule": { "name": name } });
     let mut overview = answer["overview"].clone();
@@ -42,7 +42,7 @@ async fn an_overview_tells_what_comes_and_what_runs(database: TestDatabase) {
         overview,
         json!({
             "schedules": 3, "activeSchedules": 2, "pausedSchedules": 0, "liveRuns": 1, "nodes": [],
-            "tally": { "running": 0 }, "failures": [], "upcoming": null,
+            "executions": { "total": 0 }, "failures": [], "upcoming": null,
         })
     );
     assert_eq!(upcoming[0], at("2026-03-01T12:20:00Z", "often"));
