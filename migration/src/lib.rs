@@ -30,8 +30,9 @@ mod m0021_calendar_versions;
 mod m0022_guesses;
 mod m0023_zone_rules;
 mod m0024_calendar_users;
-mod m0025_lists_at_size;
-mod m0026_due_in_order;
+mod m0025_search_text;
+mod m0026_ended_badly_list;
+mod m0027_due_in_order;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -63,8 +64,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0022_guesses::Migration),
             Box::new(m0023_zone_rules::Migration),
             Box::new(m0024_calendar_users::Migration),
-            Box::new(m0025_lists_at_size::Migration),
-            Box::new(m0026_due_in_order::Migration),
+            Box::new(m0025_search_text::Migration),
+            Box::new(m0026_ended_badly_list::Migration),
+            Box::new(m0027_due_in_order::Migration),
         ]
     }
 }

@@ -1,10 +1,9 @@
 //! Lists: how long the console's own queries take when there is much.
 //!
-//! So many schedules and so many runs with their fires, spread over 45 days, are written into a
+//! So many schedules and so many runs with their fires, spread over 44 days, are written into a
 //! fresh database. A server in a process of its own answers the documents that the console sends,
 //! one after the other over one connection: the time is from the request's first byte to the
-//! answer's last. It is let count what has settled first, as it does once after so much was
-//! written at once.
+//! answer's last. Before that it counts all runs into roll-ups, which is waited for.
 //!
 //! What the sizes need: 5 million runs take 5 GB of disk on PostgreSQL, 4 GB on SQLite.
 //!
@@ -62,9 +61,9 @@ impl Arguments {
 /// Over so many days the runs are spread.
 const DAYS: u32 = 44;
 
-/// How long the server may take to count them.
+/// How long the server may take to count all runs.
 const COUNTED: Duration = Duration::from_secs(1_800);
-/// How often it is asked how far it is.
+/// How often to look how far it has counted.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Measures all of them on each database.

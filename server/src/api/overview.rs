@@ -56,12 +56,12 @@ impl Overview {
         self.counts.live_runs.into()
     }
 
-    /// All that ended in the last 24 hours, whoever wished it; counted within seconds of its end.
+    /// All that ended in the last 24 hours, by schedule and by hand; counted within seconds.
     async fn executions(&self, cx: &Context<'_>) -> Result<Executions> {
         // What ended a moment ago by another node's clock counts, too.
         let soon = (cx.commands().clock.now() + TimeDelta::minutes(1)).into();
-        let day = stats::sum(cx.store(), self.namespace, yesterday(cx), soon).await?;
-        Ok(Executions::of(&day.counts))
+        let day = stats::counts(cx.store(), self.namespace, yesterday(cx), soon).await?;
+        Ok(Executions::of(&day))
     }
 
     /// The next fires of all schedules, soonest first.

@@ -53,14 +53,14 @@ pub(super) fn in_name_or_note(dialect: &Dialect, text: &str) -> Condition {
         // Both of them, folded when they were written.
         any_of(like(Expr::col((schedule::Entity, "search_text"))))
     } else {
-        // LIKE folds as lower() does, and is twice as fast without it.
+        // LIKE folds as lower() does, which need not be called for each row, then.
         let (name, note) = (schedule::Column::Name, schedule::Column::Note);
         any_of(like(name.into_simple_expr())).add(like(note.into_simple_expr()))
     }
 }
 
-/// The pattern of what holds the text. It is folded once for all rows: PostgreSQL would do so for
-/// each of them once its plan is for any text.
+/// The pattern of what holds the text. It is folded in a query of its own, once: in a plan that is
+/// for any text PostgreSQL would fold it anew for each row.
 fn part(text: &str) -> SimpleExpr {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     let once = Query::select().expr(folded(format!("%{escaped}%"))).take();

@@ -17,7 +17,10 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::{
-    matching::{any_of, any_part, compare, contains, contains_some, in_name_or_note, is, is_some, nothing, some},
+    matching::{
+        any_of, any_part, compare, contains, contains_some, in_name_or_note, is, is_some, nothing,
+        some,
+    },
     runs::ended_badly,
 };
 use crate::{

@@ -38,18 +38,12 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
         durations: String,
         latenesses: String,
     }
-    let counts: String = COLUMNS
-        .iter()
-        .map(|column| match (column.name, column.way) {
-            (name, Way::Sum) => format!("CAST(sum({name}) AS bigint) AS {name}, "),
-            (name, Way::Greatest) => format!("max({name}) AS {name}, "),
-        })
-        .collect();
     let sql = format!(
-        "SELECT (minute - $2) / $4 AS step, {counts} string_agg(durations, ' ') AS durations, \
+        "SELECT (minute - $2) / $4 AS step, {}, string_agg(durations, ' ') AS durations, \
            string_agg(latenesses, ' ') AS latenesses \
          FROM run_stat WHERE namespace_id = $1 AND minute >= $2 AND minute < $3 \
-         GROUP BY (minute - $2) / $4 ORDER BY (minute - $2) / $4"
+         GROUP BY (minute - $2) / $4 ORDER BY (minute - $2) / $4",
+        added_up()
     );
     let values = [namespace.into(), from.0.into(), until.0.into(), step_ms.max(1).into()];
     let rows = Row::find_by_statement(dialect.statement(sql, values));
@@ -59,6 +53,31 @@ pub(in crate::store) async fn steps_in<C: ConnectionTrait>(
         Ok((row.step, Rollup { counts: row.counts, durations, latenesses }))
     };
     rows.all(connection).await?.into_iter().map(rolled_up).collect()
+}
+
+/// What the minutes from `from` up to `until` came to; how long things took is not read.
+pub async fn counts(
+    store: &Store,
+    namespace: Uuid,
+    from: Timestamp,
+    until: Timestamp,
+) -> Result<Counts, StoreError> {
+    let sql = format!(
+        "SELECT {} FROM run_stat WHERE namespace_id = $1 AND minute >= $2 AND minute < $3",
+        added_up()
+    );
+    let statement =
+        store.dialect().statement(sql, [namespace.into(), from.0.into(), until.0.into()]);
+    Ok(Counts::find_by_statement(statement).one(store.read()).await?.unwrap_or_default())
+}
+
+/// The columns of counts over several minutes.
+fn added_up() -> String {
+    let columns = COLUMNS.iter().map(|column| match (column.name, column.way) {
+        (name, Way::Sum) => format!("CAST(coalesce(sum({name}), 0) AS bigint) AS {name}"),
+        (name, Way::Greatest) => format!("coalesce(max({name}), 0) AS {name}"),
+    });
+    columns.collect::<Vec<_>>().join(", ")
 }
 
 /// The roll-up of the minutes from `from` up to `until`.

@@ -64,7 +64,7 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
 
 async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database: TestDatabase) {
     let (desk, statements) = observed(database).await;
-    // More than a page holds, which would count them by itself.
+    // One more than the longest page holds: all of them would not be counted.
     for number in 0..=100 {
         let id = desk.schedule(&format!("s-{number:03}"), "@hourly").await;
         desk.trigger(&id).await;

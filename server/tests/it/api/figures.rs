@@ -103,12 +103,14 @@ async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
 
 async fn an_overview_tells_what_ended_in_the_last_day(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    plant(&desk, &[(24 * 60 + 1, two_ended()), (61, two_ended()), (1, two_ended())], 3).await;
-    let query = "{ overview { executions { total succeeded failed skipped missed } } }";
+    let mut slow = two_ended();
+    slow.counts.timed_out = 4;
+    plant(&desk, &[(24 * 60 + 1, two_ended()), (24 * 60, two_ended()), (0, slow)], 3).await;
+    let query = "{ overview { executions { total succeeded failed timedOut skipped missed } } }";
     let answer = desk.ask(query, json!({})).await;
     assert_eq!(
         answer["overview"]["executions"],
-        json!({ "total": 4, "succeeded": 2, "failed": 2, "skipped": 2, "missed": 3 })
+        json!({ "total": 8, "succeeded": 2, "failed": 2, "timedOut": 4, "skipped": 2, "missed": 3 })
     );
 }
 

@@ -32,6 +32,7 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
     let sought = runs::Filter { search: Some(sought), ..runs::Filter::default() };
     let states = Some(vec![State::TimedOut]);
     let timed_out = runs::Filter { states, ..runs::Filter::default() };
+    let of_one = runs::Filter { schedule_id: Some(Uuid::nil()), ..timed_out.clone() };
     let (live, badly) = ("INDEX run_live", "INDEX run_ended_badly_list");
     let asked_for = [
         (&alive, &first, live),
@@ -40,6 +41,7 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
         (&sought, &first, live),
         (&timed_out, &first, badly),
         (&timed_out, &second, badly),
+        (&of_one, &first, "INDEX run_schedule"),
     ];
     for (filter, window, index) in asked_for {
         runs::page(&store, Uuid::nil(), filter, window).await.unwrap();

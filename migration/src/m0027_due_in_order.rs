@@ -1,7 +1,6 @@
-//! What is due at one instant is claimed in the order in which the table has it, on SQLite.
-//!
-//! There a node is alone and asks for no shard. A claim by shards changed as many pages, far apart,
-//! as it moved cursors.
+//! What is due at one instant is claimed in the order in which the table has it, on SQLite, where a
+//! node is alone. In the order of the shards a claim changed as many pages, far apart, as it moved
+//! cursors.
 
 use sea_orm_migration::{prelude::*, sea_orm::DbBackend};
 
