@@ -66,6 +66,9 @@ pub async fn take_if_left(store: &Store, guesses: &[Guess]) -> Result<Counted, S
     Ok(Counted::Taken(left))
 }
 
+/// The database's clock goes on from the beginning of a statement to its end.
+const MOMENT_MS: i64 = 1_000;
+
 /// Lets nothing that was refused reach further than `most`, as it does after a clock was set back:
 /// or each try would find it as far away as the one before, however long somebody waits.
 async fn cut_back(
@@ -75,7 +78,8 @@ async fn cut_back(
     most: i64,
 ) -> Result<(), StoreError> {
     let is_far = |guess: &&Guess| {
-        left.iter().any(|left| left.id == guess.id && left.missing_ms >= most + guess.pause_ms)
+        let furthest = most + guess.pause_ms - MOMENT_MS;
+        left.iter().any(|left| left.id == guess.id && left.missing_ms >= furthest)
     };
     let far: Vec<&Guess> = guesses.iter().filter(is_far).collect();
     if far.is_empty() {

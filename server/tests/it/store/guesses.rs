@@ -70,8 +70,18 @@ async fn what_is_removed_says_least(database: TestDatabase) {
     assert!(!is_taken(&take_if_left(store, &[guess("ada", 3)]).await.unwrap()));
 }
 
+/// A row takes so long to write that the clock goes on meanwhile.
+const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql \
+        AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'; \
+    CREATE TRIGGER slow BEFORE UPDATE ON guess FOR EACH ROW EXECUTE FUNCTION slow()";
+
 async fn a_clock_that_was_set_back_locks_nobody_out(database: TestDatabase) {
     let store = &database.store;
+    if store.dialect().is_postgres() {
+        let transaction = store.begin().await.unwrap();
+        transaction.execute_unprepared(SLOW).await.unwrap();
+        store.commit(transaction).await.unwrap();
+    }
     let ada = [guess("ada", 3)];
     take_if_left(store, &ada).await.unwrap();
     let transaction = store.begin().await.unwrap();
