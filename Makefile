@@ -72,7 +72,7 @@ test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everythi
 	@cargo test --doc $(RUST) --quiet
 
 .PHONY: chaos
-chaos: rust ## Hit real processes with faults for half an hour; CHAOS=short for what `test` does, CHAOS_TEST=name for one
+chaos: rust ## Hit real processes with faults for about an hour; CHAOS=short for what `test` does, CHAOS_TEST=name for one
 	@scripts/packages cc postgres faketime redis
 	@scripts/python-tools cargo-nextest
 	@CARILLON_CHAOS=$(or $(CHAOS),long) scripts/with-postgres \
