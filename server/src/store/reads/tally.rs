@@ -35,10 +35,6 @@ struct Row {
     fires: i64,
 }
 
-const COLUMNS: &str = "f.schedule_id AS schedule_id, f.verdict AS verdict, r.state AS state, \
-    CAST(sum(f.count) AS bigint) AS fires";
-const GROUPS: &str = "GROUP BY f.schedule_id, f.verdict, r.state";
-
 /// The tallies of those schedules since an instant.
 pub async fn of_schedules(
     store: &Store,
@@ -49,9 +45,10 @@ pub async fn of_schedules(
         return Ok(HashMap::new());
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM v \
+        "SELECT f.schedule_id AS schedule_id, f.verdict AS verdict, r.state AS state, \
+           CAST(sum(f.count) AS bigint) AS fires FROM v \
          JOIN fire f ON f.schedule_id = v.id AND f.scheduled_at >= {{0}} \
-         LEFT JOIN run r ON r.id = f.run_id{} {GROUPS}",
+         LEFT JOIN run r ON r.id = f.run_id{} GROUP BY f.schedule_id, f.verdict, r.state",
         runs_since(store, since)
     );
     let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
