@@ -10,10 +10,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{
-    Dialect, Page, StoreError, Window,
-    many::{self, Manner},
-};
+use super::{Page, StoreError, Window};
 
 /// Which entries. What is None does not narrow.
 #[derive(Clone, Debug, Default)]
@@ -60,15 +57,6 @@ pub async fn page<C: ConnectionTrait>(
         .order_by(Column::Id, order)
         .limit(window.reach());
     Ok(window.page(query.all(connection).await?))
-}
-
-/// Adds entries.
-pub async fn insert_all<C: ConnectionTrait>(
-    tx: &C,
-    dialect: &Dialect,
-    rows: Vec<ActiveModel>,
-) -> Result<(), StoreError> {
-    many::execute(tx, many::insert(dialect, rows, Manner::default())?).await
 }
 
 /// Adds an entry.

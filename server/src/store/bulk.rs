@@ -1,4 +1,4 @@
-//! A batch of rows as a table `v` inside one statement.
+//! A batch of rows as a table inside one statement, called `v` where it is the only one.
 //!
 //! The store's shape decides the speed: a claim, a hand-off or a settlement is one statement for
 //! up to hundreds of rows. PostgreSQL gets one array a column and one text for every size of
@@ -86,15 +86,9 @@ impl Bulk {
     /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
     /// and `{days}` for a further condition; see [`Bulk::days`]. There must be at least one row.
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
-        let names = self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
-        let days = self.days;
-        let (rows, mut bound, mark) = if dialect.is_postgres() {
-            let (rows, bound) = self.arrays();
-            (rows, bound, '$')
-        } else {
-            let (rows, bound) = self.values();
-            (rows, bound, '?')
-        };
+        let (days, mut bound) = (self.days, Vec::new());
+        let table = self.table(dialect, "v", &mut bound);
+        let mark = if dialect.is_postgres() { '$' } else { '?' };
         let mut sql = Cow::from(sql);
         if let Some(days) = days {
             sql = sql.replace("{days}", &dialect.within(days)).into();
@@ -103,39 +97,46 @@ impl Bulk {
             bound.push(value);
             sql = sql.replace(&format!("{{{index}}}"), &format!("{mark}{}", bound.len())).into();
         }
-        dialect.statement(format!("WITH v({names}) AS ({rows}) {sql}"), bound)
+        dialect.statement(format!("WITH {table} {sql}"), bound)
     }
 
-    fn arrays(self) -> (String, Vec<Value>) {
+    /// The rows as a table of that name, to stand behind WITH; what they bind comes behind what is
+    /// `bound` already.
+    pub(super) fn table(self, dialect: &Dialect, name: &str, bound: &mut Vec<Value>) -> String {
+        let names = self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
+        let rows = if dialect.is_postgres() { self.arrays(bound) } else { self.values(bound) };
+        format!("{name}({names}) AS ({rows})")
+    }
+
+    fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
-        let mut bound = Vec::with_capacity(self.columns.len());
-        for (index, column) in self.columns.into_iter().enumerate() {
+        for column in self.columns {
             let cast = match column.kind {
                 Kind::Uuid => "uuid[]",
                 Kind::Int => "bigint[]",
                 Kind::Text => "text[]",
                 Kind::Json => "jsonb[]",
             };
-            casts.push(format!("${}::{cast}", index + 1));
             bound.push(Value::from(array_literal(&column.values)));
+            casts.push(format!("${}::{cast}", bound.len()));
         }
-        (format!("SELECT * FROM unnest({})", casts.join(", ")), bound)
+        format!("SELECT * FROM unnest({})", casts.join(", "))
     }
 
     /// The places are nameless: SQLite and its driver look each name up among all others, which
     /// costs more than everything else once there are thousands.
-    fn values(self) -> (String, Vec<Value>) {
+    fn values(self, bound: &mut Vec<Value>) -> String {
         let width = self.columns.len();
         let height = self.columns.first().map_or(0, |column| column.values.len());
         let row = format!(",({})", vec!["?"; width].join(","));
         let text = format!("VALUES {}", row.repeat(height).trim_start_matches(','));
         let mut columns: Vec<_> =
             self.columns.into_iter().map(|column| column.values.into_iter()).collect();
-        let mut bound = Vec::with_capacity(width * height);
+        bound.reserve(width * height);
         for _ in 0..height {
             bound.extend(columns.iter_mut().filter_map(Iterator::next));
         }
-        (text, bound)
+        text
     }
 }
 

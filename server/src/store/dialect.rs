@@ -64,6 +64,12 @@ impl Dialect {
         }
     }
 
+    /// Keeps the rows that a SELECT reads from being changed until the transaction ends. SQLite's
+    /// one writer does so by itself.
+    pub fn share(&self) -> &'static str {
+        if self.is_postgres() { "FOR SHARE" } else { "" }
+    }
+
     /// Locks the rows that a SELECT reads, passing over those that another transaction holds.
     /// SQLite's one writer holds them all.
     pub fn skip_locked(&self, table: &str) -> String {

@@ -1,4 +1,4 @@
-//! Many rows of one table in one statement, from the same rows that one would be written from.
+//! Many rows in one statement, from the same rows that one would be written from.
 //!
 //! What a bulk order writes is what as many single ones would have: so the engine composes rows
 //! once, and only their number decides how many statements they become.
@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{
     Dialect, StoreError,
     bulk::{Bulk, MOST_ROWS},
+    expected::{self, Expected},
 };
 
 /// SQLite binds 32,766 values to one statement.
@@ -27,67 +28,164 @@ pub(super) struct Manner<'a> {
     pub(super) tail: &'a str,
 }
 
-/// The statements that add `rows`, each with as many as it can hold. All rows set the columns that
-/// the first one sets.
-pub(super) fn insert<A: ActiveModelTrait>(
-    dialect: &Dialect,
-    mut rows: Vec<A>,
-    manner: Manner<'_>,
-) -> Result<Vec<Statement>, StoreError> {
-    let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let is_set = |column: &<A::Entity as EntityTrait>::Column| {
-        !first.get(*column).is_not_set() && manner.stamp.is_none_or(|(it, _)| it != column.as_str())
-    };
-    let columns: Vec<_> = <A::Entity as EntityTrait>::Column::iter().filter(is_set).collect();
-    let most = if dialect.is_postgres() {
-        MOST_ROWS
-    } else {
-        MOST_ROWS.min(MOST_VALUES / columns.len().max(1))
-    };
-    let table = A::Entity::default();
-    let mut statements = Vec::new();
-    for some in rows.chunks_mut(most) {
+/// Things to be, the first definition of each, and its entry in the audit log.
+pub(super) struct Things<A, B, C> {
+    pub(super) rows: (Vec<A>, Vec<B>, Vec<C>),
+    /// The columns of definitions and entries that hold the key of the thing.
+    pub(super) keys: (&'static str, &'static str),
+}
+
+impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
+    /// The statements that add them. What belongs to a thing that is not added is not added either.
+    /// All rows of a table set the columns that its first one sets. What the manner's tail returns
+    /// is given back.
+    pub(super) fn insert(
+        self,
+        dialect: &Dialect,
+        manner: Manner<'_>,
+    ) -> Result<Vec<Statement>, StoreError> {
+        if dialect.is_postgres() {
+            return self.insert_at_once(dialect, manner, None);
+        }
+        let of_table = |key| format!("AND v.{key} IN (SELECT id FROM {})", table::<A>());
+        let (of_definition, of_entry) = (of_table(self.keys.0), of_table(self.keys.1));
+        let mut statements = Vec::new();
+        self.in_parts(dialect, manner, |things, definitions, entries| {
+            statements.push(things.statement(dialect, ("", manner.tail)));
+            statements.push(definitions.statement(dialect, (&of_definition, "")));
+            statements.push(entries.statement(dialect, (&of_entry, "")));
+        })?;
+        Ok(statements)
+    }
+
+    /// The same for PostgreSQL, which takes all three tables in one statement: each statement is a
+    /// round trip that others wait for. Nothing is added unless all that is expected holds.
+    pub(super) fn insert_at_once(
+        self,
+        dialect: &Dialect,
+        manner: Manner<'_>,
+        only_if: Option<&[Expected]>,
+    ) -> Result<Vec<Statement>, StoreError> {
+        let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
+        let (of_definition, of_entry) = (of_made(self.keys.0), of_made(self.keys.1));
+        let mut statements = Vec::new();
+        self.in_parts(dialect, manner, |things, definitions, entries| {
+            let (mut bound, mut tables, mut which) = (Vec::new(), Vec::new(), String::new());
+            if let Some(rows) = only_if {
+                tables.push(expected::table(rows).table(dialect, "expected", &mut bound));
+                let broken = expected::broken(dialect, "expected");
+                which = format!("AND NOT EXISTS (SELECT 1 FROM expected WHERE {broken})");
+            }
+            for (insert, name, (which, tail)) in [
+                (things, "made", (&which, manner.tail)),
+                (definitions, "defined", (&of_definition, "")),
+                (entries, "told", (&of_entry, "")),
+            ] {
+                let rows = format!("{name}_rows");
+                let sql = insert.sql(&rows, which, tail);
+                tables.push(insert.rows.table(dialect, &rows, &mut bound));
+                tables.push(format!("{name} AS ({sql})"));
+            }
+            let sql = format!("WITH {} SELECT * FROM made", tables.join(", "));
+            statements.push(dialect.statement(sql, bound));
+        })?;
+        Ok(statements)
+    }
+
+    /// In parts of as many as a statement can hold.
+    fn in_parts(
+        self,
+        dialect: &Dialect,
+        manner: Manner<'_>,
+        mut each: impl FnMut(Insert, Insert, Insert),
+    ) -> Result<(), StoreError> {
+        let (mut things, mut definitions, mut entries) = self.rows;
+        let most = [most_rows::<A>(dialect), most_rows::<B>(dialect), most_rows::<C>(dialect)];
+        let most = most.into_iter().fold(MOST_ROWS, usize::min);
+        if definitions.len() != things.len() || entries.len() != things.len() {
+            let problem = format!("{} comes without its history", table::<A>());
+            return Err(DbErr::Custom(problem).into());
+        }
+        let histories = definitions.chunks_mut(most).zip(entries.chunks_mut(most));
+        for (things, (definitions, entries)) in things.chunks_mut(most).zip(histories) {
+            each(
+                Insert::of(things, manner.stamp)?,
+                Insert::of(definitions, None)?,
+                Insert::of(entries, None)?,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A table's name.
+fn table<A: ActiveModelTrait>() -> &'static str {
+    A::Entity::default().as_str()
+}
+
+/// So many rows fit into one statement.
+fn most_rows<A: ActiveModelTrait>(dialect: &Dialect) -> usize {
+    let columns = <A::Entity as EntityTrait>::Column::iter().count();
+    if dialect.is_postgres() { MOST_ROWS } else { MOST_ROWS.min(MOST_VALUES / columns.max(1)) }
+}
+
+/// Rows on their way into a table.
+struct Insert {
+    table: &'static str,
+    /// The columns that are written.
+    names: String,
+    /// What is written into them.
+    wanted: String,
+    rows: Bulk,
+}
+
+impl Insert {
+    fn of<A: ActiveModelTrait>(
+        rows: &mut [A],
+        stamp: Option<(&str, &str)>,
+    ) -> Result<Self, StoreError> {
+        let table = table::<A>();
         let mut bulk = Bulk::default();
-        let mut names = Vec::with_capacity(columns.len() + 1);
-        let mut wanted = Vec::with_capacity(columns.len() + 1);
-        for column in &columns {
+        let (mut names, mut wanted) = (Vec::new(), Vec::new());
+        for column in <A::Entity as EntityTrait>::Column::iter() {
             let name = column.as_str();
+            let is_set = rows.first().is_some_and(|first| !first.get(column).is_not_set());
+            if !is_set || stamp.is_some_and(|(stamped, _)| stamped == name) {
+                continue;
+            }
             let values: Vec<Value> =
-                some.iter_mut().filter_map(|row| row.take(*column).into_value()).collect();
-            if values.len() != some.len() {
-                let problem = format!("{}.{name} is not set in every row", table.as_str());
+                rows.iter_mut().filter_map(|row| row.take(column).into_value()).collect();
+            if values.len() != rows.len() {
+                let problem = format!("{table}.{name} is not set in every row");
                 return Err(DbErr::Custom(problem).into());
             }
             let is_flag = matches!(values.first(), Some(Value::Bool(_)));
-            names.push(name);
+            names.push(name.to_owned());
             wanted.push(if is_flag { format!("v.{name} <> 0") } else { format!("v.{name}") });
             bulk = add(bulk, name, values)?;
         }
-        if let Some((name, expression)) = manner.stamp {
-            names.push(name);
+        if let Some((name, expression)) = stamp {
+            names.push(name.to_owned());
             wanted.push(expression.to_owned());
         }
         let (names, wanted) = (names.join(", "), wanted.join(", "));
-        // "WHERE true" lets SQLite tell a conflict clause from a join.
-        let sql = format!(
-            "INSERT INTO {} ({names}) SELECT {wanted} FROM v WHERE true {}",
-            table.as_str(),
-            manner.tail
-        );
-        statements.push(bulk.statement(dialect, &sql, vec![]));
+        Ok(Self { table, names, wanted, rows: bulk })
     }
-    Ok(statements)
-}
 
-/// Carries the statements out.
-pub(super) async fn execute<C: ConnectionTrait>(
-    tx: &C,
-    statements: Vec<Statement>,
-) -> Result<(), StoreError> {
-    for statement in statements {
-        tx.execute_raw(statement).await?;
+    /// The statement by itself; `which` narrows the rows, `tail` stands behind them.
+    fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
+        let sql = self.sql("v", which, tail);
+        self.rows.statement(dialect, &sql, vec![])
     }
-    Ok(())
+
+    /// The statement over a table of `rows`. "WHERE true" lets SQLite tell a conflict clause from a
+    /// join.
+    fn sql(&self, rows: &str, which: &str, tail: &str) -> String {
+        let Self { table, names, wanted, .. } = self;
+        format!(
+            "INSERT INTO {table} ({names}) SELECT {wanted} FROM {rows} v WHERE true {which} {tail}"
+        )
+    }
 }
 
 /// Carries out statements that give keys back.

@@ -15,9 +15,10 @@
 //! The way to the database is `primary`: it follows a fail-over, and nothing waits for a server that
 //! is gone.
 //!
-//! Writing goes through [`Store::begin`]. SQLite has one writer: its transactions are
-//! `BEGIN IMMEDIATE` on one connection of their own, so writers queue in this process instead of
-//! spinning on the file's lock, while readers have connections that never wait for them.
+//! Writing goes through [`Store::begin`], or through [`Store::write_rows`] where one statement is
+//! all. SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one connection of their own,
+//! so writers queue in this process instead of spinning on the file's lock, while readers have
+//! connections that never wait for them.
 
 pub mod ahead;
 pub mod alerts;
@@ -38,6 +39,7 @@ pub(crate) mod days;
 mod definitions;
 mod dialect;
 mod error;
+pub mod expected;
 mod faults;
 pub mod feeds;
 pub mod flows;
@@ -84,7 +86,7 @@ pub mod zone_rules;
 
 use std::{sync::Arc, time::Duration};
 
-use sea_orm::{SqliteTransactionMode, TransactionOptions};
+use sea_orm::{QueryResult, SqliteTransactionMode, Statement, TransactionOptions};
 use tokio::sync::Notify;
 
 pub use changes::{Changes, Cursor};
@@ -178,6 +180,19 @@ impl Store {
         self.commit_unseen(transaction).await?;
         self.changes.wake();
         Ok(())
+    }
+
+    /// Carries out one statement that writes rows and gives some back: a transaction by itself, in
+    /// one round trip. Wakes the followers of the change feed.
+    pub(crate) async fn write_rows(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<QueryResult>, StoreError> {
+        self.at(Edge::Begin).await?;
+        let rows = self.write.write_rows(statement).await?;
+        self.at(Edge::Committed).await?;
+        self.changes.wake();
+        Ok(rows)
     }
 
     /// Begins a hand-off. [`Store::commit_after_handoffs`] waits for its end.

@@ -6,13 +6,13 @@
 use std::collections::HashSet;
 
 use entity::{
-    Timestamp,
+    Timestamp, audit_event,
     schedule::{ActiveModel, Column, Entity, Model},
     schedule_version,
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Statement,
+    QuerySelect, QueryTrait,
     sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
@@ -20,7 +20,8 @@ use uuid::Uuid;
 use super::{
     Dialect, Page, Store, StoreError, Window,
     bulk::Bulk,
-    many::{self, Manner},
+    expected::Expected,
+    many::{self, Manner, Things},
 };
 
 /// The schedule of that key, deleted or not.
@@ -127,36 +128,65 @@ fn window_begins(now: Timestamp) -> SimpleExpr {
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, lower(name), name) WHERE deleted_at IS NULL DO NOTHING";
 
+/// Schedules to be, their first definitions, and their entries in the audit log.
+pub type NewRows =
+    (Vec<ActiveModel>, Vec<schedule_version::ActiveModel>, Vec<audit_event::ActiveModel>);
+
 /// Adds those schedules whose names no living one has, and says which those are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: Vec<ActiveModel>,
+    rows: NewRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
-    many::written(tx, if_names_free(dialect, rows, "id")?).await
+    let (stamp, tail) = if_names_free(dialect, "id");
+    many::written(tx, things(rows).insert(dialect, manner(&stamp, &tail))?).await
 }
 
 /// The same, and gives their rows back.
 pub async fn insert_and_return_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    rows: Vec<ActiveModel>,
+    rows: NewRows,
 ) -> Result<Vec<Model>, StoreError> {
-    let mut written = Vec::with_capacity(rows.len());
-    for statement in if_names_free(dialect, rows, "*")? {
+    let (stamp, tail) = if_names_free(dialect, "*");
+    let mut written = Vec::new();
+    for statement in things(rows).insert(dialect, manner(&stamp, &tail))? {
         written.extend(Entity::find().from_raw_sql(statement).all(tx).await?);
     }
     Ok(written)
 }
 
-fn if_names_free(
-    dialect: &Dialect,
-    rows: Vec<ActiveModel>,
-    returned: &str,
-) -> Result<Vec<Statement>, StoreError> {
-    let stamp = dialect.stamp("schedule");
-    let tail = format!("{IF_NAME_FREE} RETURNING {returned}");
-    many::insert(dialect, rows, Manner { stamp: Some(("changed", &stamp)), tail: &tail })
+/// The same in one statement that is a transaction by itself; for PostgreSQL. None are added unless
+/// all that is expected holds.
+pub async fn make_at_once_if_names_free(
+    store: &Store,
+    rows: NewRows,
+    expected: &[Expected],
+) -> Result<Vec<Model>, StoreError> {
+    let dialect = store.dialect();
+    let (stamp, tail) = if_names_free(dialect, "*");
+    let manner = manner(&stamp, &tail);
+    let mut made = Vec::new();
+    for statement in things(rows).insert_at_once(dialect, manner, Some(expected))? {
+        for row in store.write_rows(statement).await? {
+            made.push(Model::from_query_result(&row, "")?);
+        }
+    }
+    Ok(made)
+}
+
+fn if_names_free(dialect: &Dialect, returned: &str) -> (String, String) {
+    (dialect.stamp("schedule"), format!("{IF_NAME_FREE} RETURNING {returned}"))
+}
+
+fn manner<'a>(stamp: &'a str, tail: &'a str) -> Manner<'a> {
+    Manner { stamp: Some(("changed", stamp)), tail }
+}
+
+fn things(
+    rows: NewRows,
+) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
+    Things { rows, keys: ("schedule_id", "subject_id") }
 }
 
 /// Writes the set columns of `row` if the living schedule still has `version`.
@@ -243,15 +273,6 @@ pub async fn insert_version<C: ConnectionTrait>(
 ) -> Result<(), StoreError> {
     schedule_version::Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())
-}
-
-/// Adds definitions to the history of several schedules.
-pub async fn insert_versions<C: ConnectionTrait>(
-    tx: &C,
-    dialect: &Dialect,
-    rows: Vec<schedule_version::ActiveModel>,
-) -> Result<(), StoreError> {
-    many::execute(tx, many::insert(dialect, rows, Manner::default())?).await
 }
 
 /// One definition of the history.

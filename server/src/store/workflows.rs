@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 
 use entity::{
-    Timestamp, schedule,
+    Timestamp, audit_event, schedule,
     workflow::{ActiveModel, Column, Entity, Model},
     workflow_version,
 };
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait,
     sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
 use super::{
-    Dialect, Page, StoreError, Window,
-    many::{self, Manner},
+    Dialect, Page, Store, StoreError, Window,
+    many::{self, Manner, Things},
 };
 
 /// The living workflow of that name.
@@ -155,21 +155,43 @@ pub async fn lock<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<Option<Model>,
 const IF_NAME_FREE: &str =
     "ON CONFLICT (namespace_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING id";
 
-/// Adds those workflows whose names no living one has, each with its first definition, and says
-/// which those are.
+/// Workflows to be, their first definitions, and their entries in the audit log.
+pub type NewRows =
+    (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>, Vec<audit_event::ActiveModel>);
+
+/// Adds those workflows whose names no living one has, and says which those are.
 pub async fn insert_if_names_free<C: ConnectionTrait>(
     tx: &C,
     dialect: &Dialect,
-    (rows, versions): (Vec<ActiveModel>, Vec<workflow_version::ActiveModel>),
+    rows: NewRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let manner = Manner { tail: IF_NAME_FREE, ..Manner::default() };
-    let written = many::written(tx, many::insert(dialect, rows, manner)?).await?;
-    let is_kept = |version: &workflow_version::ActiveModel| {
-        version.workflow_id.try_as_ref().is_some_and(|id| written.contains(id))
-    };
-    let versions = versions.into_iter().filter(is_kept).collect();
-    many::execute(tx, many::insert(dialect, versions, Manner::default())?).await?;
-    Ok(written)
+    let things = Things { rows, keys: ("workflow_id", "subject_id") };
+    many::written(tx, things.insert(dialect, manner)?).await
+}
+
+/// A namespace, and a living workflow of it.
+#[derive(Clone, Debug, FromQueryResult)]
+pub struct Place {
+    /// The namespace.
+    pub namespace_id: Uuid,
+    /// The workflow, unless the namespace has none of that name.
+    pub workflow_id: Option<Uuid>,
+    /// Its current version.
+    pub version: Option<i32>,
+}
+
+/// The namespace of that name, and its workflow of that name.
+pub async fn place(
+    store: &Store,
+    namespace: &str,
+    workflow: &str,
+) -> Result<Option<Place>, StoreError> {
+    let sql = "SELECT n.id AS namespace_id, w.id AS workflow_id, w.version FROM namespace n \
+         LEFT JOIN workflow w ON w.namespace_id = n.id AND w.name = $2 AND w.deleted_at IS NULL \
+         WHERE n.name = $1";
+    let statement = store.dialect().statement(sql, [namespace.into(), workflow.into()]);
+    Ok(Place::find_by_statement(statement).one(store.rounds()).await?)
 }
 
 /// Those of `names` that living workflows have.

@@ -9,7 +9,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult};
 use uuid::Uuid;
 
 use super::{
-    DatabaseTransaction, Store, StoreError,
+    DatabaseTransaction, Dialect, Store, StoreError,
     bulk::Bulk,
     claims::{DUE_COLUMNS, DueSchedule},
 };
@@ -39,6 +39,14 @@ pub struct Replaced {
     pub fire_at: Option<Timestamp>,
 }
 
+/// The condition that the nodes schedule by another release than the one in `column`. That they do
+/// not holds to the end of the transaction.
+pub(super) fn is_other(dialect: &Dialect, column: &str) -> String {
+    let lock = dialect.share();
+    let theirs = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
+    format!("coalesce(({theirs}), {column}) <> {column}")
+}
+
 impl Store {
     /// The rules by which the nodes schedule; none before the first node does.
     pub async fn zone_rules(&self) -> Result<Option<zone_rules::Model>, StoreError> {
@@ -56,8 +64,7 @@ impl Store {
         struct Row {
             zone_data: String,
         }
-        // SQLite's one writer is a lock on everything.
-        let lock = if self.dialect().is_postgres() { "FOR SHARE" } else { "" };
+        let lock = self.dialect().share();
         let sql = format!("SELECT zone_data FROM zone_rules WHERE id = 1 {lock}");
         let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(tx).await?;
         Ok(row.map(|row| row.zone_data).filter(|theirs| theirs != own))

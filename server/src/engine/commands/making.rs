@@ -1,31 +1,21 @@
 //! Schedules that are made: one, many at once, or those of a module.
 //!
 //! Each is composed first (checked, its workflow found or composed, its cursor set) and then all
-//! are written, a table at a time: the same rows in a few statements, however many they are. That
-//! a name is free is not asked: rows whose name is taken are not written, and so are known.
+//! are written: the same rows in a few statements, however many they are. That a name is free is
+//! not asked: rows whose name is taken are not written, and so are known.
 
 use std::collections::{HashMap, HashSet};
 
-use chrono::SubsecRound;
-use entity::{
-    Timestamp, audit_event,
-    schedule::{self, Model},
-    schedule_version,
-};
-use sea_orm::Set;
+use entity::schedule::Model;
 use uuid::Uuid;
 
 use super::{
-    BadInput, CommandError, Commands, NewSchedule, Saved, UnsetSecret, Viewer, Work,
-    audit::Entry,
-    cursor, suppression, unset_secrets,
-    workflows::{self, At, NewRows, Resolved},
-    writing::{name_taken, snapshot},
+    BadInput, CommandError, Commands, NewSchedule, Saved, Viewer, Work,
+    composing::{Composed, OwnWork, Parts, rows_of},
+    workflows::{self, Resolved},
+    writing::name_taken,
 };
-use crate::{
-    engine::{Definition, core::new_id},
-    store::{DatabaseTransaction, audit, schedules, workflows as rows},
-};
+use crate::store::{DatabaseTransaction, schedules, workflows as rows};
 
 /// What is the same for all schedules that one order makes.
 #[derive(Clone, Copy)]
@@ -33,27 +23,6 @@ pub(super) struct Site<'a> {
     pub(super) tx: &'a DatabaseTransaction,
     pub(super) who: &'a Viewer,
     pub(super) module: Option<&'a str>,
-}
-
-/// A schedule that can be written.
-pub(super) struct Composed {
-    /// Where it stands in the order.
-    index: usize,
-    name: String,
-    id: Uuid,
-    row: schedule::ActiveModel,
-    version: schedule_version::ActiveModel,
-    entry: audit_event::ActiveModel,
-    /// The workflow that it brings along.
-    work: Option<(Uuid, NewRows)>,
-}
-
-impl Composed {
-    /// When it is due for the first time, unless it is paused or never fires.
-    pub(super) fn due_at(&self) -> Option<Timestamp> {
-        let is_enabled = *self.row.enabled.try_as_ref()?;
-        self.row.next_fire_at.try_as_ref().copied().flatten().filter(|_| is_enabled)
-    }
 }
 
 /// What an order has looked up.
@@ -97,7 +66,8 @@ impl Commands {
     ) -> Result<Vec<Saved>, Refused> {
         let right_zones = self.has_right_zones(site.tx).await;
         right_zones.map_err(|error| (0, Box::new(error)))?;
-        let names = all.iter().map(|(namespace, new)| (*namespace, new));
+        let own = all.iter().filter(|(_, new)| matches!(new.work, Work::Task(_)));
+        let names = own.map(|(namespace, new)| (*namespace, &*new.spec.name));
         let taken = self.taken_names(site.tx, names).await.map_err(|error| (0, Box::new(error)))?;
         let (mut known, mut waiting) = (Known::default(), Vec::new());
         let mut saved = Vec::with_capacity(all.len());
@@ -118,17 +88,15 @@ impl Commands {
         Ok(saved)
     }
 
-    /// Those names of schedules with a task of their own that workflows have already.
+    /// Those of `all` names that workflows have already.
     pub(super) async fn taken_names(
         &self,
         tx: &DatabaseTransaction,
-        all: impl Iterator<Item = (Uuid, &NewSchedule)>,
+        all: impl Iterator<Item = (Uuid, &str)>,
     ) -> Result<HashSet<(Uuid, String)>, CommandError> {
         let mut names: HashMap<Uuid, Vec<&str>> = HashMap::new();
-        for (namespace, new) in all {
-            if matches!(new.work, Work::Task(_)) {
-                names.entry(namespace).or_default().push(&new.spec.name);
-            }
+        for (namespace, name) in all {
+            names.entry(namespace).or_default().push(name);
         }
         let mut taken = HashSet::new();
         for (namespace, names) in names {
@@ -139,7 +107,7 @@ impl Commands {
     }
 
     /// A schedule as its rows will have it. `is_taken` says that a workflow has its name.
-    pub(super) async fn compose(
+    async fn compose(
         &self,
         site: Site<'_>,
         namespace: Uuid,
@@ -150,52 +118,13 @@ impl Commands {
         let Site { tx, who, module } = site;
         let NewSchedule { spec, work, paused, .. } = new;
         self.check_spec(&spec)?;
-        let now = self.clock.now();
-        let id = new_id(now);
-        let anchor = now.trunc_subsecs(0);
-        let (timetable, keys) = self.timetable(tx, namespace, &spec, (id, anchor)).await?;
-        suppression::allows_something(&spec.calendars, &timetable, now)?;
-        let place = (namespace, &*spec.name);
-        let (resolved, brought) = self.work_of(site, place, work, is_taken, known).await?;
-
-        let mut row = spec.columns();
-        row.calendars = Set(keys);
-        row.fire_count = Set(0);
-        row.group_id = Set(self.known_group(tx, namespace, spec.group.as_deref(), known).await?);
-        row.id = Set(id);
-        row.namespace_id = Set(namespace);
-        row.workflow_id = Set(resolved.id);
-        row.version = Set(1);
-        row.fires_version = Set(1);
-        row.anchor_at = Set(anchor.into());
-        row.shard = Set(cursor::shard(id));
-        row.enabled = Set(!paused);
-        row.module = Set(module.map(str::to_owned));
-        row.created_at = Set(now.into());
-        row.updated_at = Set(now.into());
-        row.paused_reason = Set(paused.then(|| "made paused".to_owned()));
-        row.paused_by = Set(paused.then(|| who.name.clone()));
-        row.paused_at = Set(paused.then(|| now.into()));
-        cursor::Cursor::after(&timetable, now).fill(&mut row);
-        let entry = Entry {
-            action: "schedule.create",
-            namespace: Some(namespace),
-            subject_id: Some(id),
-            subject: &spec.name,
-            after: Some(snapshot(&spec, &resolved)),
-            ..Entry::default()
-        };
-        let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
-        let composed = Composed {
-            index,
-            id,
-            row,
-            version: self.version_row(who, id, 1, &spec, &resolved, "made"),
-            entry: self.entry(who, entry),
-            work: brought.map(|rows| (resolved.id, rows)),
-            name: spec.name,
-        };
-        Ok((composed, Saved { id, row: None, warnings: cursor::warnings(&timetable, now), unset }))
+        let begin = self.begin();
+        let (timetable, calendars) = self.timetable(tx, namespace, &spec, begin.place()).await?;
+        let work = self.work_of(site, (namespace, &spec.name), work, is_taken, known).await?;
+        let group = self.known_group(tx, namespace, spec.group.as_deref(), known).await?;
+        let parts =
+            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        self.composed(who, spec, parts)
     }
 
     /// What a new schedule runs, and the rows of it that are to be written.
@@ -206,7 +135,7 @@ impl Commands {
         work: Work,
         is_taken: bool,
         known: &mut Known,
-    ) -> Result<(Resolved, Option<NewRows>), CommandError> {
+    ) -> Result<OwnWork, CommandError> {
         let task = match work {
             Work::Task(task) if !is_taken => task,
             Work::Workflow(name) => {
@@ -224,14 +153,10 @@ impl Commands {
                 return Ok((found, None));
             }
         };
-        let mut definition = Definition::single(*task);
-        self.check_definition(At::Task("task"), &mut definition, None)?;
-        let (mut made, rows) =
-            self.compose_workflow(who, namespace, schedule, &definition, None)?;
-        let there = Resolved { change: None, ..made.clone() };
-        made.unset = unset_secrets(tx, namespace, &definition).await?;
+        let own = self.own_work(tx, who, (namespace, schedule), *task).await?;
+        let there = Resolved { change: None, unset: vec![], ..own.0.clone() };
         known.workflows.insert((namespace, schedule.to_owned()), there);
-        Ok((made, Some(rows)))
+        Ok(own)
     }
 
     async fn known_group(
@@ -251,56 +176,41 @@ impl Commands {
         Ok(found)
     }
 
-    /// Writes what is composed, a table at a time.
+    /// Writes what is composed.
     pub(super) async fn write(
         &self,
         tx: &DatabaseTransaction,
-        mut all: Vec<Composed>,
+        all: Vec<Composed>,
         back: Back,
     ) -> Result<Vec<Model>, Refused> {
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        // Two orders that share names wait for each other in one direction only.
-        all.sort_by(|a, b| a.name.cmp(&b.name));
         let places: Vec<(usize, Uuid, String)> =
             all.iter().map(|one| (one.index, one.id, one.name.clone())).collect();
         let brought: Vec<(usize, Uuid, String)> = all
             .iter()
             .filter_map(|one| Some((one.index, one.work.as_ref()?.0, one.name.clone())))
             .collect();
-        let (mut works, mut definitions, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut rows_of, mut versions) = (Vec::new(), Vec::new());
-        for one in all {
-            if let Some((_, NewRows { workflow, version, entry })) = one.work {
-                works.push(workflow);
-                definitions.push(version);
-                entries.push(entry);
-            }
-            rows_of.push(one.row);
-            versions.push(one.version);
-            entries.push(one.entry);
-        }
+        let (works, news) = rows_of(all);
         let dialect = self.store.dialect();
         let failed = |error| (places[0].0, Box::new(CommandError::from(error)));
-        if !works.is_empty() {
-            let written = rows::insert_if_names_free(tx, dialect, (works, definitions)).await;
+        if !brought.is_empty() {
+            let written = rows::insert_if_names_free(tx, dialect, works).await;
             all_are_there(&brought, &written.map_err(failed)?, workflows::name_taken)?;
         }
         let (written, made) = match back {
             Back::Nothing => {
-                let written = schedules::insert_if_names_free(tx, dialect, rows_of).await;
+                let written = schedules::insert_if_names_free(tx, dialect, news).await;
                 (written.map_err(failed)?, Vec::new())
             }
             Back::Rows => {
-                let made = schedules::insert_and_return_if_names_free(tx, dialect, rows_of).await;
+                let made = schedules::insert_and_return_if_names_free(tx, dialect, news).await;
                 let made = made.map_err(failed)?;
                 (made.iter().map(|row| row.id).collect(), made)
             }
         };
         all_are_there(&places, &written, name_taken)?;
-        schedules::insert_versions(tx, dialect, versions).await.map_err(failed)?;
-        audit::insert_all(tx, dialect, entries).await.map_err(failed)?;
         Ok(made)
     }
 }

@@ -17,8 +17,9 @@
 //!   accounted for before
 //! - `many`: one order for all that a search finds; `deeds`: what it does to each; `many_edit`: a
 //!   change to all of them; `sought`: a search as a caller writes it
-//! - `together`: calls at the same moment in one transaction
-//! - `making`, `writing`: the rows that these and modules write
+//! - `together`: calls at the same moment in one transaction; `gathering`: how they come together;
+//!   `places`: what they name
+//! - `making`, `writing`: the rows that these and modules write; `composing`: a new schedule's
 //! - `rollback`: a definition as it was
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
@@ -54,9 +55,11 @@ mod calendars;
 mod canary;
 mod change;
 pub(crate) mod check;
+mod composing;
 mod cursor;
 mod deeds;
 mod error;
+mod gathering;
 mod grants;
 pub(crate) mod groups;
 mod idempotency;
@@ -67,6 +70,7 @@ pub(crate) mod modules;
 mod naming;
 mod pause;
 mod people;
+mod places;
 mod retention;
 mod rights;
 mod rollback;
@@ -100,6 +104,7 @@ pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
 pub use buffer::Rearranged;
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::{BadInput, CommandError};
+use gathering::Gathering;
 pub use grants::{Grant, Grants};
 pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
@@ -114,6 +119,7 @@ pub use people::{
     MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPerson,
     OwnPassword,
 };
+use places::Places;
 pub use retention::{Kept, Thought};
 pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
@@ -124,7 +130,7 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
-use together::Gathering;
+use together::Order;
 use tokio::sync::Semaphore;
 pub use unset::{UnsetSecret, unset_secrets};
 pub use vault::NewSecret;
@@ -155,8 +161,9 @@ pub struct Commands {
     pub(crate) retention: Retention,
     /// Whether the clock here may be believed.
     cluster: Cluster,
-    /// Orders that come at the same time.
-    gathering: Arc<Gathering>,
+    /// Orders that come at the same time, and what they name.
+    gathering: Arc<Gathering<Order>>,
+    places: Arc<Places>,
     /// The turns of all orders for many, and the time that each has.
     many: Arc<Semaphore>,
     patience: Duration,
@@ -179,7 +186,7 @@ impl Commands {
         signals: Signals,
     ) -> Self {
         let retention = Retention::default();
-        let (calendars, gathering) = (Arc::default(), Arc::default());
+        let (calendars, gathering, places) = (Arc::default(), Arc::default(), Arc::default());
         let cluster = Cluster::default();
         let at_once = if store.dialect().is_postgres() { many::AT_ONCE } else { 1 };
         let (many, patience) = (Arc::new(Semaphore::new(at_once)), many::PATIENCE);
@@ -194,6 +201,7 @@ impl Commands {
             retention,
             cluster,
             gathering,
+            places,
             many,
             patience,
             guesses,

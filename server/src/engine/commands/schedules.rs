@@ -1,7 +1,8 @@
 //! Making, changing and deleting schedules.
 //!
-//! Each is one transaction: the row, its history, the audit log and the idempotency key. What a
-//! module deploys goes the same way, so it is checked alike.
+//! Each is one transaction: the row, its history, the audit log and the idempotency key; those that
+//! are made at the same moment share one (`together`). What a module deploys goes the same way, so
+//! it is checked alike.
 
 use entity::schedule::Model;
 use sea_orm::ConnectionTrait;
@@ -10,7 +11,8 @@ use timetable::Warning;
 use uuid::Uuid;
 
 use super::{
-    Call, CommandError, Commands, Editor, Permit, UnsetSecret, check, spec::Spec, workflows::Work,
+    Call, CommandError, Commands, Editor, Permit, UnsetSecret, check, spec::Spec,
+    together::NotTogether, workflows::Work,
 };
 use crate::store::{DatabaseTransaction, namespaces, schedules};
 
@@ -64,10 +66,12 @@ impl Commands {
         new: NewSchedule,
         call: &Call,
     ) -> Result<Saved, CommandError> {
-        if !call.has_key()
-            && let Some(answer) = self.create_together(right, new.clone()).await
-        {
-            return answer;
+        if !call.has_key() {
+            match self.create_together(right, &new).await {
+                Ok(saved) => return Ok(saved),
+                Err(NotTogether::Refused(error)) => return Err(error),
+                Err(NotTogether::Alone) => {}
+            }
         }
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {

@@ -1,88 +1,149 @@
 //! Calls that each make one schedule and come at the same time share a transaction.
 //!
-//! A transaction costs more than what it writes. Whoever comes while another one's is under way waits
-//! in a queue; whoever has a turn next takes all that wait, and those along whose requests are here
-//! already. A lone caller waits for nobody. Each order is checked and answered by itself. When the shared transaction cannot be
-//! carried out for one of them (a name is taken, the database refuses a value), it is rolled back
-//! and all of them are told to go alone, each in a transaction of its own: so nobody is refused
-//! for another one's fault, and an error is always the caller's own.
+//! A transaction costs more than what it writes. Each caller checks and composes its own schedule;
+//! then it is written with those of all who wait by then. On PostgreSQL that is one statement, a
+//! transaction by itself, unless workflows come along: one round trip. What a schedule was composed
+//! by is looked at once more there, so that it may have been found long before.
+//!
+//! What cannot be written with the others (a name is taken, the database refuses a value) is told
+//! to go alone, in a transaction of its own: so nobody is refused for another one's fault, and an
+//! error is always the caller's own. What locks rows before it is written goes alone from the
+//! beginning.
 //!
 //! Once taken, orders are carried out in a task of their own: a caller who hangs up takes nobody
 //! along.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::HashMap;
 
-use entity::{Timestamp, schedule::Model};
-use tokio::sync::{Semaphore, oneshot};
+use chrono::TimeDelta;
+use entity::schedule::Model;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
-    CommandError, Commands, Editor, NewSchedule, Saved, Work,
-    making::{Back, Composed, Known, Refused, Site},
+    BadInput, CommandError, Commands, Editor, NewSchedule, Saved, Viewer, Work,
+    composing::{Composed, Parts, rows_of},
+    making::{Back, Refused},
+    workflows::Resolved,
+};
+use crate::{
+    engine::cluster::Standing,
+    store::{
+        expected::{self, Expected, ExpectedWorkflow},
+        schedules,
+        workflows::Place,
+    },
 };
 
-/// So many orders in one.
-const MOST: usize = 500;
+/// What was composed longer ago is composed anew.
+const FRESH: TimeDelta = TimeDelta::seconds(1);
 
-/// Orders that wait for a turn.
-pub(crate) struct Gathering {
-    orders: Mutex<Vec<Order>>,
-    /// One transaction at a time: with two, each would have half as many orders.
-    turn: Arc<Semaphore>,
+/// A schedule that somebody waits for.
+pub(super) struct Order {
+    composed: Composed,
+    /// By what it was composed.
+    expected: Expected,
+    /// The row; None tells the caller to go alone.
+    answer: oneshot::Sender<Option<Model>>,
 }
 
-struct Order {
-    right: Editor,
-    new: NewSchedule,
-    answer: oneshot::Sender<Answer>,
+/// Why a schedule is not made together with others.
+pub(super) enum NotTogether {
+    /// It must be made alone.
+    Alone,
+    /// It cannot be made.
+    Refused(CommandError),
 }
 
-/// None tells the caller to go alone.
-type Answer = Option<Result<Saved, CommandError>>;
-
-impl Default for Gathering {
-    fn default() -> Self {
-        Self { orders: Mutex::default(), turn: Arc::new(Semaphore::new(1)) }
-    }
-}
-
-impl Gathering {
-    fn put(&self, order: Order) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
-    }
-
-    /// All that wait, once nobody else who can go on brings another one. Who has hung up is told that
-    /// nothing was done: nothing is.
-    async fn take(&self) -> Vec<Order> {
-        let mut before = 0;
-        loop {
-            tokio::task::yield_now().await;
-            let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-            orders.retain(|order| !order.answer.is_closed());
-            let count = orders.len();
-            if count == before || count >= MOST {
-                return orders.drain(..count.min(MOST)).collect();
-            }
-            before = count;
-        }
+impl<E: Into<CommandError>> From<E> for NotTogether {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
     }
 }
 
 impl Commands {
-    /// Makes a schedule together with those that others make at this moment; None says that it
-    /// must be made alone.
-    pub(super) async fn create_together(&self, right: &Editor, new: NewSchedule) -> Answer {
+    /// Makes a schedule together with those that others make at this moment.
+    pub(super) async fn create_together(
+        &self,
+        right: &Editor,
+        new: &NewSchedule,
+    ) -> Result<Saved, NotTogether> {
+        let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
+        let expected = expected_of(new, &place);
+        let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
+        let row = self.write_together(composed, expected).await.ok_or(NotTogether::Alone)?;
+        Ok(Saved { row: Some(Box::new(row)), ..saved })
+    }
+
+    /// Where it would lie and what it would run, if nothing has to be locked for that.
+    async fn place(&self, right: &Editor, new: &NewSchedule) -> Option<Place> {
+        let NewSchedule { namespace, spec, work, .. } = new;
+        if spec.group.is_some() || !spec.calendars.is_empty() {
+            return None;
+        }
+        let workflow = match work {
+            Work::Workflow(name) => &**name,
+            // No workflow has that name. Whether one has the schedule's is asked where it is
+            // written.
+            Work::Task(_) => "",
+            Work::Past { .. } => return None,
+        };
+        // Why not, it learns alone.
+        let place = self.places.find(&self.store, (namespace, workflow)).await.ok()??;
+        if right.permit().over(place.namespace_id, "namespace", namespace).is_err() {
+            // Another namespace may have that name by now.
+            self.places.forget(namespace, workflow);
+            return None;
+        }
+        Some(place)
+    }
+
+    async fn compose_apart(
+        &self,
+        who: &Viewer,
+        place: &Place,
+        NewSchedule { spec, work, paused, .. }: NewSchedule,
+    ) -> Result<(Composed, Saved), NotTogether> {
+        self.check_spec(&spec)?;
+        if matches!(self.cluster.standing(&self.clock), Standing::ClockOff(_)) {
+            // Whether it still is wrong is asked within a transaction.
+            return Err(NotTogether::Alone);
+        }
+        let begin = self.begin();
+        let (id, anchor) = begin.place();
+        let timetable = self.cache.timetable(&spec.timing.definition(id, anchor));
+        let timetable = timetable.map_err(BadInput::timing)?;
+        let namespace = place.namespace_id;
+        let work = match work {
+            Work::Workflow(name) => {
+                let found = place.workflow_id.zip(place.version);
+                let (id, version) = found.ok_or(NotTogether::Alone)?;
+                (Resolved::as_it_is(id, name, version), None)
+            }
+            Work::Task(task) => {
+                let at = (namespace, &*spec.name);
+                self.own_work(self.store.read(), who, at, *task).await?
+            }
+            Work::Past { .. } => return Err(NotTogether::Alone),
+        };
+        let (index, module, calendars, group) = (0, None, None, None);
+        let parts =
+            Parts { index, begin, namespace, module, paused, timetable, calendars, group, work };
+        Ok(self.composed(who, spec, parts)?)
+    }
+
+    /// Its row, once it is written; None if it must be made alone.
+    async fn write_together(&self, composed: Composed, expected: Expected) -> Option<Model> {
         let (answer, answered) = oneshot::channel();
-        self.gathering.put(Order { right: right.clone(), new, answer });
+        self.gathering.put(Order { composed, expected, answer });
         let turn = async {
-            let turn = self.gathering.turn.clone().acquire_owned().await;
+            let turn = self.gathering.turn().await;
             let commands = self.clone();
             tokio::spawn(async move {
                 loop {
-                    let orders = commands.gathering.take().await;
+                    // Who has hung up is told that nothing was done: nothing is.
+                    let is_wanted = |order: &Order| !order.answer.is_closed();
+                    let orders = commands.gathering.take(is_wanted);
                     if orders.is_empty() {
                         break;
                     }
@@ -102,77 +163,83 @@ impl Commands {
     }
 
     async fn carry_out(&self, orders: Vec<Order>) {
-        let mut news = Vec::with_capacity(orders.len());
-        let mut callers = Vec::with_capacity(orders.len());
-        for Order { right, new, answer } in orders {
-            news.push((right, new));
-            callers.push(answer);
+        let (mut all, mut expected, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+        let now = self.clock.now();
+        for Order { composed, expected: one, answer } in orders {
+            if (now - composed.made_at).abs() > FRESH {
+                // Its first fire may lie behind by now, or the clock was set.
+                let _ = answer.send(None);
+                continue;
+            }
+            callers.push((composed.id, answer));
+            all.push(composed);
+            expected.push(one);
         }
+        expected.sort();
+        expected.dedup();
         // Why it failed, each caller learns alone.
-        let (answers, first) = self.make_together(news).await.unwrap_or_default();
-        if let Some(first) = first {
+        let made = self.make_together(all, &expected).await.unwrap_or_default();
+        if made.is_empty() {
+            for Expected { namespace, workflow, .. } in &expected {
+                let workflow = workflow.as_ref().map_or("", |found| &*found.name);
+                self.places.forget(namespace, workflow);
+            }
+        }
+        let due = made.iter().filter(|row| row.enabled).filter_map(|row| row.next_fire_at);
+        if let Some(first) = due.min() {
             self.signals.schedules_made(first, self.clock.now().into());
         }
-        let mut answers = answers.into_iter();
-        for caller in callers {
+        let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
+        for (id, caller) in callers {
             // Who has hung up is not told.
-            let _ = caller.send(answers.next().flatten());
+            let _ = caller.send(made.remove(&id));
         }
     }
 
-    /// Makes all that can be made, each for the one who asked; says when the first of them is due.
+    /// Makes all that can be made together.
     async fn make_together(
         &self,
-        orders: Vec<(Editor, NewSchedule)>,
-    ) -> Result<(Vec<Answer>, Option<Timestamp>), CommandError> {
-        let tx = self.store.begin().await?;
-        self.has_right_clock(&tx).await?;
-        self.has_right_zones(&tx).await?;
-        let mut namespaces = HashMap::new();
-        let mut placed = Vec::with_capacity(orders.len());
-        for (right, new) in &orders {
-            let namespace = match namespaces.get(&new.namespace) {
-                // Found for another one: whether this one may is asked again.
-                Some(found) => {
-                    right.permit().over(*found, "namespace", &new.namespace)?;
-                    *found
-                }
-                None => self.namespace(&tx, right.permit(), &new.namespace).await?,
-            };
-            namespaces.insert(new.namespace.clone(), namespace);
-            placed.push(namespace);
+        mut all: Vec<Composed>,
+        expected: &[Expected],
+    ) -> Result<Vec<Model>, CommandError> {
+        let (store, dialect) = (&self.store, self.store.dialect());
+        if all.is_empty() {
+            return Ok(Vec::new());
         }
-        let names = placed.iter().copied().zip(orders.iter().map(|(_, new)| new));
-        let taken = self.taken_names(&tx, names).await?;
-        let mut known = Known::default();
-        let (mut answers, mut waiting) = (Vec::with_capacity(orders.len()), Vec::new());
-        for (index, ((right, new), namespace)) in orders.into_iter().zip(placed).enumerate() {
-            let name = (namespace, new.spec.name.clone());
-            if matches!(new.work, Work::Past { .. })
-                || matches!(new.work, Work::Task(_)) && taken.contains(&name)
-            {
-                // It changes rows that are there: not for others to wait for.
-                answers.push(None);
-                continue;
-            }
-            let site = Site { tx: &tx, who: right.who(), module: None };
-            let composed = self.compose(site, namespace, (index, new), false, &mut known).await;
-            answers.push(Some(composed.map(|(composed, saved)| {
-                waiting.push(composed);
-                saved
-            })));
+        let brings_work = |one: &Composed| one.own_work().is_some();
+        if dialect.is_postgres() && !all.iter().any(brings_work) {
+            let (_, rows) = rows_of(all);
+            return Ok(schedules::make_at_once_if_names_free(store, rows, expected).await?);
         }
-        if waiting.is_empty() {
-            return Ok((answers, None));
+        let tx = store.begin().await?;
+        if !expected::holds(&tx, dialect, expected).await? {
+            return Ok(Vec::new());
         }
-        let first = waiting.iter().filter_map(Composed::due_at).min();
-        let made = self.write(&tx, waiting, Back::Rows).await;
+        let taken = self.taken_names(&tx, all.iter().filter_map(Composed::own_work)).await?;
+        // A workflow that is there is changed: others do not wait for that.
+        all.retain(|one| {
+            one.own_work().is_none_or(|(at, name)| !taken.contains(&(at, name.to_owned())))
+        });
+        let made = self.write(&tx, all, Back::Rows).await;
         let made = made.map_err(|(_, error): Refused| *error)?;
-        self.store.commit(tx).await?;
-        let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
-        for saved in answers.iter_mut().flatten().flatten() {
-            saved.row = made.remove(&saved.id).map(Box::new);
-        }
-        Ok((answers, first))
+        store.commit(tx).await?;
+        Ok(made)
+    }
+}
+
+/// By what a schedule is composed.
+fn expected_of(new: &NewSchedule, place: &Place) -> Expected {
+    let workflow = match &new.work {
+        Work::Workflow(name) => place
+            .workflow_id
+            .zip(place.version)
+            .map(|(id, version)| ExpectedWorkflow { id, name: name.clone(), version }),
+        Work::Task(_) | Work::Past { .. } => None,
+    };
+    Expected {
+        zone_data: timetable::zone_data().version,
+        namespace: new.namespace.clone(),
+        namespace_id: place.namespace_id,
+        workflow,
     }
 }

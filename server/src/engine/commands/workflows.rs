@@ -46,6 +46,13 @@ pub(super) struct Resolved {
     pub(super) unset: Vec<UnsetSecret>,
 }
 
+impl Resolved {
+    /// One that is left as it is.
+    pub(super) fn as_it_is(id: Uuid, name: String, version: i32) -> Self {
+        Self { id, name, version, change: None, unset: vec![] }
+    }
+}
+
 /// A new workflow, and what is told of it.
 #[derive(Debug)]
 pub(super) struct NewRows {
@@ -71,8 +78,7 @@ impl Commands {
                     let help = "name a workflow of this namespace, or give a task";
                     BadInput::new("workflow", &name, "does not exist", help)
                 })?;
-                let (id, version) = (found.id, found.version);
-                return Ok(Resolved { id, name, version, change: None, unset: vec![] });
+                return Ok(Resolved::as_it_is(found.id, name, found.version));
             }
             Work::Past { name, version } => {
                 let then = (name, version);
@@ -198,12 +204,11 @@ impl Commands {
         let (mut resolved, rows) =
             self.compose_workflow(who, namespace, name, definition, module)?;
         let NewRows { workflow, version, entry } = rows;
-        let rows = (vec![workflow], vec![version]);
+        let rows = (vec![workflow], vec![version], vec![entry]);
         let written = workflows::insert_if_names_free(tx, self.store.dialect(), rows).await?;
         if !written.contains(&resolved.id) {
             return Err(name_taken(name).into());
         }
-        audit::insert(tx, entry).await?;
         resolved.unset = unset_secrets(tx, namespace, definition).await?;
         Ok(resolved)
     }

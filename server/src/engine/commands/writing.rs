@@ -179,8 +179,7 @@ impl Commands {
         let workflow = found.into_iter().next();
         let workflow =
             workflow.ok_or_else(|| CommandError::not_found("workflow", row.workflow_id))?;
-        let (name, version) = (workflow.name, workflow.version);
-        Ok(Resolved { id: row.workflow_id, name, version, change: None, unset: vec![] })
+        Ok(Resolved::as_it_is(row.workflow_id, workflow.name, workflow.version))
     }
 
     pub(super) fn version_row(

@@ -167,6 +167,20 @@ impl Link {
         Ok(DatabaseTransaction::new(inner, self.clone(), held))
     }
 
+    /// Carries out one statement that writes rows, a transaction by itself.
+    pub(in crate::store) async fn write_rows(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let rows = self.query_all_raw(statement).await;
+        match &rows {
+            Ok(rows) if !rows.is_empty() => self.writes.taken(),
+            Ok(_) => {}
+            Err(error) => self.writes.failed(error),
+        }
+        rows
+    }
+
     /// Says that the keeper should look for the primary.
     pub(in crate::store) fn suspect(&self, reason: Reason, held: &Held) {
         if let Some(suspicion) = &self.suspicion {

@@ -1,6 +1,9 @@
-use entity::{audit_event, schedule, user::Role};
+use std::sync::{Arc, Mutex};
+
+use carillon::target::Policy;
+use entity::{audit_event, schedule, schedule_version, user::Role};
 use futures::{FutureExt, future::join_all};
-use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use super::desk::{CREATE, Desk};
@@ -11,6 +14,12 @@ on_both!(
     a_name_wanted_by_two_at_once_goes_to_one_of_them,
     a_call_that_is_refused_takes_no_other_along,
     nothing_is_made_for_who_has_hung_up_before_their_turn,
+    a_schedule_is_written_in_few_statements,
+    what_was_known_of_a_workflow_is_looked_at_again_where_a_schedule_is_written,
+    a_workflow_is_not_taken_for_one_that_had_its_name,
+    a_workflow_that_was_not_there_is_found_when_it_is,
+    a_namespace_is_not_taken_for_one_that_had_its_name,
+    other_rules_of_zones_refuse_what_was_composed_by_ours,
 );
 
 fn input(name: &str, expression: &str) -> Value {
@@ -23,69 +32,73 @@ fn input(name: &str, expression: &str) -> Value {
 
 async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    let names: Vec<String> = (0..40).map(|number| format!("tick-{number}")).collect();
-    let made = join_all(names.iter().map(|name| desk.ask(CREATE, input(name, "@daily")))).await;
-    for (name, made) in names.iter().zip(&made) {
-        assert_eq!(made["createSchedule"]["schedule"]["name"], json!(name));
+    make_workflow(&desk).await;
+    let own = (0..40).map(|number| input(&format!("tick-{number}"), "@daily"));
+    let shared = (0..40).map(|number| of_workflow(&format!("tock-{number}")));
+    for inputs in [own.collect::<Vec<_>>(), shared.collect()] {
+        let names: Vec<Value> = inputs.iter().map(|all| all["input"]["name"].clone()).collect();
+        let made = join_all(inputs.into_iter().map(|input| desk.ask(CREATE, input))).await;
+        for (name, made) in names.iter().zip(&made) {
+            assert_eq!(made["createSchedule"]["schedule"]["name"], *name);
+        }
     }
     let read = desk.database.store.read();
-    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 40);
-    assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80);
+    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 80);
+    assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 80);
+    // One for each, one for each workflow of its own, one for that which others share.
+    assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
 }
 
 async fn a_name_wanted_by_two_at_once_goes_to_one_of_them(database: TestDatabase) {
     let desk = Desk::open(database).await;
-    let names = (0..20).map(|number| format!("tick-{}", number / 2));
-    let calls = names.map(|name| {
-        let desk = &desk;
-        async move { desk.send(Some(Role::Admin), CREATE, input(&name, "@daily")).await }
-    });
-    let answers = join_all(calls).await;
-    let refused: Vec<_> = answers.iter().filter(|answer| answer.is_err()).collect();
-    assert_eq!(refused.len(), 10);
-    for answer in refused {
-        let error = serde_json::to_value(&answer.errors[0]).unwrap();
-        assert_eq!(error["extensions"]["field"], "name", "{error}");
+    make_workflow(&desk).await;
+    let own = (0..20).map(|number| input(&format!("tick-{}", number / 2), "@daily"));
+    let shared = (0..20).map(|number| of_workflow(&format!("tock-{}", number / 2)));
+    for inputs in [own.collect::<Vec<_>>(), shared.collect()] {
+        let calls = inputs.into_iter().map(|input| desk.send(Some(Role::Admin), CREATE, input));
+        let answers = join_all(calls).await;
+        let refused: Vec<_> = answers.iter().filter(|answer| answer.is_err()).collect();
+        assert_eq!(refused.len(), 10);
+        for answer in refused {
+            let error = serde_json::to_value(&answer.errors[0]).unwrap();
+            assert_eq!(error["extensions"]["field"], "name", "{error}");
+        }
     }
     let read = desk.database.store.read();
-    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 10);
+    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 20);
+    assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 20);
 }
 
 async fn a_call_that_is_refused_takes_no_other_along(database: TestDatabase) {
     let desk = Desk::open(database).await;
     desk.schedule("taken", "@daily").await;
-    let calls = [
-        input("a", "@daily"),
-        input("taken", "@daily"),
-        input("b", "not a timing"),
-        input("nul", "@daily"),
-        input("c", "@daily"),
-    ];
-    let calls = calls.into_iter().map(|mut input| {
-        if input["input"]["name"] == "nul" {
-            input["input"]["note"] = json!("a \0 in it");
-        }
-        let desk = &desk;
-        async move { desk.send(Some(Role::Admin), CREATE, input).await }
-    });
-    let answers = join_all(calls).await;
-    let fields: Vec<Option<Value>> = answers
-        .iter()
-        .map(|answer| {
-            let error = serde_json::to_value(answer.errors.first()?).unwrap();
-            Some(error["extensions"]["field"].clone())
-        })
-        .collect();
-    let expected = [
-        None,
-        Some(json!("name")),
-        Some(json!("timing.expressions[0]")),
-        Some(json!("note")),
-        None,
-    ];
-    assert_eq!(fields, expected);
+    make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("taken-too")).await;
+    let own = ["a", "taken", "b", "nul", "c"].map(|name| input(name, "@daily"));
+    let shared = ["d", "taken-too", "e", "nul", "f"].map(of_workflow);
+    for mut inputs in [own, shared] {
+        inputs[2]["input"]["timing"]["expressions"] = json!(["not a timing"]);
+        inputs[3]["input"]["note"] = json!("a \0 in it");
+        let calls = inputs.into_iter().map(|input| desk.send(Some(Role::Admin), CREATE, input));
+        let answers = join_all(calls).await;
+        let fields: Vec<Option<Value>> = answers
+            .iter()
+            .map(|answer| {
+                let error = serde_json::to_value(answer.errors.first()?).unwrap();
+                Some(error["extensions"]["field"].clone())
+            })
+            .collect();
+        let expected = [
+            None,
+            Some(json!("name")),
+            Some(json!("timing.expressions[0]")),
+            Some(json!("note")),
+            None,
+        ];
+        assert_eq!(fields, expected);
+    }
     let read = desk.database.store.read();
-    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 3);
+    assert_eq!(schedule::Entity::find().count(read).await.unwrap(), 6);
 }
 
 async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDatabase) {
@@ -114,4 +127,124 @@ async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDat
     let mut names: Vec<_> = rows.into_iter().map(|row| row.name).collect();
     names.sort();
     assert_eq!(names, ["first", "third"]);
+}
+
+/// A desk whose statements are seen.
+async fn observed(database: TestDatabase) -> (Desk, Arc<Mutex<Vec<String>>>) {
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let desk = Desk::with(database, Policy::default(), |store| {
+        store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()))
+    });
+    (desk.await, texts)
+}
+
+/// So many statements write a schedule whose workflow is known. SQLite takes a table at a time:
+/// what is expected, the row, its history, its entry in the audit log.
+fn few(desk: &Desk) -> usize {
+    if desk.database.store.dialect().is_postgres() { 1 } else { 4 }
+}
+
+async fn a_schedule_is_written_in_few_statements(database: TestDatabase) {
+    let (desk, texts) = observed(database).await;
+    make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("first")).await;
+    texts.lock().unwrap().clear();
+    desk.ask(CREATE, of_workflow("second")).await;
+    let texts = texts.lock().unwrap().clone();
+    assert_eq!(texts.len(), few(&desk), "{texts:#?}");
+}
+
+async fn what_was_known_of_a_workflow_is_looked_at_again_where_a_schedule_is_written(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let workflow = make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("first")).await;
+    let update = "mutation($id: UUID!) { updateWorkflow(input: { id: $id, expectedVersion: 1,
+        tasks: [{ name: \"main\", target: { noop: { note: \"other\" } } }] }) { workflow { version } } }";
+    desk.ask(update, json!({ "id": workflow })).await;
+    desk.ask(CREATE, of_workflow("second")).await;
+    let versions = schedule_version::Entity::find().all(desk.database.store.read()).await.unwrap();
+    let mut told: Vec<_> = versions
+        .iter()
+        .map(|row| (&row.snapshot["name"], &row.snapshot["workflow"]["version"]))
+        .collect();
+    told.sort_by_key(|(name, _)| name.to_string());
+    assert_eq!(told, [(&json!("first"), &json!(1)), (&json!("second"), &json!(2))]);
+}
+
+async fn a_workflow_is_not_taken_for_one_that_had_its_name(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let former = make_workflow(&desk).await;
+    let made = desk.ask(CREATE, of_workflow("first")).await;
+    let delete = "mutation($schedule: UUID!, $workflow: UUID!) {
+        deleteSchedule(id: $schedule) { id } deleteWorkflow(id: $workflow) { id } }";
+    let schedule = &made["createSchedule"]["schedule"]["id"];
+    desk.ask(delete, json!({ "schedule": schedule, "workflow": former })).await;
+    let error = desk.refused(CREATE, of_workflow("second")).await;
+    assert_eq!(error["extensions"]["field"], "workflow", "{error}");
+    let other = make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("second")).await;
+    let read = desk.database.store.read();
+    let living = schedule::Entity::find().filter(schedule::Column::DeletedAt.is_null());
+    let living = living.one(read).await.unwrap().unwrap();
+    assert_eq!(json!(living.workflow_id), other);
+}
+
+async fn a_workflow_that_was_not_there_is_found_when_it_is(database: TestDatabase) {
+    let (desk, texts) = observed(database).await;
+    let error = desk.refused(CREATE, of_workflow("first")).await;
+    assert_eq!(error["extensions"]["field"], "workflow", "{error}");
+    make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("first")).await;
+    texts.lock().unwrap().clear();
+    desk.ask(CREATE, of_workflow("second")).await;
+    assert_eq!(texts.lock().unwrap().len(), few(&desk));
+}
+
+async fn a_namespace_is_not_taken_for_one_that_had_its_name(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let create = "mutation { createNamespace(name: \"a\") { namespace { name } } }";
+    desk.ask(create, json!({})).await;
+    let mut input = input("first", "@daily");
+    input["input"]["namespace"] = json!("a");
+    desk.ask(CREATE, input.clone()).await;
+    let rename = "mutation { renameNamespace(name: \"a\", newName: \"b\") { namespace { name } } }";
+    desk.ask(rename, json!({})).await;
+    input["input"]["name"] = json!("second");
+    let error = desk.refused(CREATE, input.clone()).await;
+    assert_eq!(error["extensions"]["code"], "NOT_FOUND", "{error}");
+    desk.ask(create, json!({})).await;
+    desk.ask(CREATE, input).await;
+    let rows = schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
+    assert_eq!(rows.len(), 2);
+    assert_ne!(rows[0].namespace_id, rows[1].namespace_id);
+}
+
+async fn other_rules_of_zones_refuse_what_was_composed_by_ours(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make_workflow(&desk).await;
+    desk.ask(CREATE, of_workflow("first")).await;
+    desk.database.store.set_zone_rules("1999z").await.unwrap();
+    for input in [of_workflow("second"), input("third", "@daily")] {
+        let error = desk.refused(CREATE, input).await;
+        assert_eq!(error["extensions"]["code"], "CONFLICT", "{error}");
+        assert!(error["message"].as_str().unwrap().contains("1999z"), "{error}");
+    }
+    assert_eq!(schedule::Entity::find().count(desk.database.store.read()).await.unwrap(), 1);
+}
+
+async fn make_workflow(desk: &Desk) -> Value {
+    let make = "mutation { createWorkflow(input: { name: \"shared\",
+        tasks: [{ name: \"main\", target: { noop: {} } }] }) { workflow { id } } }";
+    desk.ask(make, json!({})).await["createWorkflow"]["workflow"]["id"].clone()
+}
+
+fn of_workflow(name: &str) -> Value {
+    json!({ "input": {
+        "name": name,
+        "timing": { "expressions": ["@daily"] },
+        "workflow": "shared",
+    } })
 }
