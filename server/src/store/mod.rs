@@ -15,7 +15,7 @@
 //! The way to the database is `primary`: it follows a fail-over, and nothing waits for a server that
 //! is gone.
 //!
-//! Writing goes through [`Store::begin`], or through [`Store::write_rows`] where one statement is
+//! Writing goes through [`Store::begin`], or through `Store::write_rows` where one statement is
 //! all. SQLite has one writer: its transactions are `BEGIN IMMEDIATE` on one connection of their own,
 //! so writers queue in this process instead of spinning on the file's lock, while readers have
 //! connections that never wait for them.
