@@ -103,13 +103,16 @@ impl Bulk {
     /// The rows as a table of that name, to stand behind WITH; what they bind comes behind what is
     /// `bound` already.
     pub(super) fn table(self, dialect: &Dialect, name: &str, bound: &mut Vec<Value>) -> String {
-        let names = self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
+        let names = listed(&self.columns);
         let rows = if dialect.is_postgres() { self.arrays(bound) } else { self.values(bound) };
         format!("{name}({names}) AS ({rows})")
     }
 
+    /// An array that is shorter than the others, as none is, is filled up with nulls.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
+        let is_empty = |column: &Column| column.values.iter().all(is_null);
+        let is_measured = !self.columns.iter().all(is_empty);
         for column in self.columns {
             let cast = match column.kind {
                 Kind::Uuid => "uuid[]",
@@ -117,7 +120,8 @@ impl Bulk {
                 Kind::Text => "text[]",
                 Kind::Json => "jsonb[]",
             };
-            bound.push(Value::from(array_literal(&column.values)));
+            let is_left_out = is_measured && is_empty(&column);
+            bound.push(Value::from((!is_left_out).then(|| array_literal(&column.values))));
             casts.push(format!("${}::{cast}", bound.len()));
         }
         format!("SELECT * FROM unnest({})", casts.join(", "))
@@ -125,19 +129,62 @@ impl Bulk {
 
     /// The places are nameless: SQLite and its driver look each name up among all others, which
     /// costs more than everything else once there are thousands.
+    ///
+    /// A column that has one value in all rows is bound once: in a storm most are that, and SQLite
+    /// takes longer to read a place than to fill a column.
     fn values(self, bound: &mut Vec<Value>) -> String {
-        let width = self.columns.len();
+        let names = listed(&self.columns);
         let height = self.columns.first().map_or(0, |column| column.values.len());
-        let row = format!(",({})", vec!["?"; width].join(","));
-        let text = format!("VALUES {}", row.repeat(height).trim_start_matches(','));
-        let mut columns: Vec<_> =
-            self.columns.into_iter().map(|column| column.values.into_iter()).collect();
-        bound.reserve(width * height);
-        for _ in 0..height {
-            bound.extend(columns.iter_mut().filter_map(Iterator::next));
+        let is_same = |column: &Column| {
+            height >= MANY && column.values.windows(2).all(|pair| pair[0] == pair[1])
+        };
+        let (same, mut differing): (Vec<_>, Vec<_>) = self.columns.into_iter().partition(is_same);
+        let mut same = same.into_iter();
+        if differing.is_empty() {
+            // It says how many rows there are.
+            differing.extend(same.next());
         }
-        text
+        let differing_names = listed(&differing);
+        let rows = rows(differing, bound);
+        if same.len() == 0 {
+            return rows;
+        }
+        let mut each = String::new();
+        for Column { name, values, .. } in same {
+            let _ = write!(each, ", ? AS {name}");
+            bound.extend(values.into_iter().next());
+        }
+        format!(
+            "SELECT {names} FROM (WITH differing({differing_names}) AS ({rows}) \
+               SELECT *{each} FROM differing)"
+        )
     }
+}
+
+/// Of fewer rows each value is bound: the fewer texts there are, the more are prepared already.
+const MANY: usize = 32;
+
+fn listed(columns: &[Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The rows as `VALUES`.
+fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
+    let width = columns.len();
+    let height = columns.first().map_or(0, |column| column.values.len());
+    let row = format!(",({})", vec!["?"; width].join(","));
+    let text = format!("VALUES {}", row.repeat(height).trim_start_matches(','));
+    let mut columns: Vec<_> = columns.into_iter().map(|column| column.values.into_iter()).collect();
+    bound.reserve(width * height);
+    for _ in 0..height {
+        bound.extend(columns.iter_mut().filter_map(Iterator::next));
+    }
+    text
+}
+
+/// Whether it is a null of the kinds that a column may have.
+fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Uuid(None) | Value::BigInt(None) | Value::String(None))
 }
 
 /// A column as PostgreSQL writes arrays. (The query builder's own arrays cannot hold a null.)
@@ -200,5 +247,41 @@ mod tests {
         let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(7_i64)]);
         assert_eq!(statement.sql, "WITH v(number, word) AS (VALUES (?,?),(?,?)) SELECT ?5");
         assert_eq!(statement.values.unwrap().0[2], Value::BigInt(None));
+    }
+
+    #[test]
+    fn sqlite_gets_once_what_is_the_same_in_many_rows() {
+        let dialect = Dialect::new(DbBackend::Sqlite);
+        let rows = MANY as i64;
+        let bulk =
+            || Bulk::default().int("same", vec![7; MANY].into_iter()).int("differs", 0..rows);
+        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(8_i64)]);
+        let table = vec!["(?)"; MANY].join(",");
+        assert_eq!(
+            statement.sql,
+            format!(
+                "WITH v(same, differs) AS (SELECT same, differs FROM \
+                 (WITH differing(differs) AS (VALUES {table}) SELECT *, ? AS same FROM differing)) \
+                 SELECT ?{}",
+                MANY + 2
+            )
+        );
+        let expected: Vec<Value> = (0..rows).chain([7, 8]).map(Value::from).collect();
+        assert_eq!(statement.values.unwrap().0, expected);
+        let same = Bulk::default().int("same", vec![7; MANY].into_iter());
+        let statement = same.statement(&dialect, "SELECT 1", vec![]);
+        assert_eq!(statement.values.unwrap().0.len(), MANY, "somebody counts the rows");
+    }
+
+    #[test]
+    fn postgres_gets_no_array_of_nothing() {
+        let dialect = Dialect::new(DbBackend::Postgres);
+        let nothing = |count| vec![None::<i64>; count].into_iter();
+        let bulk = bulk().int("nothing", nothing(2));
+        let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
+        assert_eq!(values[2], Value::String(None));
+        let bulk = Bulk::default().int("nothing", nothing(2));
+        let values = bulk.statement(&dialect, "SELECT 1", vec![]).values.unwrap().0;
+        assert_eq!(values[0], Value::from("{NULL,NULL}"), "it says how many rows there are");
     }
 }
