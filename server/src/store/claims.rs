@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     DatabaseTransaction, Store, StoreError,
     bulk::{Bulk, MOST_ROWS},
+    by_place::by_place,
     candidates::Candidate,
     days::Days,
     live::Since,
@@ -21,7 +22,7 @@ use super::{
 
 /// What the planner needs of a schedule. Not its context: that can be large, and the hand-off
 /// copies it inside the database.
-#[derive(Clone, Debug, FromQueryResult)]
+#[derive(Clone, Debug)]
 pub struct DueSchedule {
     /// Key.
     pub id: Uuid,
@@ -79,12 +80,15 @@ pub struct DueSchedule {
     pub next_fire_at: Option<Timestamp>,
 }
 
-/// The columns of [`DueSchedule`].
-pub(super) const DUE_COLUMNS: &str = "id, namespace_id, version, expressions, zone, dst_gap, \
-    dst_overlap, anchor_at, start_at, end_at, jitter_ms, calendars, max_fires, fire_count, \
-    catch_up, grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap, \
-    buffer_limit, start_deadline_ms, paused_until, created_at, updated_at, next_scheduled_at, \
-    next_fire_at";
+by_place! {
+    /// The columns of [`DueSchedule`].
+    pub(super) const DUE_COLUMNS of DueSchedule =
+        id, namespace_id, version, expressions, zone, dst_gap, dst_overlap, anchor_at,
+        start_at, end_at, jitter_ms, calendars, max_fires, fire_count, catch_up,
+        grace_ms, catch_up_max, catch_up_spacing_ms, catch_up_window_ms, overlap,
+        buffer_limit, start_deadline_ms, paused_until, created_at, updated_at,
+        next_scheduled_at, next_fire_at,
+}
 
 /// A fire to be written.
 #[derive(Clone, Debug)]

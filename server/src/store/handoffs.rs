@@ -14,8 +14,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days,
-    runs::millis,
+    DatabaseTransaction, Store, StoreError, bulk::Bulk, by_place::by_place, claims::returned_ids,
+    days::Days, runs::millis,
 };
 
 /// An intent that is to be handed over.
@@ -49,7 +49,7 @@ pub(super) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, fire.schedu
     fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited";
 
 /// What a hand-off must know of the schedule as it is now.
-#[derive(Clone, Debug, FromQueryResult)]
+#[derive(Clone, Debug)]
 pub struct Current {
     /// The schedule.
     pub id: Uuid,
@@ -83,6 +83,14 @@ pub struct Current {
     pub priority: i16,
     /// Whether the node that asks may start runs.
     pub node_is_alive: bool,
+}
+
+by_place! {
+    /// The columns of [`Current`].
+    const CURRENT_COLUMNS of Current =
+        id, name, version, fires_version, enabled, deleted_at, start_deadline_ms,
+        grace_ms, jitter_ms, workflow_id, workflow_version, namespace, context,
+        group_id, priority, node_is_alive,
 }
 
 /// A run that a fire starts.
@@ -162,17 +170,18 @@ impl Store {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let statement = Bulk::default().uuid("id", ids.iter().copied()).statement(
-            self.dialect(),
-            "SELECT s.id, s.name, s.version, s.fires_version, s.enabled, s.deleted_at, \
-               s.start_deadline_ms, s.grace_ms, s.jitter_ms, s.workflow_id, s.context, s.group_id, s.priority, \
-               w.version AS workflow_version, n.name AS namespace, \
-               EXISTS (SELECT 1 FROM node WHERE node.id = {0} AND node.state = 'alive') \
-                 AS node_is_alive \
-             FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
-             JOIN namespace n ON n.id = s.namespace_id",
-            vec![node.into()],
+        let sql = format!(
+            "SELECT {CURRENT_COLUMNS} FROM ( \
+               SELECT s.id, s.name, s.version, s.fires_version, s.enabled, s.deleted_at, \
+                 s.start_deadline_ms, s.grace_ms, s.jitter_ms, s.workflow_id, s.context, \
+                 s.group_id, s.priority, w.version AS workflow_version, n.name AS namespace, \
+                 EXISTS (SELECT 1 FROM node WHERE node.id = {{0}} AND node.state = 'alive') \
+                   AS node_is_alive \
+               FROM v JOIN schedule s ON s.id = v.id JOIN workflow w ON w.id = s.workflow_id \
+               JOIN namespace n ON n.id = s.namespace_id) current_schedule"
         );
+        let ids = Bulk::default().uuid("id", ids.iter().copied());
+        let statement = ids.statement(self.dialect(), &sql, vec![node.into()]);
         let rows = Current::find_by_statement(statement).all(tx).await?;
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }

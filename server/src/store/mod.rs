@@ -28,6 +28,7 @@ pub mod backfills;
 pub mod backup;
 pub mod buffers;
 pub(crate) mod bulk;
+mod by_place;
 pub mod calendars;
 pub mod calls;
 pub mod candidates;
