@@ -33,6 +33,9 @@ pub(super) struct Things<A, B, C> {
     pub(super) rows: (Vec<A>, Vec<B>, Vec<C>),
     /// The columns of definitions and entries that hold the key of the thing.
     pub(super) keys: (&'static str, &'static str),
+    /// The column of definitions that entries tell as what there is after, unless they come with
+    /// something of their own: so it is written out once.
+    pub(super) told: Option<&'static str>,
 }
 
 impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B, C> {
@@ -49,8 +52,16 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         }
         let of_table = |key| format!("AND v.{key} IN (SELECT id FROM {})", table::<A>());
         let (of_definition, of_entry) = (of_table(self.keys.0), of_table(self.keys.1));
+        let (definition, entry) = self.keys;
+        let told = self.told.map(|told| {
+            let definitions = table::<B>();
+            format!(
+                "(SELECT d.{told} FROM {definitions} d \
+                   WHERE d.{definition} = v.{entry} AND d.version = 1)"
+            )
+        });
         let mut statements = Vec::new();
-        self.in_parts(dialect, manner, |things, definitions, entries| {
+        self.in_parts(dialect, (manner, told.as_deref()), |things, definitions, entries| {
             statements.push(things.statement(dialect, ("", manner.tail)));
             statements.push(definitions.statement(dialect, (&of_definition, "")));
             statements.push(entries.statement(dialect, (&of_entry, "")));
@@ -68,21 +79,26 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     ) -> Result<Vec<Statement>, StoreError> {
         let of_made = |key| format!("AND v.{key} IN (SELECT id FROM made)");
         let (of_definition, of_entry) = (of_made(self.keys.0), of_made(self.keys.1));
+        let (definition, entry) = self.keys;
+        let told = self.told.map(|told| format!("d.{told}"));
+        let beside = told.as_ref().map_or_else(String::new, |_| {
+            format!("JOIN defined_rows d ON d.{definition} = v.{entry}")
+        });
         let mut statements = Vec::new();
-        self.in_parts(dialect, manner, |things, definitions, entries| {
+        self.in_parts(dialect, (manner, told.as_deref()), |things, definitions, entries| {
             let (mut bound, mut tables, mut which) = (Vec::new(), Vec::new(), String::new());
             if let Some(rows) = only_if {
                 tables.push(expected::table(rows).table(dialect, "expected", &mut bound));
                 let broken = expected::broken(dialect, "expected");
                 which = format!("AND NOT EXISTS (SELECT 1 FROM expected WHERE {broken})");
             }
-            for (insert, name, (which, tail)) in [
-                (things, "made", (&which, manner.tail)),
-                (definitions, "defined", (&of_definition, "")),
-                (entries, "told", (&of_entry, "")),
+            for (insert, name, beside, (which, tail)) in [
+                (things, "made", "", (&which, manner.tail)),
+                (definitions, "defined", "", (&of_definition, "")),
+                (entries, "told", &*beside, (&of_entry, "")),
             ] {
                 let rows = format!("{name}_rows");
-                let sql = insert.sql(&rows, which, tail);
+                let sql = insert.sql((&rows, beside), which, tail);
                 tables.push(insert.rows.table(dialect, &rows, &mut bound));
                 tables.push(format!("{name} AS ({sql})"));
             }
@@ -96,7 +112,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
     fn in_parts(
         self,
         dialect: &Dialect,
-        manner: Manner<'_>,
+        (manner, told): (Manner<'_>, Option<&str>),
         mut each: impl FnMut(Insert, Insert, Insert),
     ) -> Result<(), StoreError> {
         let (mut things, mut definitions, mut entries) = self.rows;
@@ -106,12 +122,13 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             let problem = format!("{} comes without its history", table::<A>());
             return Err(DbErr::Custom(problem).into());
         }
+        let told = told.map(|told| ("after", told));
         let histories = definitions.chunks_mut(most).zip(entries.chunks_mut(most));
         for (things, (definitions, entries)) in things.chunks_mut(most).zip(histories) {
             each(
                 Insert::of(things, manner.stamp)?,
                 Insert::of(definitions, None)?,
-                Insert::of(entries, None)?,
+                Insert::of(entries, told)?,
             );
         }
         Ok(())
@@ -174,16 +191,17 @@ impl Insert {
 
     /// The statement by itself; `which` narrows the rows, `tail` stands behind them.
     fn statement(self, dialect: &Dialect, (which, tail): (&str, &str)) -> Statement {
-        let sql = self.sql("v", which, tail);
+        let sql = self.sql(("v", ""), which, tail);
         self.rows.statement(dialect, &sql, vec![])
     }
 
-    /// The statement over a table of `rows`. "WHERE true" lets SQLite tell a conflict clause from a
-    /// join.
-    fn sql(&self, rows: &str, which: &str, tail: &str) -> String {
+    /// The statement over a table of `rows`, and what is joined to it. "WHERE true" lets SQLite tell
+    /// a conflict clause from a join.
+    fn sql(&self, (rows, beside): (&str, &str), which: &str, tail: &str) -> String {
         let Self { table, names, wanted, .. } = self;
         format!(
-            "INSERT INTO {table} ({names}) SELECT {wanted} FROM {rows} v WHERE true {which} {tail}"
+            "INSERT INTO {table} ({names}) SELECT {wanted} FROM {rows} v {beside} \
+             WHERE true {which} {tail}"
         )
     }
 }

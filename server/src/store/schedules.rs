@@ -3,7 +3,7 @@
 //!
 //! Each write stamps `changed`, or the followers of the change feed would not see it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use entity::{
     Timestamp, audit_event,
@@ -12,7 +12,7 @@ use entity::{
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait,
+    QuerySelect, QueryTrait, Set, TryIntoModel,
     sea_query::{Expr, ExprTrait, Func, IntoCondition, SimpleExpr},
 };
 use uuid::Uuid;
@@ -164,12 +164,21 @@ pub async fn make_at_once_if_names_free(
     expected: &[Expected],
 ) -> Result<Vec<Model>, StoreError> {
     let dialect = store.dialect();
-    let (stamp, tail) = if_names_free(dialect, "*");
-    let manner = manner(&stamp, &tail);
+    // What the database decides, and what it writes down in its own way. The rest is known.
+    let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
+    let mut asked: HashMap<Uuid, ActiveModel> =
+        rows.0.iter().filter_map(|row| Some((*row.id.try_as_ref()?, row.clone()))).collect();
     let mut made = Vec::new();
-    for statement in things(rows).insert_at_once(dialect, manner, Some(expected))? {
+    for statement in things(rows).insert_at_once(dialect, manner(&stamp, &tail), Some(expected))? {
         for row in store.write_rows(statement).await? {
-            made.push(Model::from_query_result(&row, "")?);
+            let Some(one) = asked.remove(&row.try_get_by_index(0)?) else { continue };
+            let one = ActiveModel {
+                changed: Set(row.try_get_by_index(1)?),
+                context: Set(row.try_get_by_index(2)?),
+                ping: Set(row.try_get_by_index(3)?),
+                ..one
+            };
+            made.push(one.try_into_model()?);
         }
     }
     Ok(made)
@@ -186,7 +195,7 @@ fn manner<'a>(stamp: &'a str, tail: &'a str) -> Manner<'a> {
 fn things(
     rows: NewRows,
 ) -> Things<ActiveModel, schedule_version::ActiveModel, audit_event::ActiveModel> {
-    Things { rows, keys: ("schedule_id", "subject_id") }
+    Things { rows, keys: ("schedule_id", "subject_id"), told: Some("snapshot") }
 }
 
 /// Writes the set columns of `row` if the living schedule still has `version`.

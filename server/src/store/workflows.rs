@@ -166,7 +166,7 @@ pub async fn insert_if_names_free<C: ConnectionTrait>(
     rows: NewRows,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let manner = Manner { tail: IF_NAME_FREE, ..Manner::default() };
-    let things = Things { rows, keys: ("workflow_id", "subject_id") };
+    let things = Things { rows, keys: ("workflow_id", "subject_id"), told: None };
     many::written(tx, things.insert(dialect, manner)?).await
 }
 

@@ -16,7 +16,6 @@ use super::{
     spec::Spec,
     suppression, unset_secrets,
     workflows::{At, NewRows, Resolved},
-    writing::snapshot,
 };
 use crate::{
     engine::{Definition, Task, core::new_id},
@@ -113,13 +112,16 @@ impl Commands {
         row.paused_reason = Set(paused.then(|| "made paused".to_owned()));
         row.paused_by = Set(paused.then(|| who.name.clone()));
         row.paused_at = Set(paused.then(|| now.into()));
+        row.paused_until = Set(None);
+        row.last_fire_at = Set(None);
+        row.deleted_at = Set(None);
         cursor::Cursor::after(&timetable, now).fill(&mut row);
         let entry = Entry {
             action: "schedule.create",
             namespace: Some(namespace),
             subject_id: Some(id),
             subject: &spec.name,
-            after: Some(snapshot(&spec, &resolved)),
+            // It tells the definition: the store takes it from the history, which has it as well.
             ..Entry::default()
         };
         let unset = resolved.unset.iter().cloned().map(UnsetSecret::of_own_task).collect();
