@@ -50,9 +50,11 @@ pub fn router(web: Web) -> Router {
         .route("/auth/oidc/login", get(auth::begin))
         .route("/auth/oidc/callback", get(auth::callback))
         .route("/audit/export", get(audit::export))
-        .layer(from_fn_with_state(web.clone(), auth::identify))
-        .layer(sessions(&web))
-        .layer(from_fn_with_state(web.clone(), same_origin::guard));
+        .layer((
+            from_fn_with_state(web.clone(), same_origin::guard),
+            sessions(&web),
+            from_fn_with_state(web.clone(), auth::identify),
+        ));
     // Whoever is known is told more.
     let health = Router::new()
         .route("/healthz", get(health::health))
@@ -79,10 +81,12 @@ pub fn router(web: Web) -> Router {
     router
         .merge(watched)
         .method_not_allowed_fallback(other_method)
-        // A defect costs its request, not the connection; it is logged where it happened.
-        .layer(CatchPanicLayer::custom(|_| Refusal::defect().into_response()))
-        .layer(TraceLayer::new_for_http().make_span_with(span))
-        .layer(from_fn_with_state(web.clone(), headers::secure))
+        .layer((
+            from_fn_with_state(web.clone(), headers::secure),
+            TraceLayer::new_for_http().make_span_with(span),
+            // A defect costs its request, not the connection; it is logged where it happened.
+            CatchPanicLayer::custom(|_| Refusal::defect().into_response()),
+        ))
         .with_state(web)
 }
 
