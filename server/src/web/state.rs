@@ -39,7 +39,7 @@ pub struct Parts {
     pub(super) files: Files,
     pub(super) commands: Commands,
     /// Whose the tokens are that requests come with.
-    pub(super) tokens: Arc<Looks<Result<Option<Holder>, Arc<StoreError>>>>,
+    pub(super) tokens: Arc<Looks<Option<Holder>, Arc<StoreError>>>,
     /// Guesses at passwords.
     pub(super) guesses: Arc<Guesses>,
     /// Guesses at the tokens of calendars.

@@ -12,6 +12,7 @@
 //! - `users`: adding, disabling, signing in
 //! - `tokens`: making, revoking, recognising
 //! - `granted`: what a user may do
+//! - `moment`: for how long a node goes by what it has found out about them
 //! - `guesses`: guessing passwords takes longer than anybody has, on all nodes together; `limiter`:
 //!   what one node knows of that
 //! - `oidc`: signing in by an identity provider
@@ -21,6 +22,7 @@ mod error;
 mod granted;
 mod guesses;
 mod limiter;
+mod moment;
 pub mod oidc;
 pub(in crate::engine) mod password;
 pub(in crate::engine) mod tokens;
@@ -31,6 +33,8 @@ pub(in crate::engine) use error::check_name;
 pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
+pub use moment::{LASTS, Moment};
+pub(in crate::engine) use moment::{commit_rights, rights_count};
 pub use password::{mark, random_password};
 pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
 pub use users::{Access, NewUser, add_user, set_access, set_password, sign_in};

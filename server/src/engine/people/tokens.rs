@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Elsewhere, PeopleError, error::check_name, grants_of, record};
+use super::{Elsewhere, PeopleError, commit_rights, error::check_name, grants_of, record};
 use crate::{
     clock::Clock,
     engine::commands::{Grant, Grants, Owner, Viewer, ViewerKind},
@@ -91,7 +91,7 @@ pub async fn revoke_token(
     if revoked {
         record(&tx, clock, owner.who(), "token.revoke", (token.id, name), None).await?;
     }
-    store.commit(tx).await?;
+    commit_rights(store, tx).await?;
     Ok(revoked)
 }
 
@@ -101,9 +101,15 @@ pub struct Holder {
     id: Uuid,
     name: String,
     grants: Grants,
+    expires_at: Option<Timestamp>,
 }
 
 impl Holder {
+    /// Whether the token has not expired since it was looked at.
+    pub fn is_live(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_none_or(|end| end.utc() > now)
+    }
+
     /// The same who asks from somewhere.
     pub fn viewer(self, source: String) -> Viewer {
         Viewer::new(self.id, self.name, ViewerKind::Token, self.grants, source)
@@ -153,7 +159,7 @@ pub async fn token_holder(
             (name, grants.limited(limit, found.namespace_id))
         }
     };
-    Ok(Some(Holder { id: found.id, name, grants }))
+    Ok(Some(Holder { id: found.id, name, grants, expires_at: found.expires_at }))
 }
 
 /// What is kept of a token; None for what can be none.

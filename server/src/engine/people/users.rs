@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{PeopleError, error::check_name, password, record};
+use super::{PeopleError, commit_rights, error::check_name, password, record};
 use crate::{
     clock::Clock,
     engine::commands::Owner,
@@ -114,7 +114,7 @@ pub async fn set_access(
     }
     let action = if is_taken { "user.disable" } else { "user.enable" };
     record(&tx, clock, owner.who(), action, (user.id, name), None).await?;
-    Ok(store.commit(tx).await?)
+    Ok(commit_rights(store, tx).await?)
 }
 
 /// The user, if the password is theirs and they may sign in.

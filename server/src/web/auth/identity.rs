@@ -150,6 +150,7 @@ pub(in crate::web) async fn from_token(
     let look = async { people::token_holder(parts, elsewhere, &hash).await.map_err(Arc::new) };
     let holder = web.tokens.share(&hash, look).await;
     let holder = holder.map_err(|error| Refusal::internal(&*error))?;
+    let holder = holder.filter(|holder| holder.is_live(web.clock.now()));
     Ok(holder.map(|holder| holder.viewer(address.to_string())))
 }
 

@@ -2,15 +2,16 @@
 //!
 //! A browser signs in at `/auth/login` and gets a session: a random key in a cookie that scripts
 //! cannot read, whose hash is a row in the database. A program sends a bearer token, whose hash is
-//! a row in the database. Either way each request reads the person's or the token's row again, so
-//! a role that was lowered, a user who was disabled, a password that was changed or a token that
-//! was taken back counts from the next request on; a socket that stays open asks again for each
-//! operation, and every now and then for those under way.
+//! a row in the database. A session is looked up for each request, a token unless that was done a
+//! moment ago. Whoever changes rights waits for that moment to pass, so a role that was lowered, a
+//! user who was disabled, a password that was changed or a token that was taken back counts from
+//! the next request on; a socket that stays open asks again for each operation, and every now and
+//! then for those under way.
 //!
 //! - `login`: signing in and out
 //! - `oidc`: the browser's way to the identity provider and back
-//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too; `looks`: the
-//!   same look at a token for several requests
+//! - `identity`: from a request to a viewer; `address`: from where, behind a proxy too; `looks`: one
+//!   look at a token for several requests
 //! - `session`: what a session keeps, and when it ends
 //! - `session_store`: where tower-sessions keeps it
 

@@ -10,6 +10,7 @@ mod guessing;
 mod instruments;
 pub(crate) mod oidc;
 mod other_sites;
+mod rights;
 mod sessions;
 mod sign_in;
 mod tracing;

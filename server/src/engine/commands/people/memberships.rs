@@ -6,7 +6,10 @@ use uuid::Uuid;
 
 use super::{check_reason, locked_user, user_named};
 use crate::{
-    engine::commands::{Admin, Call, CommandError, Commands, audit::Entry},
+    engine::{
+        commands::{Admin, Call, CommandError, Commands, audit::Entry},
+        people::{commit_rights, rights_count},
+    },
     store::{DatabaseTransaction, memberships},
 };
 
@@ -50,6 +53,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
@@ -70,7 +74,7 @@ impl Commands {
         let what = ("membership.set", reason);
         self.audit_member(&tx, right, (&member, &user.name), what, change).await?;
         self.remember(&tx, right.who(), call, &member).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(member)
     }
 
@@ -85,6 +89,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let id = self.namespace(&tx, right.permit(), namespace).await?;
@@ -96,7 +101,7 @@ impl Commands {
         let (what, change) = (("membership.remove", reason), (Some(shown(&before)), None));
         self.audit_member(&tx, right, (&member, user), what, change).await?;
         self.remember(&tx, right.who(), call, &member).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(member)
     }
 

@@ -14,7 +14,7 @@ use crate::{
     engine::{
         commands::{BadInput, Call, CommandError, Commands, Viewer, ViewerKind, audit::Entry},
         core::new_id,
-        people::{check_name, tokens as text},
+        people::{check_name, commit_rights, rights_count, tokens as text},
     },
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
 };
@@ -134,6 +134,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let missing = || CommandError::not_found("token", id);
@@ -148,7 +149,7 @@ impl Commands {
             self.audit_token(&tx, who, &row, ("token.revoke", reason), change).await?;
         }
         self.remember(&tx, who, call, &id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(id)
     }
 

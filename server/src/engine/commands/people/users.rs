@@ -12,7 +12,7 @@ use crate::{
     engine::{
         commands::{BadInput, Call, CommandError, Commands, Owner, audit::Entry},
         core::new_id,
-        people::{check_name, password},
+        people::{check_name, commit_rights, password, rights_count},
     },
     store::{
         Constraint, DatabaseTransaction, StoreError, feeds, memberships, sessions, tokens, users,
@@ -107,6 +107,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let administrators = users::lock_administrators(&tx).await?;
@@ -119,7 +120,7 @@ impl Commands {
         let change = (Some(shown(&row)), Some(shown(&changed)));
         self.audit_user(&tx, right, &row, ("user.role", reason), change).await?;
         self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(id)
     }
 
@@ -135,6 +136,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let administrators = users::lock_administrators(&tx).await?;
@@ -150,7 +152,7 @@ impl Commands {
         let change = (Some(shown(&row)), Some(shown(&changed)));
         self.audit_user(&tx, right, &row, (action, reason), change).await?;
         self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(id)
     }
 
@@ -165,6 +167,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
+            rights_count().await;
             return Ok(earlier);
         }
         let administrators = users::lock_administrators(&tx).await?;
@@ -178,7 +181,7 @@ impl Commands {
         let change = (Some(shown(&row)), None);
         self.audit_user(&tx, right, &row, ("user.delete", reason), change).await?;
         self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(id)
     }
 

@@ -11,7 +11,10 @@ use super::Identity;
 use crate::{
     clock::Clock,
     config::{GroupGrant, GroupRole},
-    engine::{core::new_id, people::error::check_name},
+    engine::{
+        core::new_id,
+        people::{error::check_name, rights_count},
+    },
     store::{
         Constraint, DatabaseTransaction, Store, StoreError, audit, memberships, namespaces, users,
     },
@@ -56,6 +59,7 @@ async fn once(
     let tx = store.begin().await?;
     let given = given(&tx, identity, mapping).await?;
     let now = clock.now();
+    let mut is_other = false;
     let found = users::lock_by_identity(&tx, &identity.issuer, &identity.subject).await?;
     let joined = match found {
         Some(user) if user.disabled_at.is_some() => Joined::Disabled,
@@ -63,7 +67,8 @@ async fn once(
             let before = user.given_elsewhere.clone().unwrap_or_default();
             users::set_given_elsewhere(&tx, user.id, given.clone(), now.into()).await?;
             (user.given_elsewhere, user.given_at) = (Some(given.clone()), Some(now.into()));
-            if before != given {
+            is_other = before != given;
+            if is_other {
                 let change = (Some(json!(before)), json!(&given));
                 audit::insert(&tx, entry(clock, &user, source, "user.groups", change)).await?;
             }
@@ -103,6 +108,9 @@ async fn once(
         }
     };
     store.commit(tx).await?;
+    if is_other {
+        rights_count().await;
+    }
     Ok(joined)
 }
 
