@@ -2,8 +2,8 @@
 //!
 //! The store's shape decides the speed: a claim, a hand-off or a settlement is one statement for
 //! up to hundreds of rows. PostgreSQL gets one array a column and one text for every size of
-//! batch, so the statement is prepared once; SQLite gets the same rows as `VALUES`. The rest of
-//! the statement reads `v` and is the same text on both.
+//! batch, so the statement is prepared once; SQLite gets the same rows as `VALUES`, and once what is
+//! the same in all of many rows. The rest of the statement reads `v` and is the same text on both.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -108,7 +108,7 @@ impl Bulk {
         format!("{name}({names}) AS ({rows})")
     }
 
-    /// An array that is shorter than the others, as none is, is filled up with nulls.
+    /// A column of nulls is sent as no array at all: `unnest` fills it up to the length of the others.
     fn arrays(self, bound: &mut Vec<Value>) -> String {
         let mut casts = Vec::with_capacity(self.columns.len());
         let is_empty = |column: &Column| column.values.iter().all(is_null);

@@ -33,8 +33,8 @@ pub(super) struct Things<A, B, C> {
     pub(super) rows: (Vec<A>, Vec<B>, Vec<C>),
     /// The columns of definitions and entries that hold the key of the thing.
     pub(super) keys: (&'static str, &'static str),
-    /// The column of definitions that entries tell as what there is after, unless they come with
-    /// something of their own: so it is written out once.
+    /// The column of definitions that entries tell as what there is after: it is written out once.
+    /// What entries say of that themselves is not written then.
     pub(super) told: Option<&'static str>,
 }
 

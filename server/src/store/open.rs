@@ -220,7 +220,7 @@ fn file(options: &Options, connections: u32) -> ConnectOptions {
                 // A batch is spread out in a table of its own: in memory, not in a file each time.
                 .pragma("temp_store", "MEMORY")
                 .foreign_keys(true)
-                // SQLite's thread reads a claim through, and does not wait for each 50 rows to be taken.
+                // SQLite's thread reads a whole claim, and does not wait for each 50 rows to be taken.
                 .row_buffer_size(ROWS)
         });
     // One that is not is closed, and the pool opens another.

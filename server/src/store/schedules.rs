@@ -166,19 +166,19 @@ pub async fn make_at_once_if_names_free(
     let dialect = store.dialect();
     // What the database decides, and what it writes down in its own way. The rest is known.
     let (stamp, tail) = if_names_free(dialect, "id, changed, context, ping");
-    let mut asked: HashMap<Uuid, ActiveModel> =
-        rows.0.iter().filter_map(|row| Some((*row.id.try_as_ref()?, row.clone()))).collect();
+    let model = |row: &ActiveModel| ActiveModel { changed: Set(0), ..row.clone() }.try_into_model();
+    let asked: Vec<Model> = rows.0.iter().map(model).collect::<Result<_, _>>()?;
+    let mut asked: HashMap<Uuid, Model> = asked.into_iter().map(|row| (row.id, row)).collect();
     let mut made = Vec::new();
     for statement in things(rows).insert_at_once(dialect, manner(&stamp, &tail), Some(expected))? {
         for row in store.write_rows(statement).await? {
             let Some(one) = asked.remove(&row.try_get_by_index(0)?) else { continue };
-            let one = ActiveModel {
-                changed: Set(row.try_get_by_index(1)?),
-                context: Set(row.try_get_by_index(2)?),
-                ping: Set(row.try_get_by_index(3)?),
+            made.push(Model {
+                changed: row.try_get_by_index(1)?,
+                context: row.try_get_by_index(2)?,
+                ping: row.try_get_by_index(3)?,
                 ..one
-            };
-            made.push(one.try_into_model()?);
+            });
         }
     }
     Ok(made)

@@ -79,7 +79,8 @@ impl Web {
             schema,
             files,
             commands,
-            tokens: Arc::default(),
+            // By the machine's own time, as those wait who change rights.
+            tokens: Arc::new(Looks::new(Clock::system())),
             guesses,
             feed_limiter,
             sampler,

@@ -33,7 +33,7 @@ pub(in crate::engine) use error::check_name;
 pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
-pub use moment::{LASTS, Moment};
+pub use moment::Moment;
 pub(in crate::engine) use moment::{commit_rights, rights_count};
 pub use password::{mark, random_password};
 pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};

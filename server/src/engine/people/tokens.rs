@@ -175,3 +175,23 @@ pub(in crate::engine) fn hashed(token: &str) -> String {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_was_looked_at_before_it_expired_is_none_after_it() {
+        let end = DateTime::UNIX_EPOCH + TimeDelta::hours(1);
+        let holder = |expires_at| Holder {
+            id: Uuid::nil(),
+            name: "token/ci".to_owned(),
+            grants: Grants::default(),
+            expires_at,
+        };
+        let expiring = holder(Some(Timestamp::from(end)));
+        assert!(expiring.is_live(end - TimeDelta::milliseconds(1)));
+        assert!(!expiring.is_live(end));
+        assert!(holder(None).is_live(end));
+    }
+}

@@ -5,12 +5,14 @@ use entity::{audit_event, schedule, schedule_version, user::Role};
 use futures::{FutureExt, future::join_all};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::desk::{CREATE, Desk};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     each_of_many_calls_at_once_gets_its_own_answer,
+    what_is_answered_is_what_is_written,
     a_name_wanted_by_two_at_once_goes_to_one_of_them,
     a_call_that_is_refused_takes_no_other_along,
     nothing_is_made_for_who_has_hung_up_before_their_turn,
@@ -47,6 +49,44 @@ async fn each_of_many_calls_at_once_gets_its_own_answer(database: TestDatabase) 
     assert_eq!(schedule_version::Entity::find().count(read).await.unwrap(), 80);
     // One for each, one for each workflow of its own, one for that which others share.
     assert_eq!(audit_event::Entity::find().count(read).await.unwrap(), 80 + 40 + 1);
+}
+
+/// What is not read back is known all the same; the audit log tells the definition of the history.
+async fn what_is_answered_is_what_is_written(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    make_workflow(&desk).await;
+    let fields = "id name note tags version state pause { reason } timing { expressions zone startAt }
+        misfire { catchUp graceSeconds } overlap bufferLimit priority startDeadlineSeconds context
+        maxFires fireCount retentionDays ping { success } nextFireAt lastFireAt module createdAt updatedAt";
+    let create = format!(
+        "mutation ($input: CreateScheduleInput!) {{
+            createSchedule(input: $input) {{ schedule {{ {fields} }} }}
+        }}"
+    );
+    let find = format!("query ($id: UUID!) {{ schedule(id: $id) {{ {fields} }} }}");
+    let mut full = of_workflow("full");
+    full["input"]["note"] = json!("why \"and\" {how}");
+    full["input"]["tags"] = json!(["a", "b"]);
+    full["input"]["timing"]["startAt"] = json!("2026-04-01T00:00:00.123Z");
+    full["input"]["context"] = json!({ "z": 1.50, "a": [null, 1e3], "b": { "y": "\u{e9}" } });
+    full["input"]["ping"] = json!({ "success": "https://example.com/ping" });
+    full["input"]["priority"] = json!(7);
+    full["input"]["maxFires"] = json!(3);
+    full["input"]["paused"] = json!(true);
+    let inputs = [full, of_workflow("plain"), of_workflow("plain-too")];
+    let read = desk.database.store.read();
+    for made in join_all(inputs.map(|input| desk.ask(&create, input))).await {
+        let made = &made["createSchedule"]["schedule"];
+        let found = &desk.ask(&find, json!({ "id": made["id"] })).await["schedule"];
+        assert_eq!(made, found);
+        let id: Uuid = made["id"].as_str().unwrap().parse().unwrap();
+        let history = schedule_version::Entity::find();
+        let history = history.filter(schedule_version::Column::ScheduleId.eq(id)).one(read).await;
+        let told = audit_event::Entity::find().filter(audit_event::Column::SubjectId.eq(id));
+        let told = told.one(read).await.unwrap().unwrap();
+        assert_eq!(told.after, Some(history.unwrap().unwrap().snapshot));
+        assert_eq!(told.after.unwrap()["name"], made["name"]);
+    }
 }
 
 async fn a_name_wanted_by_two_at_once_goes_to_one_of_them(database: TestDatabase) {

@@ -21,21 +21,30 @@ struct Pair {
 impl Pair {
     /// What the administrator orders, while the program asks without a pause.
     async fn order(&self, order: &str, variables: Value) -> Value {
-        let is_done = Cell::new(false);
-        let (answer, ()) = tokio::join!(
-            async {
-                let answer = ask(&self.here, &self.root, order, variables).await;
-                is_done.set(true);
-                answer.1
-            },
-            async {
-                while !is_done.get() {
-                    self.me().await;
-                }
-            }
-        );
+        let answer = self.during(ask(&self.here, &self.root, order, variables)).await.1;
         assert!(answer["errors"].is_null(), "{answer}");
         answer["data"].clone()
+    }
+
+    /// What somebody does at the machine itself, while the program asks without a pause.
+    async fn shell(&self, database: &TestDatabase, args: &'static [&'static str]) {
+        let command = Command::new(args).on(database);
+        self.during(tokio::task::spawn_blocking(|| command.run().done())).await.unwrap();
+    }
+
+    async fn during<T>(&self, order: impl Future<Output = T>) -> T {
+        let is_done = Cell::new(false);
+        let ordered = async {
+            let answer = order.await;
+            is_done.set(true);
+            answer
+        };
+        let asked = async {
+            while !is_done.get() {
+                self.me().await;
+            }
+        };
+        tokio::join!(ordered, asked).0
     }
 
     /// What the program is told of itself: nothing, if it is refused.
@@ -61,14 +70,9 @@ async fn what_a_token_may_is_what_the_last_answer_said(database: TestDatabase) {
     let made = "mutation { createServiceAccount(input: { name: \"robot\" }) { user { id } } }";
     let user = ask(&here, &root, made, json!({})).await.1;
     let user = json!({ "id": user["data"]["createServiceAccount"]["user"]["id"] });
-    let made = "mutation {
-        createApiToken(input: { name: \"ci\", role: ADMIN, serviceAccount: \"robot\" }) {
-            secret apiToken { id }
-        }
-    }";
-    let token = ask(&here, &root, made, json!({})).await.1["data"]["createApiToken"].take();
+    let token = token(&here, &root, "ci").await;
     let robot = token["secret"].as_str().unwrap().to_owned();
-    let pair = Pair { here, there, root, robot };
+    let mut pair = Pair { here, there, root, robot };
 
     let everywhere = |role: &str| Some(json!({ "roleEverywhere": role, "grants": [] }));
     let nothing = Some(json!({ "roleEverywhere": null, "grants": [] }));
@@ -95,8 +99,13 @@ async fn what_a_token_may_is_what_the_last_answer_said(database: TestDatabase) {
     pair.order(disable, user.clone()).await;
     assert_eq!(pair.me().await, None);
     let enable = "mutation ($id: UUID!) { enableUser(userId: $id) { user { id } } }";
-    pair.order(enable, user).await;
+    pair.order(enable, user.clone()).await;
     assert_eq!(pair.me().await, everywhere("VIEWER"));
+    pair.shell(&database, &["user", "disable", "robot"]).await;
+    assert_eq!(pair.me().await, None);
+    pair.shell(&database, &["user", "enable", "robot"]).await;
+    assert_eq!(pair.me().await, everywhere("VIEWER"));
+
     let revoke = "mutation ($id: UUID!, $key: String) {
         revokeApiToken(id: $id, idempotencyKey: $key) { id }
     }";
@@ -104,4 +113,26 @@ async fn what_a_token_may_is_what_the_last_answer_said(database: TestDatabase) {
     pair.order(revoke, revoked.clone()).await;
     assert_eq!(pair.me().await, None);
     assert_eq!(pair.order(revoke, revoked).await["revokeApiToken"]["id"], token["apiToken"]["id"]);
+    pair.robot = other_token(&pair, "spare").await;
+    assert_eq!(pair.me().await, everywhere("VIEWER"));
+    pair.shell(&database, &["token", "revoke", "robot/spare"]).await;
+    assert_eq!(pair.me().await, None);
+    pair.robot = other_token(&pair, "last").await;
+    assert_eq!(pair.me().await, everywhere("VIEWER"));
+    pair.order("mutation ($id: UUID!) { deleteUser(userId: $id) { id } }", user).await;
+    assert_eq!(pair.me().await, None);
+}
+
+async fn other_token(pair: &Pair, name: &str) -> String {
+    token(&pair.here, &pair.root, name).await["secret"].as_str().unwrap().to_owned()
+}
+
+/// Another token of the robot's.
+async fn token(server: &Server, root: &str, name: &str) -> Value {
+    let made = "mutation ($name: String!) {
+        createApiToken(input: { name: $name, role: ADMIN, serviceAccount: \"robot\" }) {
+            secret apiToken { id }
+        }
+    }";
+    ask(server, root, made, json!({ "name": name })).await.1["data"]["createApiToken"].take()
 }

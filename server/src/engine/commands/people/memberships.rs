@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{check_reason, locked_user, user_named};
+use super::{answered_before, check_reason, locked_user, user_named};
 use crate::{
     engine::{
         commands::{Admin, Call, CommandError, Commands, audit::Entry},
-        people::{commit_rights, rights_count},
+        people::commit_rights,
     },
     store::{DatabaseTransaction, memberships},
 };
@@ -53,8 +53,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let namespace = self.namespace(&tx, right.permit(), &new.namespace).await?;
         // Locked, so that nobody becomes a member who is deleted at this moment.
@@ -89,8 +88,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let id = self.namespace(&tx, right.permit(), namespace).await?;
         let row = user_named(&tx, user).await?;

@@ -32,13 +32,21 @@ use uuid::Uuid;
 
 use super::{BadInput, CommandError, check};
 use crate::{
-    engine::people::PeopleError,
+    engine::people::{PeopleError, rights_count},
     store::{DatabaseTransaction, StoreError, users as rows},
 };
 
 /// Why it was done, if somebody says.
 fn check_reason(reason: Option<&str>) -> Result<(), BadInput> {
     reason.map_or(Ok(()), |reason| check::text("reason", reason, 500))
+}
+
+/// What an order about rights was answered before. That answer may never have come, so this one waits
+/// as it did; nothing is held meanwhile.
+async fn answered_before<T>(tx: DatabaseTransaction, earlier: T) -> Result<T, CommandError> {
+    tx.rollback().await?;
+    rights_count().await;
+    Ok(earlier)
 }
 
 /// The user of that key, locked. Who may take an administrator away locks those first, so that two

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{check_reason, user_named};
+use super::{answered_before, check_reason, user_named};
 use crate::{
     engine::{
         commands::{BadInput, Call, CommandError, Commands, Viewer, ViewerKind, audit::Entry},
         core::new_id,
-        people::{check_name, commit_rights, rights_count, tokens as text},
+        people::{check_name, commit_rights, tokens as text},
     },
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
 };
@@ -134,8 +134,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, who, call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let missing = || CommandError::not_found("token", id);
         let row = tokens::by_id(&tx, id).await?.ok_or_else(missing)?;

@@ -7,12 +7,12 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{check_reason, locked_user};
+use super::{answered_before, check_reason, locked_user};
 use crate::{
     engine::{
         commands::{BadInput, Call, CommandError, Commands, Owner, audit::Entry},
         core::new_id,
-        people::{check_name, commit_rights, password, rights_count},
+        people::{check_name, commit_rights, password},
     },
     store::{
         Constraint, DatabaseTransaction, StoreError, feeds, memberships, sessions, tokens, users,
@@ -107,8 +107,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let administrators = users::lock_administrators(&tx).await?;
         let row = locked_user(&tx, id).await?;
@@ -136,8 +135,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let administrators = users::lock_administrators(&tx).await?;
         let row = locked_user(&tx, id).await?;
@@ -167,8 +165,7 @@ impl Commands {
         check_reason(reason)?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            rights_count().await;
-            return Ok(earlier);
+            return answered_before(tx, earlier).await;
         }
         let administrators = users::lock_administrators(&tx).await?;
         let row = locked_user(&tx, id).await?;

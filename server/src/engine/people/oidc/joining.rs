@@ -59,7 +59,7 @@ async fn once(
     let tx = store.begin().await?;
     let given = given(&tx, identity, mapping).await?;
     let now = clock.now();
-    let mut is_other = false;
+    let mut had_or_has = false;
     let found = users::lock_by_identity(&tx, &identity.issuer, &identity.subject).await?;
     let joined = match found {
         Some(user) if user.disabled_at.is_some() => Joined::Disabled,
@@ -67,8 +67,9 @@ async fn once(
             let before = user.given_elsewhere.clone().unwrap_or_default();
             users::set_given_elsewhere(&tx, user.id, given.clone(), now.into()).await?;
             (user.given_elsewhere, user.given_at) = (Some(given.clone()), Some(now.into()));
-            is_other = before != given;
-            if is_other {
+            // What has lapsed comes back though it is the same.
+            had_or_has = !(before.0.is_empty() && given.0.is_empty());
+            if before != given {
                 let change = (Some(json!(before)), json!(&given));
                 audit::insert(&tx, entry(clock, &user, source, "user.groups", change)).await?;
             }
@@ -108,7 +109,7 @@ async fn once(
         }
     };
     store.commit(tx).await?;
-    if is_other {
+    if had_or_has {
         rights_count().await;
     }
     Ok(joined)
