@@ -16,9 +16,6 @@ use super::{
     expected::{self, Expected},
 };
 
-/// SQLite binds 32,766 values to one statement.
-const MOST_VALUES: usize = 32_000;
-
 /// How rows are added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Manner<'a> {
@@ -61,7 +58,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             )
         });
         let mut statements = Vec::new();
-        self.in_parts(dialect, (manner, told.as_deref()), |things, definitions, entries| {
+        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
             statements.push(things.statement(dialect, ("", manner.tail)));
             statements.push(definitions.statement(dialect, (&of_definition, "")));
             statements.push(entries.statement(dialect, (&of_entry, "")));
@@ -85,7 +82,7 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             format!("JOIN defined_rows d ON d.{definition} = v.{entry}")
         });
         let mut statements = Vec::new();
-        self.in_parts(dialect, (manner, told.as_deref()), |things, definitions, entries| {
+        self.in_parts((manner, told.as_deref()), |things, definitions, entries| {
             let (mut bound, mut tables, mut which) = (Vec::new(), Vec::new(), String::new());
             if let Some(rows) = only_if {
                 tables.push(expected::table(rows).table(dialect, "expected", &mut bound));
@@ -108,23 +105,20 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
         Ok(statements)
     }
 
-    /// In parts of as many as a statement can hold.
+    /// In parts of as many rows as a statement is given.
     fn in_parts(
         self,
-        dialect: &Dialect,
         (manner, told): (Manner<'_>, Option<&str>),
         mut each: impl FnMut(Insert, Insert, Insert),
     ) -> Result<(), StoreError> {
         let (mut things, mut definitions, mut entries) = self.rows;
-        let most = [most_rows::<A>(dialect), most_rows::<B>(dialect), most_rows::<C>(dialect)];
-        let most = most.into_iter().fold(MOST_ROWS, usize::min);
         if definitions.len() != things.len() || entries.len() != things.len() {
             let problem = format!("{} comes without its history", table::<A>());
             return Err(DbErr::Custom(problem).into());
         }
         let told = told.map(|told| ("after", told));
-        let histories = definitions.chunks_mut(most).zip(entries.chunks_mut(most));
-        for (things, (definitions, entries)) in things.chunks_mut(most).zip(histories) {
+        let histories = definitions.chunks_mut(MOST_ROWS).zip(entries.chunks_mut(MOST_ROWS));
+        for (things, (definitions, entries)) in things.chunks_mut(MOST_ROWS).zip(histories) {
             each(
                 Insert::of(things, manner.stamp)?,
                 Insert::of(definitions, None)?,
@@ -138,12 +132,6 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
 /// A table's name.
 fn table<A: ActiveModelTrait>() -> &'static str {
     A::Entity::default().as_str()
-}
-
-/// So many rows fit into one statement.
-fn most_rows<A: ActiveModelTrait>(dialect: &Dialect) -> usize {
-    let columns = <A::Entity as EntityTrait>::Column::iter().count();
-    if dialect.is_postgres() { MOST_ROWS } else { MOST_ROWS.min(MOST_VALUES / columns.max(1)) }
 }
 
 /// Rows on their way into a table.

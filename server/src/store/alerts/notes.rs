@@ -191,8 +191,8 @@ pub async fn end(store: &Store, tx: &DatabaseTransaction, over: &[Over]) -> Resu
                 .int("tell_at", over.iter().map(|one| one.tell_at.map(|at| at.0)))
         };
         let unripe = "DELETE FROM alert WHERE alert.ended_at IS NULL AND alert.told_at IS NULL \
-            AND alert.tell_at > alert.began_at \
-            AND EXISTS (SELECT 1 FROM v WHERE v.id = alert.id AND alert.tell_at > v.ended_at)";
+            AND alert.tell_at > alert.began_at AND alert.id IN \
+              (SELECT a.id FROM v JOIN alert a ON a.id = v.id WHERE a.tell_at > v.ended_at)";
         tx.execute_raw(ended().statement(store.dialect(), unripe, vec![])).await?;
         let over = "UPDATE alert SET ended_at = v.ended_at, \
             tell_at = coalesce(alert.tell_at, v.tell_at) \

@@ -2,8 +2,10 @@
 //!
 //! The store's shape decides the speed: a claim, a hand-off or a settlement is one statement for
 //! up to hundreds of rows. PostgreSQL gets one array a column and one text for every size of
-//! batch, so the statement is prepared once; SQLite gets the same rows as `VALUES`, and once what is
-//! the same in all of many rows. The rest of the statement reads `v` and is the same text on both.
+//! batch, so the statement is prepared once; SQLite gets one value a column likewise, which is taken
+//! apart there (`packed`). The rest of the statement reads `v` and is the same text on both.
+
+mod packed;
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -12,8 +14,8 @@ use uuid::Uuid;
 
 use super::{Dialect, days::Days};
 
-/// What may have more rows than this is written in several statements: SQLite binds 32,766 values
-/// to one, and a row has up to two dozen of them.
+/// What may have more rows than this is written in several statements, each of a size that a database
+/// has in memory easily.
 pub(crate) const MOST_ROWS: usize = 1_000;
 
 /// The columns of `v`.
@@ -84,7 +86,7 @@ impl Bulk {
     }
 
     /// The statement `WITH v AS (the rows) sql`. In `sql`, `{0}`, `{1}`, ... stand for `values`,
-    /// and `{days}` for a further condition; see [`Bulk::days`]. There must be at least one row.
+    /// and `{days}` for a further condition; see [`Bulk::days`].
     pub(crate) fn statement(self, dialect: &Dialect, sql: &str, values: Vec<Value>) -> Statement {
         let (days, mut bound) = (self.days, Vec::new());
         let table = self.table(dialect, "v", &mut bound);
@@ -104,7 +106,11 @@ impl Bulk {
     /// `bound` already.
     pub(super) fn table(self, dialect: &Dialect, name: &str, bound: &mut Vec<Value>) -> String {
         let names = listed(&self.columns);
-        let rows = if dialect.is_postgres() { self.arrays(bound) } else { self.values(bound) };
+        let rows = if dialect.is_postgres() {
+            self.arrays(bound)
+        } else {
+            packed::rows(self.columns, bound)
+        };
         format!("{name}({names}) AS ({rows})")
     }
 
@@ -126,60 +132,10 @@ impl Bulk {
         }
         format!("SELECT * FROM unnest({})", casts.join(", "))
     }
-
-    /// The places are nameless: SQLite and its driver look each name up among all others, which
-    /// costs more than everything else once there are thousands.
-    ///
-    /// A column that has one value in all rows is bound once: in a storm most are that, and SQLite
-    /// takes longer to read a place than to fill a column.
-    fn values(self, bound: &mut Vec<Value>) -> String {
-        let names = listed(&self.columns);
-        let height = self.columns.first().map_or(0, |column| column.values.len());
-        let is_same = |column: &Column| {
-            height >= MANY && column.values.windows(2).all(|pair| pair[0] == pair[1])
-        };
-        let (same, mut differing): (Vec<_>, Vec<_>) = self.columns.into_iter().partition(is_same);
-        let mut same = same.into_iter();
-        if differing.is_empty() {
-            // It says how many rows there are.
-            differing.extend(same.next());
-        }
-        let differing_names = listed(&differing);
-        let rows = rows(differing, bound);
-        if same.len() == 0 {
-            return rows;
-        }
-        let mut each = String::new();
-        for Column { name, values, .. } in same {
-            let _ = write!(each, ", ? AS {name}");
-            bound.extend(values.into_iter().next());
-        }
-        format!(
-            "SELECT {names} FROM (WITH differing({differing_names}) AS ({rows}) \
-               SELECT *{each} FROM differing)"
-        )
-    }
 }
-
-/// Of fewer rows each value is bound: the fewer texts there are, the more are prepared already.
-const MANY: usize = 32;
 
 fn listed(columns: &[Column]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
-}
-
-/// The rows as `VALUES`.
-fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
-    let width = columns.len();
-    let height = columns.first().map_or(0, |column| column.values.len());
-    let row = format!(",({})", vec!["?"; width].join(","));
-    let text = format!("VALUES {}", row.repeat(height).trim_start_matches(','));
-    let mut columns: Vec<_> = columns.into_iter().map(|column| column.values.into_iter()).collect();
-    bound.reserve(width * height);
-    for _ in 0..height {
-        bound.extend(columns.iter_mut().filter_map(Iterator::next));
-    }
-    text
 }
 
 /// Whether it is a null of the kinds that a column may have.
@@ -239,38 +195,6 @@ mod tests {
         let values = statement.values.unwrap().0;
         assert_eq!(values[0], Value::from("{1,NULL}"));
         assert_eq!(values[1], Value::from(r#"{"a\"b","c\\,{}"}"#));
-    }
-
-    #[test]
-    fn sqlite_gets_the_rows_one_by_one() {
-        let dialect = Dialect::new(DbBackend::Sqlite);
-        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(7_i64)]);
-        assert_eq!(statement.sql, "WITH v(number, word) AS (VALUES (?,?),(?,?)) SELECT ?5");
-        assert_eq!(statement.values.unwrap().0[2], Value::BigInt(None));
-    }
-
-    #[test]
-    fn sqlite_gets_once_what_is_the_same_in_many_rows() {
-        let dialect = Dialect::new(DbBackend::Sqlite);
-        let rows = MANY as i64;
-        let bulk =
-            || Bulk::default().int("same", vec![7; MANY].into_iter()).int("differs", 0..rows);
-        let statement = bulk().statement(&dialect, "SELECT {0}", vec![Value::from(8_i64)]);
-        let table = vec!["(?)"; MANY].join(",");
-        assert_eq!(
-            statement.sql,
-            format!(
-                "WITH v(same, differs) AS (SELECT same, differs FROM \
-                 (WITH differing(differs) AS (VALUES {table}) SELECT *, ? AS same FROM differing)) \
-                 SELECT ?{}",
-                MANY + 2
-            )
-        );
-        let expected: Vec<Value> = (0..rows).chain([7, 8]).map(Value::from).collect();
-        assert_eq!(statement.values.unwrap().0, expected);
-        let same = Bulk::default().int("same", vec![7; MANY].into_iter());
-        let statement = same.statement(&dialect, "SELECT 1", vec![]);
-        assert_eq!(statement.values.unwrap().0.len(), MANY, "somebody counts the rows");
     }
 
     #[test]
