@@ -1,5 +1,6 @@
-//! Settles attempts in batches: those that end while one batch commits make the next, so a commit
-//! is shared by as many as there are, and a lone attempt waits for nobody.
+//! Settles attempts in batches: those that end while one batch commits make the next, and those that
+//! end before the database has a turn for it come along. So a commit is shared by as many as there
+//! are, and a lone attempt waits for nobody.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -10,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{core::Core, signals::Kind};
-use crate::store::{StoreError, holds::Settlement};
+use crate::store::{DatabaseTransaction, StoreError, holds::Settlement};
 
 /// So many attempts go into one transaction.
 const BATCH: usize = 500;
@@ -45,7 +46,9 @@ pub(super) async fn run(
             return;
         }
         gather(&mut settlements, &mut batch).await;
-        finish(&core, &mut batch).await;
+        let tx = core.store.begin().await;
+        take_along(&mut settlements, &mut batch);
+        finish(&core, tx, &mut batch).await;
     }
 }
 
@@ -54,17 +57,20 @@ pub(super) async fn settle_waiting(
     core: &Core,
     settlements: &mut mpsc::Receiver<Settlement>,
 ) -> usize {
-    let mut batch: Vec<_> =
-        std::iter::from_fn(|| settlements.try_recv().ok()).take(BATCH).collect();
+    let mut batch = Vec::new();
+    take_along(settlements, &mut batch);
     let count = batch.len();
     if count > 0 {
-        finish(core, &mut batch).await;
+        finish(core, core.store.begin().await, &mut batch).await;
     }
     count
 }
 
-async fn finish(core: &Core, batch: &mut Vec<Settlement>) {
-    write(core, batch).await;
+/// A transaction to write in, or why there is none.
+type Begun = Result<DatabaseTransaction, StoreError>;
+
+async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
+    write(core, tx, batch).await;
     if batch.iter().any(|settlement| settlement.run_state == run::State::Retrying) {
         // It knows from now on when to look again; so do the others, at their next poll.
         core.signals.wake_here(Kind::Dispatcher);
@@ -91,16 +97,27 @@ async fn gather(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Se
     }
 }
 
-/// Writes all of `batch`. What an attempt did is known here alone: it is tried until it is written.
-/// Should this process die first, recovery finds the run. What the database refuses is separated
-/// from the others by halves, so that one attempt holds up no other.
-async fn write(core: &Core, batch: &mut [Settlement]) {
+/// What has come in comes along as well, without a wait.
+fn take_along(settlements: &mut mpsc::Receiver<Settlement>, batch: &mut Vec<Settlement>) {
+    let room = BATCH.saturating_sub(batch.len());
+    batch.extend(std::iter::from_fn(|| settlements.try_recv().ok()).take(room));
+}
+
+/// Writes all of `batch`, the first part in `tx`. What an attempt did is known here alone: it is
+/// tried until it is written. Should this process die first, recovery finds the run. What the
+/// database refuses is separated from the others by halves, so that one attempt holds up no other.
+async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     let mut parts = portions(batch);
+    let mut begun = Some(tx);
     let mut pause = FIRST_PAUSE;
     let renewed = core.store.renewed();
     while let Some(part) = parts.pop() {
         let renewed = renewed.notified();
-        let Err(error) = settle(core, &batch[part.clone()]).await else {
+        let tx = match begun.take() {
+            Some(tx) => tx,
+            None => core.store.begin().await,
+        };
+        let Err(error) = settle(core, tx, &batch[part.clone()]).await else {
             pause = FIRST_PAUSE;
             continue;
         };
@@ -161,9 +178,9 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-async fn settle(core: &Core, batch: &[Settlement]) -> Result<(), StoreError> {
+async fn settle(core: &Core, tx: Begun, batch: &[Settlement]) -> Result<(), StoreError> {
     let start = core.clock.instant();
-    let tx = core.store.begin().await?;
+    let tx = tx?;
     let mut held = core.store.settle_if_held(&tx, batch).await?;
     if held.len() < batch.len() {
         // That of a try before whose commit was answered by nothing is this node's all the same.
@@ -231,5 +248,18 @@ mod tests {
         let sizes = [100, MOST_BYTES / 2, MOST_BYTES / 2, MOST_BYTES * 2, 100];
         let large: Vec<_> = sizes.into_iter().map(settlement).collect();
         assert_eq!(portions(&large), [4..5, 3..4, 2..3, 0..2]);
+    }
+
+    #[test]
+    fn what_has_come_in_comes_along_as_far_as_there_is_room() {
+        let (sender, mut settlements) = mpsc::channel(BATCH);
+        let mut batch = vec![settlement(1), settlement(1)];
+        take_along(&mut settlements, &mut batch);
+        assert_eq!(batch.len(), 2, "nothing has come in");
+        for _ in 0..BATCH {
+            sender.try_send(settlement(1)).unwrap();
+        }
+        take_along(&mut settlements, &mut batch);
+        assert_eq!((batch.len(), settlements.len()), (BATCH, 2));
     }
 }
