@@ -74,6 +74,10 @@ const TRIES: u32 = 64;
 /// Between two tries lies so much time at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// So many runs are begun before others on this thread have their turn: the claim of the next batch
+/// is one of them, and the database has nothing to do until it goes on.
+const BEGUN_AT_ONCE: usize = 64;
+
 /// Hands over `intents`, all of them owned by this node, a batch in a transaction. One that fails
 /// does not hold up the others, nor does one intent that the database refuses: it is separated from
 /// them by halves.
@@ -206,7 +210,10 @@ async fn try_hand_over(
     }
 
     let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
-    for (run, (known, schedule)) in runs.into_iter().zip(works) {
+    for (index, (run, (known, schedule))) in runs.into_iter().zip(works).enumerate() {
+        if index > 0 && index.is_multiple_of(BEGUN_AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
         let slot = if run.start.is_some() { slots.pop() } else { None };
         let Some(slot) = slot else {
             handed.queued += 1;
