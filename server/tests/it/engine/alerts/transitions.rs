@@ -92,7 +92,8 @@ async fn a_failure_right_after_the_first_rule_is_told_and_nothing_older(database
     watch.commands().delete_alert_rule(&editor, first, &Call::once()).await.unwrap();
     assert!(watch.alerts().await.is_empty(), "they go with their rule");
     let other = watch.schedule(|row| row.name = "other".to_owned()).await;
-    watch.ends(&other, run::State::Failed).await;
+    let older = watch.ends(&other, run::State::Failed).await;
+    watch.passes_by(older).await;
     let left = cursors().await;
     watch.rule(rule(&[Failed], channel)).await;
     let moved = cursors().await;

@@ -11,6 +11,7 @@ use carillon::{
         },
         vault::{Key, Vault},
     },
+    store::reads::feed::end_of_runs,
     target::{Executor, Mailer, Policy},
     telemetry::Metrics,
 };
@@ -202,6 +203,19 @@ impl Watch {
             let sql = format!("UPDATE run SET changed = {stamp} WHERE id = $1");
             self.world.write(&sql, [(*run).into()]).await;
         }
+    }
+
+    /// Waits until whoever begins to read begins behind what has become of a run: as long as any
+    /// transaction on the server is older than that, it may still come.
+    pub(super) async fn passes_by(&self, run: Uuid) {
+        let store = &self.world.database.store;
+        let run = run::Entity::find_by_id(run).one(store.read()).await.unwrap().unwrap();
+        let passed = async {
+            while end_of_runs(store).await.unwrap().changed < run.changed {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), passed).await.unwrap();
     }
 
     pub(super) fn pass(&self, seconds: u64) {
