@@ -70,10 +70,8 @@ fn unpacked(Column { kind, values, .. }: Column, bound: &mut Vec<Value>) -> Stri
 }
 
 fn keys(values: &[Value], bound: &mut Vec<Value>) -> String {
-    let key = |value: &Value| match value {
-        Value::Uuid(Some(key)) => key.into_bytes(),
-        _ => [0; 16],
-    };
+    let key =
+        |value: &Value| if let Value::Uuid(Some(key)) = value { key.into_bytes() } else { [0; 16] };
     let keys: Vec<u8> = values.iter().flat_map(key).collect();
     format!("substr({}, row.place * 16 + 1, 16)", bind(bound, keys))
 }
@@ -88,10 +86,7 @@ fn numbers(values: &[Value], bound: &mut Vec<Value>) -> String {
 }
 
 fn texts(values: &[Value], bound: &mut Vec<Value>) -> String {
-    let text = |value: &Value| match value {
-        Value::String(Some(text)) => text.len(),
-        _ => 0,
-    };
+    let text = |value: &Value| if let Value::String(Some(text)) = value { text.len() } else { 0 };
     // One byte is nobody's: of an empty value SQLite takes no empty piece, but null.
     let mut all = String::with_capacity(1 + values.iter().map(text).sum::<usize>());
     all.push(' ');
