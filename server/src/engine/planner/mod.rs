@@ -24,7 +24,6 @@ mod lock;
 mod timing;
 
 use std::{
-    mem,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
@@ -45,10 +44,6 @@ use super::{
     service::Service,
 };
 use crate::store::{buffers::Outlook, handoffs::Intent};
-
-/// The first claim of a round is small, so that the first fires of a storm do not wait until a
-/// full batch is written.
-const FIRST_BATCH: u64 = 50;
 
 /// So many batches are claimed in a round. A storm of ten thousand is one: between two rounds nothing
 /// is claimed while the last batch is handed over.
@@ -81,23 +76,10 @@ pub(super) struct Planner {
     rests_until: Instant,
     /// Set when they were to be looked at and were not: how much of that time was left.
     postponed: Option<Duration>,
-    /// What the last round left to this one.
-    left: Left,
+    /// Whether the last round has left something undone, as it had done enough.
+    is_behind: bool,
     /// Whether the last round failed: what it has committed is not known.
     in_doubt: bool,
-}
-
-/// What a round has left undone, as it had done enough of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Left {
-    claims: bool,
-    releases: bool,
-}
-
-impl Left {
-    fn has_any(self) -> bool {
-        self.claims || self.releases
-    }
 }
 
 /// What a round did.
@@ -132,7 +114,7 @@ impl Planner {
             outlook: Outlook::default(),
             rests_until,
             postponed: None,
-            left: Left::default(),
+            is_behind: false,
             in_doubt: false,
         }
     }
@@ -166,7 +148,7 @@ impl Planner {
         mut report: PlannerReport,
     ) -> Result<PlannerReport, EngineError> {
         let core = self.core.clone();
-        let before = mem::take(&mut self.left);
+        self.is_behind = false;
         if !core.may_schedule().await? {
             // Once it may again, it is woken.
             (self.next, self.stuck, self.outlook) = (None, None, Outlook::default());
@@ -178,7 +160,7 @@ impl Planner {
         let share = core.cluster.share();
         // Before the look at the tables: a run that settles from now on wakes us again.
         core.buffering.store(true, Ordering::Relaxed);
-        let claims = match self.claim(share.as_deref(), before.claims, &mut report).await {
+        let claims = match self.claim(share.as_deref(), &mut report).await {
             Err(error) if error.is_transient() => return Err(error),
             answer => answer,
         };
@@ -191,8 +173,8 @@ impl Planner {
         tried?;
         report.resumed = resumed?;
         let releases = releases?;
-        self.left = Left { claims, releases };
-        if self.left.has_any() {
+        self.is_behind = claims || releases;
+        if self.is_behind {
             self.stuck = None;
             return Ok(report);
         }
@@ -214,21 +196,19 @@ impl Planner {
     }
 
     /// Claims what is due, batch after batch, each handed over while the next one is being claimed;
-    /// says whether more is due. `goes_on` when the round before was in the midst of that.
+    /// says whether more is due.
     async fn claim(
         &self,
         share: Option<&Share>,
-        goes_on: bool,
         report: &mut PlannerReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
         let batch = core.settings.batch;
-        let mut limit = if goes_on { batch } else { batch.min(FIRST_BATCH) };
         let mut intents = Vec::new();
         loop {
             let (handed_over, claimed) = tokio::join!(
                 self.hand_over(&intents),
-                self.claims.claim_due(core, core.clock.now(), share, limit)
+                self.claims.claim_due(core, core.clock.now(), share, batch)
             );
             // A failure on the one side must not keep from the other what is its due.
             let claimed = match claimed {
@@ -238,7 +218,7 @@ impl Planner {
             report.batches += 1;
             report.add_claimed(&claimed);
             intents = claimed.intents;
-            let more = (claimed.schedules as u64) >= limit || claimed.more_is_due;
+            let more = (claimed.schedules as u64) >= batch || claimed.more_is_due;
             let is_last = !more || report.batches >= MOST_CLAIMS;
             if is_last || handed_over.is_err() {
                 report.add(self.hand_over(&intents).await?);
@@ -247,7 +227,6 @@ impl Planner {
             if is_last {
                 return Ok(more);
             }
-            limit = batch;
         }
     }
 
@@ -291,7 +270,7 @@ impl Planner {
 
     /// When it looks again, if nobody wakes it before.
     fn next_look(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        if self.left.has_any() {
+        if self.is_behind {
             return now;
         }
         let after = |pause| now + TimeDelta::from_std(pause).unwrap_or_default();
