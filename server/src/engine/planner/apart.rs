@@ -35,15 +35,14 @@ impl Claims {
         self.locked().next_try(now)
     }
 
-    /// Claims up to `limit` schedules that are due and this node's to claim.
+    /// Claims a batch of the schedules that are due and this node's to claim.
     pub(super) async fn claim_due(
         &self,
         core: &Core,
         now: DateTime<Utc>,
         share: Option<&Share>,
-        limit: u64,
     ) -> Result<Claimed, EngineError> {
-        let Some(batch) = lock_due(core, now, share, (&self.aside(), limit)).await? else {
+        let Some(batch) = lock_due(core, now, share, &self.aside()).await? else {
             return Ok(Claimed::default());
         };
         let candidates = batch.candidates();

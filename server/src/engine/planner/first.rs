@@ -21,19 +21,18 @@ pub(super) enum First {
 /// saves work, and what has fallen due since must not wait until it ends.
 const MOST_LOOKS: usize = 8;
 
-/// What is due and this node's to claim, without what another one goes for at this moment, and what
-/// is `passed`.
+/// A batch of what is due and this node's to claim, without what another one goes for at this moment,
+/// and what is `passed`.
 pub(super) async fn first_to(
     core: &Core,
     node: Uuid,
     now: DateTime<Utc>,
     turns: Option<Turns<'_>>,
-    (passed, limit): (&[Candidate], u64),
+    passed: &[Candidate],
 ) -> Result<First, EngineError> {
+    let limit = core.settings.batch;
     let mut refused = Vec::new();
-    for look in 0..MOST_LOOKS {
-        // What others have is behind the first look: the next are long.
-        let limit = if look == 0 { limit } else { limit.max(core.settings.batch) };
+    for _ in 0..MOST_LOOKS {
         let due = core.store.due_candidates(now.into(), turns, (passed, &refused), limit).await?;
         let is_full = due.len() as u64 >= limit;
         let claims = due.iter().map(|due| Claim { schedule: due.id, at: due.at }).collect();

@@ -27,24 +27,24 @@ impl Batch {
     }
 }
 
-/// Locks up to `limit` schedules that are due and this node's to claim, or a batch where others have
-/// locks for so many; not those that are `passed`.
+/// Locks a batch of the schedules that are due and this node's to claim; not those that are `passed`.
 pub(super) async fn lock_due(
     core: &Core,
     now: DateTime<Utc>,
     share: Option<&Share>,
-    (passed, limit): (&[Candidate], u64),
+    passed: &[Candidate],
 ) -> Result<Option<Batch>, EngineError> {
     let turns = share.map(|share| share.turns(now.into()));
     if core.cluster.has_locks(share) {
         let node = core.node_id().await;
-        match first_to(core, node, now, turns, (passed, limit)).await? {
+        match first_to(core, node, now, turns, passed).await? {
             First::These(these, more) => return lock_these(core, now, &these, more).await,
             First::Anything => {}
         }
     }
+    let batch = core.settings.batch;
     let tx = core.store.begin().await?;
-    let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, limit).await?;
+    let due = core.store.lock_due_schedules(&tx, now.into(), turns, passed, batch).await?;
     locked(core, Batch { tx, due, now, more_is_due: false }).await
 }
 

@@ -203,12 +203,11 @@ impl Planner {
         report: &mut PlannerReport,
     ) -> Result<bool, EngineError> {
         let core = &self.core;
-        let batch = core.settings.batch;
         let mut intents = Vec::new();
         loop {
             let (handed_over, claimed) = tokio::join!(
                 self.hand_over(&intents),
-                self.claims.claim_due(core, core.clock.now(), share, batch)
+                self.claims.claim_due(core, core.clock.now(), share)
             );
             // A failure on the one side must not keep from the other what is its due.
             let claimed = match claimed {
@@ -218,7 +217,7 @@ impl Planner {
             report.batches += 1;
             report.add_claimed(&claimed);
             intents = claimed.intents;
-            let more = (claimed.schedules as u64) >= batch || claimed.more_is_due;
+            let more = (claimed.schedules as u64) >= core.settings.batch || claimed.more_is_due;
             let is_last = !more || report.batches >= MOST_CLAIMS;
             if is_last || handed_over.is_err() {
                 report.add(self.hand_over(&intents).await?);

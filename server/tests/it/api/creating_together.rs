@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use carillon::{store::Store, target::Policy};
 use entity::{audit_event, schedule, schedule_version, user::Role};
@@ -153,25 +156,36 @@ async fn is_waited_for(store: &Store) -> bool {
 }
 
 async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDatabase) {
-    let desk = Desk::open(database).await;
+    let (desk, texts) = observed(database).await;
     let store = &desk.database.store;
+    make_workflow(&desk).await;
+    // What it takes to compose one is known then: until it is written, a call asks nothing.
+    desk.ask(CREATE, of_workflow("known")).await;
     // Nobody else writes schedules meanwhile: on SQLite nobody writes at all.
     let busy = store.begin().await.unwrap();
     if store.dialect().is_postgres() {
         busy.execute_unprepared("LOCK TABLE schedule IN SHARE ROW EXCLUSIVE MODE").await.unwrap();
     }
-    let call = |name: &str| Box::pin(desk.ask(CREATE, input(name, "@daily")));
+    let call = |name: &str| Box::pin(desk.ask(CREATE, of_workflow(name)));
     let (mut first, mut second) = (call("first"), call("second"));
-    let mut looks = 0;
-    while looks < 100 || !is_waited_for(store).await {
-        assert!((&mut first).now_or_never().is_none());
-        tokio::task::yield_now().await;
-        looks += 1;
-    }
+    let first_waits = async {
+        loop {
+            assert!((&mut first).now_or_never().is_none());
+            tokio::task::yield_now().await;
+            if is_waited_for(store).await {
+                break;
+            }
+        }
+    };
+    let first_waits = tokio::time::timeout(Duration::from_secs(60), first_waits);
+    first_waits.await.expect("the first call waits for the lock");
+    let asked = || texts.lock().unwrap().len();
+    let before = asked();
     for _ in 0..100 {
         assert!((&mut second).now_or_never().is_none());
         tokio::task::yield_now().await;
     }
+    assert_eq!(asked(), before, "the second call waits for its turn, not for an answer");
     drop(second);
     busy.rollback().await.unwrap();
     first.await;
@@ -179,7 +193,7 @@ async fn nothing_is_made_for_who_has_hung_up_before_their_turn(database: TestDat
     let rows = schedule::Entity::find().all(store.read()).await.unwrap();
     let mut names: Vec<_> = rows.into_iter().map(|row| row.name).collect();
     names.sort();
-    assert_eq!(names, ["first", "third"]);
+    assert_eq!(names, ["first", "known", "third"]);
 }
 
 /// A desk whose statements are seen.

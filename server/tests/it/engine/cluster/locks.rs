@@ -75,6 +75,8 @@ async fn what_another_node_goes_for_is_left_to_it_for_a_while() {
 #[tokio::test]
 async fn what_falls_due_behind_many_locks_of_others_runs_on_time() {
     let (redis, mut world) = (Redis::start().await, world().await);
+    // The locks fill more than one look, and not so many that it does without them.
+    world.settings.batch = 50;
     let (a, b) =
         (patient_node(&mut world, &redis, "a").await, patient_node(&mut world, &redis, "b").await);
     know_each_other(&[&a, &b]).await;
