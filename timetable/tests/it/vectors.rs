@@ -30,7 +30,7 @@ struct Invalid {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(file: &str) -> Vec<T> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(file);
     let text = fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("the vectors in {} are needed: {error}", path.display()));
     let lines = text.lines().filter(|line| !line.is_empty());
