@@ -8,6 +8,8 @@ use opentelemetry_sdk::{
     metrics::{MeterProviderBuilder, SdkMeterProvider},
     trace::{BatchSpanProcessor, SpanProcessor},
 };
+#[cfg(target_os = "linux")]
+use prometheus::process_collector::ProcessCollector;
 use prometheus::{Registry, TextEncoder};
 
 use super::{Metrics, Traces, logs};
@@ -44,6 +46,9 @@ pub enum TelemetryError {
     /// The instruments could not be registered.
     #[error("register the metrics: {0}")]
     Registry(#[from] OTelSdkError),
+    /// Nor could those of the process.
+    #[error("register the metrics of the process: {0}")]
+    Process(#[from] prometheus::Error),
     /// The process has a subscriber already.
     #[error("start logging: it was started before")]
     Twice,
@@ -122,7 +127,9 @@ impl Telemetry {
 }
 
 /// Meters that a registry shows.
-fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, OTelSdkError> {
+fn scraped(registry: &Registry) -> Result<MeterProviderBuilder, TelemetryError> {
+    #[cfg(target_os = "linux")]
+    registry.register(Box::new(ProcessCollector::for_self()))?;
     let scraped = opentelemetry_prometheus::exporter()
         .with_registry(registry.clone())
         .scope_info_enabled(false)

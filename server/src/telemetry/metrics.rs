@@ -7,7 +7,9 @@ use opentelemetry::{
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use uuid::Uuid;
 
-use super::{Sampled, Traces, fleet::Fleet, labels::Labels, rates::Minute};
+use super::{
+    NoPlace, Sampled, Traces, connections::Connections, fleet::Fleet, labels::Labels, rates::Minute,
+};
 use crate::clock::Clock;
 
 /// Upper bounds in seconds for how late or how long something was: a millisecond to an hour.
@@ -69,6 +71,7 @@ pub struct Metrics {
     retention_rows: Counter<u64>,
     retention_partitions: Counter<u64>,
     retention_chunk_duration: Histogram<f64>,
+    connections: Connections,
     minute: Arc<Minute>,
     fleet: Arc<Fleet>,
     labels: Labels,
@@ -164,6 +167,7 @@ impl Metrics {
                 "carillon.retention_chunk_duration",
                 "One transaction that removes old rows.",
             ),
+            connections: Connections::of(meter),
             minute,
             fleet: Fleet::observed(meter),
             labels: Labels::default(),
@@ -273,6 +277,16 @@ impl Metrics {
     /// From now on these schedules have series of their own: key, namespace, name.
     pub fn tell_apart(&self, schedules: impl IntoIterator<Item = (Uuid, String, String)>) {
         self.labels.set(schedules);
+    }
+
+    /// HTTP has so many `open` connections, of `limit` at the most.
+    pub fn connections(&self, open: usize, limit: usize) {
+        self.connections.record(open, limit);
+    }
+
+    /// A connection found no place.
+    pub fn no_place(&self, reason: NoPlace) {
+        self.connections.refused(reason);
     }
 
     /// Somebody tried to sign in.

@@ -1,0 +1,57 @@
+use opentelemetry::{
+    KeyValue,
+    metrics::{Counter, Gauge, Meter},
+};
+
+/// Why a connection finds no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// All are taken.
+    Full,
+    /// Its address has as many as one may have.
+    Address,
+}
+
+impl NoPlace {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Address => "address",
+        }
+    }
+}
+
+/// How close HTTP is to the limit of its connections.
+#[derive(Clone)]
+pub(super) struct Connections {
+    open: Gauge<u64>,
+    limit: Gauge<u64>,
+    refused: Counter<u64>,
+}
+
+impl Connections {
+    pub(super) fn of(meter: &Meter) -> Self {
+        let gauge = |name, text| meter.u64_gauge(name).with_description(text).build();
+        let refused = meter
+            .u64_counter("carillon.connections_refused")
+            .with_description("Connections without a place, by reason: only probes are answered.")
+            .build();
+        for reason in [NoPlace::Full, NoPlace::Address] {
+            refused.add(0, &[KeyValue::new("reason", reason.word())]);
+        }
+        Self {
+            open: gauge("carillon.connections", "Open connections of HTTP, WebSockets included."),
+            limit: gauge("carillon.connections_limit", "The most of them at once."),
+            refused,
+        }
+    }
+
+    pub(super) fn record(&self, open: usize, limit: usize) {
+        self.open.record(open as u64, &[]);
+        self.limit.record(limit as u64, &[]);
+    }
+
+    pub(super) fn refused(&self, reason: NoPlace) {
+        self.refused.add(1, &[KeyValue::new("reason", reason.word())]);
+    }
+}
