@@ -4,11 +4,17 @@
 //! under the first one's name. The end is the other way round: new work is refused, running work
 //! gets its grace, and only then go the database and the telemetry.
 
+mod runtimes;
+
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use nix::sys::resource::{Resource, getrlimit};
+use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    task::{JoinError, JoinHandle},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -31,6 +37,15 @@ use crate::{
 /// How many compiled timings are kept.
 const TIMINGS: usize = 50_000;
 
+/// Where the address for HTTP is given.
+const LISTEN: &str = "--listen, CARILLON_LISTEN or 'listen' in the configuration file";
+
+/// Connections to the listener for probes.
+const PROBES: usize = 64;
+
+/// How long the last answers may take once all else has ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+
 /// Between these lies how long a transaction may be silent.
 const LEAST_IDLE: Duration = Duration::from_secs(5);
 const MOST_IDLE: Duration = Duration::from_secs(30);
@@ -46,7 +61,7 @@ pub enum AppError {
         /// What the system says.
         source: io::Error,
         /// What to do.
-        help: &'static str,
+        help: String,
     },
     /// The database cannot be used.
     #[error(transparent)]
@@ -88,6 +103,12 @@ pub enum AppError {
     /// HTTP broke off.
     #[error("serve HTTP: {0}")]
     Serve(#[source] io::Error),
+    /// The threads cannot be had.
+    #[error("start the runtimes: {0}")]
+    Runtime(#[source] io::Error),
+    /// A part of the server has panicked.
+    #[error("start or stop a part of the server: {0}")]
+    Panicked(#[from] JoinError),
 }
 
 /// A running server.
@@ -99,9 +120,12 @@ pub struct App {
     engine: Engine,
     commands: Commands,
     address: SocketAddr,
+    /// Ends all of HTTP but probes.
+    draining: CancellationToken,
     /// Ends HTTP.
     stop: CancellationToken,
     http: JoinHandle<io::Result<()>>,
+    runtimes: Runtimes,
 }
 
 impl App {
@@ -111,15 +135,23 @@ impl App {
         telemetry: Arc<Telemetry>,
         clock: Clock,
     ) -> Result<Self, AppError> {
-        let listener = listen(config.listen).await?;
+        let runtimes = Runtimes::start().map_err(AppError::Runtime)?;
+        let (engine_runtime, edge) = (runtimes.engine(), runtimes.edge());
+        let listener = edge.spawn(listen(LISTEN, config.listen)).await??;
         let address = listener.local_addr().map_err(AppError::Serve)?;
+        let watched_at = config.watch.listen.map(|at| edge.spawn(listen("watch.listen", at)));
+        let watched_at = match watched_at {
+            Some(listener) => Some(listener.await??),
+            None => None,
+        };
         let vault = vault(&config)?;
         let policy = policy(&config)?;
         let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
         let executor = Arc::new(executor);
         // Before the database: what is not there must leave nothing half done.
         let beacon = beacon(&config, &clock).await?;
-        let store = Store::open(&database(&config)).await?;
+        let options = database(&config);
+        let store = engine_runtime.spawn(async move { Store::open(&options).await }).await??;
         vault.check(&store).await?;
         if let Err(error) = vault.check_channels(store.read()).await {
             tracing::error!("messages to a channel wait: failed to {error}");
@@ -129,7 +161,7 @@ impl App {
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
         let signals = Signals::default();
         let commands = Commands::new(
-            store.clone(),
+            store.for_api(),
             clock.clone(),
             timings.clone(),
             executor.clone(),
@@ -146,31 +178,51 @@ impl App {
             timings,
             signals,
             telemetry.metrics().clone(),
-        )
-        .await?;
+        );
+        let engine = engine_runtime.spawn(engine).await??;
 
         let stop = CancellationToken::new();
         let cluster = engine.cluster();
         let commands = commands.with_cluster(cluster.clone());
         let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
-        let (asked, telemetry_of) = (store.clone(), telemetry.clone());
+        let (asked, telemetry_of) = (store.for_api(), telemetry.clone());
         let (clock_of, config_of) = (clock.clone(), config.clone());
         let asked_by = commands.clone();
         let web = Web::new(asked, clock_of, config_of, telemetry_of, schema, cluster, asked_by)
             .with_oidc(provider(&config, address, &clock)?)
-            .with_watch(config.watch.token()?);
-        let sampling = web.clone().sample_until(stop.clone());
-        let (router, limits) = (web::router(web), web::Limits::with_files(open_files()));
-        let http = web::serve(listener, router, limits, clock.clone(), stop.clone());
-        tokio::spawn(sampling);
-        let http = tokio::spawn(http);
+            .with_watch(config.watch.token()?)
+            .with_probed(store.for_probes());
+        let draining = web.draining();
+        edge.spawn(web.clone().sample_until(stop.clone()));
+        edge.spawn(web.clone().watch_until(stop.clone()));
+        if let Some(listener) = watched_at {
+            let at = listener.local_addr().map_err(AppError::Serve)?;
+            let limits = web::Limits::with_connections(PROBES);
+            let front = web.front(web::probe_router(web.clone()), limits, stop.clone());
+            edge.spawn(front.serve(listener));
+            tracing::info!(address = %at, "listening for probes");
+        }
+        let front = web.front(web::router(web.clone()), limits(&config), stop.clone());
+        let http = edge.spawn(front.serve(listener));
         if let Some(fires) = config.canary.enabled
             && config.node.roles.has(Role::Scheduler)
         {
-            tokio::spawn(commands.clone().keep_canary_until(fires, stop.clone()));
+            engine_runtime.spawn(commands.clone().keep_canary_until(fires, stop.clone()));
         }
         tracing::info!(%address, database = %store.dialect().name(), "listening");
-        Ok(Self { config, store, clock, telemetry, engine, commands, address, stop, http })
+        Ok(Self {
+            config,
+            store,
+            clock,
+            telemetry,
+            engine,
+            commands,
+            address,
+            draining,
+            stop,
+            http,
+            runtimes,
+        })
     }
 
     /// Where it listens.
@@ -196,13 +248,18 @@ impl App {
         };
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
-        self.stop.cancel();
-        self.engine.shutdown(grace).await?;
+        // Probes are answered until the end: a node that drains is watched like any other.
+        self.draining.cancel();
+        let engine = self.engine;
+        let ended = self.runtimes.engine().spawn(async move { engine.shutdown(grace).await });
+        ended.await??;
         self.commands.executor.close();
+        self.stop.cancel();
         let served = match broken {
             Some(ended) => ended,
-            // Requests are short; a connection that holds on longer is cut off with the process.
-            None => self.clock.timeout(grace, self.http).await.unwrap_or(Ok(Ok(()))),
+            // Requests have had the time of the engine's end; a connection that holds on longer is
+            // cut off with the process.
+            None => self.clock.timeout(LAST_ANSWERS, self.http).await.unwrap_or(Ok(Ok(()))),
         };
         self.store.close().await?;
         let telemetry = self.telemetry;
@@ -218,6 +275,18 @@ impl App {
 fn open_files() -> u64 {
     const USUAL: u64 = 1_024;
     getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)
+}
+
+/// How many connections HTTP may have.
+fn limits(config: &Config) -> web::Limits {
+    let many = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let connections = &config.connections;
+    let limits = match connections.max {
+        Some(max) => web::Limits::with_connections(many(max)),
+        None => web::Limits::with_files(open_files(), config.database.connections),
+    };
+    let per_address = connections.per_address.map_or(limits.per_address, many);
+    web::Limits { per_address, ..limits }
 }
 
 /// How the configured database is opened.
@@ -277,17 +346,17 @@ pub async fn beacon(config: &Config, clock: &Clock) -> Result<Option<Beacon>, Be
     Ok(Some(beacon))
 }
 
-async fn listen(listen: SocketAddr) -> Result<TcpListener, AppError> {
+async fn listen(setting: &'static str, listen: SocketAddr) -> Result<TcpListener, AppError> {
     TcpListener::bind(listen).await.map_err(|source| {
         let kind = source.kind();
         let help = if kind == io::ErrorKind::AddrInUse {
-            "stop what listens there, or choose another port by --listen, CARILLON_LISTEN or \
-             'listen' in the configuration file"
+            "stop what listens there, or choose another port"
         } else if kind == io::ErrorKind::PermissionDenied {
-            "choose a port above 1023 by --listen"
+            "choose a port above 1023"
         } else {
-            "choose an address of this machine by --listen"
+            "choose an address of this machine"
         };
+        let help = format!("{help} by {setting}");
         AppError::Listen { listen, source, help }
     })
 }

@@ -242,6 +242,16 @@ impl Config {
         number("database.connections", self.database.connections, 2, 1_000)?;
         let limit = self.targets.output_limit_bytes;
         number("targets.output_limit_bytes", limit, 1_024, 64 * 1024 * 1024)?;
+        let connections = &self.connections;
+        let sizes = [
+            ("connections.max", connections.max, 16),
+            ("connections.per_address", connections.per_address, 1),
+            ("connections.sockets_per_address", Some(connections.sockets_per_address), 1),
+            ("connections.sockets_per_person", Some(connections.sockets_per_person), 1),
+        ];
+        for (field, value, least) in sizes {
+            value.map_or(Ok(()), |value| number(field, value, least, 1_000_000))?;
+        }
         number("retention.days", self.retention.days, 1, 3_650)?;
         match self.node.capacity {
             Some(capacity) => number("node.capacity", capacity, 1, 10_000),
@@ -268,6 +278,18 @@ impl Config {
                 let help = "give scheme and host only, such as https://carillon.example.org";
                 return Err(BadSetting::new("public_url", url, problem, help));
             }
+        }
+        let is_host = |host: &&String| {
+            let name = host.strip_prefix('*').unwrap_or(host);
+            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            let is_name = name.bytes().all(is_part) && name.len() <= 253;
+            is_name && (host.starts_with('*') == (name.is_empty() || name.starts_with('.')))
+        };
+        if let Some(host) = self.allowed_hosts.iter().find(|host| !is_host(host)) {
+            let problem = "is no name of a host";
+            let help = "give a name without scheme and port, such as cron.example.org, \
+                        *.example.org for all below, or * for any";
+            return Err(BadSetting::new("allowed_hosts", host.escape_debug(), problem, help));
         }
         if let Some(endpoint) = &self.otlp.endpoint
             && !endpoint.starts_with("http://")
@@ -385,6 +407,17 @@ mod tests {
     fn a_tag_is_a_word() {
         let problem = problem_of(|config| config.node.tags = Tags(vec!["a b".to_owned()]));
         assert!(problem.starts_with("node.tags: 'a b' is no tag; use "), "{problem}");
+    }
+
+    #[test]
+    fn an_allowed_host_is_a_name() {
+        for bad in ["https://example.org", "example.org:80", "", "a*b", "*example.org", "."] {
+            let problem = problem_of(|config| config.allowed_hosts = vec![bad.to_owned()]);
+            assert!(problem.starts_with("allowed_hosts: "), "{problem}");
+        }
+        let hosts = ["*", "*.example.org", "node-1.example.org"].map(str::to_owned);
+        let config = Config { allowed_hosts: hosts.into(), ..Config::default() };
+        assert_eq!(config.check(), Ok(()));
     }
 
     #[test]

@@ -10,6 +10,8 @@ use super::Span;
 pub struct Health {
     /// More missed fires than this in the last hour.
     pub missed: u64,
+    /// More failed runs than this in the last hour; failed runs are no ill health if absent.
+    pub failed: Option<u64>,
     /// More stalled runs than this.
     pub stalled: u64,
     /// More claimed fires without a run than this.
@@ -32,6 +34,8 @@ pub struct Limits {
     /// See [`Health`], for all of them.
     pub missed: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
+    pub failed: Option<u64>,
+    #[expect(missing_docs, reason = "Health says it")]
     pub stalled: Option<u64>,
     #[expect(missing_docs, reason = "Health says it")]
     pub pending_handoffs: Option<u64>,
@@ -43,6 +47,7 @@ impl Default for Health {
     fn default() -> Self {
         Self {
             missed: 10,
+            failed: None,
             stalled: 5,
             pending_handoffs: 1_000,
             unclaimed: Span::seconds(60),
@@ -61,6 +66,7 @@ impl Health {
         let mut within = self.clone();
         for limits in of_namespace.into_iter().chain(of_tag) {
             within.missed = limits.missed.unwrap_or(within.missed);
+            within.failed = limits.failed.or(within.failed);
             within.stalled = limits.stalled.unwrap_or(within.stalled);
             within.pending_handoffs = limits.pending_handoffs.unwrap_or(within.pending_handoffs);
             within.unclaimed = limits.unclaimed.unwrap_or(within.unclaimed);

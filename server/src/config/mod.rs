@@ -6,6 +6,7 @@
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults
+//! - `connections`: how many of them there may be
 //! - `health`: from when on something is unhealthy
 //! - `duration`: [`Span`], a duration as people write it
 //! - `roles`, `tags`, `listed`: what a node is for, and lists of words
@@ -18,6 +19,7 @@
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
 mod check;
+mod connections;
 mod duration;
 mod environment;
 mod health;
@@ -34,6 +36,7 @@ mod tags;
 mod watch;
 
 pub use check::BadSetting;
+pub use connections::Connections;
 pub use duration::{NotASpan, Span};
 pub use health::{Health, Limits};
 pub use key_text::UnreadFile;

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed};
+use super::{Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed};
 
 /// All settings of a server.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,12 +19,18 @@ pub struct Config {
     /// The address that browsers use, if it is another one: behind a proxy that speaks TLS it
     /// begins with `https://`, and cookies are marked for it.
     pub public_url: Option<String>,
+    /// Names by which the server may be asked beside its addresses, names without a dot, the
+    /// machine's name and that of `public_url`: `*.example.org` is all below, `*` is any.
+    #[serde(deserialize_with = "listed")]
+    pub allowed_hosts: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is believed: addresses with the length of their network.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether schedules may run programs on this machine.
     pub allow_commands: bool,
     /// How long running work may take to end after a request to stop.
     pub shutdown_grace: Span,
+    /// See [`Connections`].
+    pub connections: Connections,
     /// See [`Database`].
     pub database: Database,
     /// See [`Node`].
@@ -229,9 +235,11 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             public_url: None,
+            allowed_hosts: Vec::new(),
             trusted_proxies: Vec::new(),
             allow_commands: false,
             shutdown_grace: Span::seconds(30),
+            connections: Connections::default(),
             database: Database::default(),
             node: Node::default(),
             cluster: Cluster::default(),
@@ -300,8 +308,8 @@ impl Default for Retention {
 
 impl Default for Log {
     fn default() -> Self {
-        let filter = "info,opentelemetry=warn,opentelemetry_sdk=warn,sea_orm_migration=warn,\
-                      sqlx=warn";
+        let filter = "info,memory_serve=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
+                      sea_orm_migration=warn,sqlx=warn";
         Self { format: LogFormat::Text, filter: filter.to_owned() }
     }
 }
@@ -322,9 +330,14 @@ impl Config {
     /// What operators call this process when it listens at `listen`.
     pub fn node_name(&self, listen: SocketAddr) -> String {
         self.node.name.clone().unwrap_or_else(|| {
-            let host = hostname::get().ok().and_then(|name| name.into_string().ok());
+            let host = self.host_name();
             format!("{}:{}", host.as_deref().unwrap_or("localhost"), listen.port())
         })
+    }
+
+    /// What this machine is called.
+    pub fn host_name(&self) -> Option<String> {
+        hostname::get().ok().and_then(|name| name.into_string().ok())
     }
 
     /// Whether browsers reach this server by TLS.

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -16,6 +16,8 @@ pub struct Watch {
     pub token_file: Option<PathBuf>,
     /// That token itself, for the environment.
     pub token: Option<SecretString>,
+    /// A second address to listen at, for probes alone.
+    pub listen: Option<SocketAddr>,
 }
 
 /// Why there is no token where one was meant to be.
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn a_token_that_can_be_guessed_or_cannot_be_sent_is_refused() {
         let problem = |token: &str| {
-            let watch = Watch { token: Some(token.into()), token_file: None };
+            let watch = Watch { token: Some(token.into()), ..Watch::default() };
             assert_eq!(watch.check().is_err(), watch.token().is_err());
             watch.check().err().map(|bad| bad.to_string())
         };
@@ -76,7 +78,8 @@ mod tests {
         let short = problem("hush").unwrap();
         assert!(short.starts_with("watch.token: '***' has fewer than 16 characters"), "{short}");
         assert!(problem("with blanks and more").unwrap().contains("something else"));
-        let twice = Watch { token: Some("x".into()), token_file: Some("x".into()) };
+        let twice =
+            Watch { token: Some("x".into()), token_file: Some("x".into()), ..Watch::default() };
         assert!(twice.check().unwrap_err().to_string().contains("is given twice"));
     }
 }

@@ -116,6 +116,7 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
         at_most("missed", figures.missed, limits.missed, |count, limit| {
             format!("{count} fires were missed in the last hour, more than {limit}")
         }),
+        failures(figures.failed, limits.failed),
         at_most("stalled", figures.stalled, limits.stalled, |count, limit| {
             format!("{count} runs are stalled, more than {limit}")
         }),
@@ -166,6 +167,14 @@ fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Opt
     })
 }
 
+/// Whether jobs fail: ill health only where a limit says so, for a job that fails is its owner's.
+fn failures(failed: i64, limit: Option<u64>) -> Check {
+    let check = at_most("failed", failed, limit.unwrap_or(u64::MAX), |count, limit| {
+        format!("{count} runs failed in the last hour, more than {limit}")
+    });
+    Check { limit: limit.map(|limit| limit.to_string()), ..check }
+}
+
 fn millis(span: config::Span) -> i64 {
     i64::try_from(span.0.as_millis()).unwrap_or(i64::MAX)
 }
@@ -202,6 +211,16 @@ mod tests {
         assert!(issues(well).is_empty());
         let ill = Figures { missed: 11, ..well };
         assert_eq!(issues(ill), ["11 fires were missed in the last hour, more than 10"]);
+    }
+
+    #[test]
+    fn failed_runs_are_ill_health_where_a_limit_says_so() {
+        let figures = Figures { failed: 100, nodes_alive: 1, ..Figures::default() };
+        assert!(issues(figures).is_empty());
+        let limits = config::Health { failed: Some(99), ..config::Health::default() };
+        let issues: Vec<_> =
+            judge(&figures, &limits).into_iter().filter_map(|check| check.issue).collect();
+        assert_eq!(issues, ["100 runs failed in the last hour, more than 99"]);
     }
 
     #[test]

@@ -108,6 +108,9 @@ use crate::clock::Clock;
 #[derive(Clone, Debug)]
 pub struct Store {
     read: Link,
+    /// What the API reads through. On SQLite it has connections of its own; on PostgreSQL the engine
+    /// reads through those for writing.
+    api_read: Link,
     write: Link,
     dialect: Dialect,
     changes: Changes,
@@ -128,6 +131,18 @@ impl Store {
     /// would be two of them at once.
     pub(crate) fn rounds(&self) -> &Link {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
+    }
+
+    /// The same store for the API: however much it reads, the engine has connections left.
+    #[must_use]
+    pub fn for_api(&self) -> Self {
+        Self { read: self.api_read.clone(), ..self.clone() }
+    }
+
+    /// The same store for probes, which read beside the engine and not beside the API.
+    #[must_use]
+    pub fn for_probes(&self) -> Self {
+        Self { read: self.rounds().clone(), ..self.clone() }
     }
 
     /// What differs between the databases.
@@ -264,6 +279,7 @@ impl Store {
     ) -> Self {
         let observer = Arc::new(observer);
         self.read = self.read.observed(observer.clone());
+        self.api_read = self.api_read.observed(observer.clone());
         self.searching = self.searching.mapped(|link| link.observed(observer.clone()));
         self.write = self.write.observed(observer);
         self
@@ -274,6 +290,7 @@ impl Store {
         self.write.for_heartbeats().close().await?;
         self.write.close().await?;
         self.searching.close().await?;
+        self.api_read.close().await?;
         Ok(self.read.close().await?)
     }
 }

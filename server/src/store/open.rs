@@ -30,8 +30,8 @@ pub struct Options {
     pub url: String,
     /// See [`Migrations`].
     pub migrations: Migrations,
-    /// Connections in all: on PostgreSQL half of them for writing; on SQLite the readers, beside the
-    /// one writer.
+    /// Connections in all: on PostgreSQL half of them for writing; on SQLite the readers, half of
+    /// them the API's, beside the one writer.
     pub connections: u32,
     /// How long to wait for a connection.
     pub acquire_timeout: Duration,
@@ -98,12 +98,20 @@ impl Store {
         single.close().await?;
         checked?;
 
-        let (read, write, searching) = place
+        let (read, api_read, write, searching) = place
             .open(options)
             .await
             .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
         let dialect = Dialect::new(read.get_database_backend());
-        Ok(Self { read, write, dialect, changes: Changes::default(), searching, faults: None })
+        Ok(Self {
+            read,
+            api_read,
+            write,
+            dialect,
+            changes: Changes::default(),
+            searching,
+            faults: None,
+        })
     }
 }
 
@@ -137,23 +145,25 @@ impl Place {
         opened.map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })
     }
 
-    /// The links to read, to write and to search through.
-    async fn open(self, options: &Options) -> Result<(Link, Link, Searching), DbErr> {
+    /// The links to read (the engine's and the API's), to write and to search through.
+    async fn open(self, options: &Options) -> Result<(Link, Link, Link, Searching), DbErr> {
         let limit = options.search_limit;
         match self {
             Self::File => {
                 let write = Link::fixed(Database::connect(file(options, 1)).await?);
-                let readers = options.connections.max(1);
-                let read = Link::fixed(Database::connect(file(options, readers)).await?);
+                let half = (options.connections / 2).max(1);
+                let read = Link::fixed(Database::connect(file(options, half)).await?);
+                let api = options.connections.saturating_sub(half).max(1);
+                let api = Link::fixed(Database::connect(file(options, api)).await?);
                 let mut lanes = Vec::with_capacity(LANES);
                 for _ in 0..LANES {
                     lanes.push(lane(options).await?);
                 }
-                Ok((read, write, Searching::in_lanes(limit, lanes)))
+                Ok((read, api, write, Searching::in_lanes(limit, lanes)))
             }
             Self::Servers(address) => {
                 let (read, write) = primary::open(address, options).await?;
-                Ok((read, write, Searching::by_server(limit)))
+                Ok((read.clone(), read, write, Searching::by_server(limit)))
             }
         }
     }

@@ -12,10 +12,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Web, auth::Asking, refusal::Refusal};
+use super::{
+    Web, auth::Asking, inbound::Inbound, refusal::Refusal, refusals::Kind, router::GRAPHQL_BODY,
+};
 
-/// A subscriber that sends more than this in one message is no client of ours.
-const MESSAGE: usize = 1024 * 1024;
+/// Bytes that a socket may send before its client signs in: what opens it, and no more.
+const STRANGERS_SOCKET: u64 = 4 * 1024;
+/// A socket reads in pieces of so many bytes, and holds as many of them for each client.
+const PIECE: usize = 4 * 1024;
 
 /// Queries and mutations: JSON only, within the router's limit. The extractor that comes with the
 /// library would also take uploads and read without end.
@@ -38,6 +42,7 @@ pub(super) async fn execute(
 pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
+    inbound: Option<Extension<Inbound>>,
     protocol: Result<GraphQLProtocol, StatusCode>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -46,6 +51,22 @@ pub(super) async fn subscribe(
                     protocol graphql-transport-ws";
         return Refusal::new(StatusCode::BAD_REQUEST, text).into_response();
     };
-    let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS).max_message_size(MESSAGE);
-    upgrade.on_upgrade(move |socket| super::socket::serve(socket, protocol, web, asking))
+    let place = match web.sockets.of_address(asking.address) {
+        Ok(place) => place,
+        Err(text) => {
+            web.refusals.note(Kind::Socket, &asking.address.to_string());
+            return Refusal::too_many(text, 1).into_response();
+        }
+    };
+    let Extension(inbound) = inbound.unwrap_or_default();
+    if asking.viewer.is_none() {
+        inbound.limit(STRANGERS_SOCKET);
+    }
+    // A document may be as large as by POST.
+    let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS);
+    let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
+    upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {
+        super::socket::serve(socket, protocol, web, asking, inbound).await;
+        drop(place);
+    })
 }

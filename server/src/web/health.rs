@@ -1,34 +1,75 @@
 //! For load balancers, container platforms and those on call.
 
+use std::time::Duration;
+
 use axum::{
     Extension, Json,
     extract::{Query, State, rejection::QueryRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use chrono::SecondsFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
-use super::{Web, auth::Asking, refusal::Refusal, watch};
+use super::{
+    Web,
+    auth::{Asking, Credential},
+    memory::Silent,
+    refusal::Refusal,
+    watch,
+};
 use crate::{
     engine::health::{Check, examine},
-    store::{Refusing, StoreError, namespaces, reads::health::Scope},
+    store::{
+        Refusing, StoreError, namespaces,
+        reads::health::{Scope, has_tag},
+    },
 };
+
+/// A judgement on a part is not kept: it is waited for so long.
+const PATIENCE: Duration = Duration::from_millis(700);
 
 /// The process answers.
 pub(super) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// It can do its work: the database answers.
+/// It can do its work: the database answers, and it is not being stopped.
 pub(super) async fn ready(State(web): State<Web>) -> Response {
-    match web.store.read().ping().await {
+    if web.draining.is_cancelled() {
+        return Refusal::stopping().into_response();
+    }
+    match ping(&web).await {
         Ok(()) => "ok\n".into_response(),
-        Err(error) => {
-            tracing::warn!(%error, "not ready: the database does not answer");
-            let text = "the database does not answer";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+        Err(silent) => {
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, silence(silent)).into_response()
         }
+    }
+}
+
+async fn ping(web: &Web) -> Result<(), Silent> {
+    let store = web.probed.clone();
+    web.database.answer(|| async move { store.read().ping().await }).await
+}
+
+/// The health of all namespaces, from memory if the database does not answer at once.
+async fn checks(web: &Web) -> Result<Vec<Check>, Silent> {
+    let asked = web.clone();
+    let examined = async move {
+        let limits = &asked.config.health;
+        examine(&asked.probed, &asked.clock, &asked.cluster, &Scope::default(), limits).await
+    };
+    web.health.answer(|| examined).await
+}
+
+/// Keeps in memory whether the database answers, and how healthy it is if that is asked for, too.
+pub(super) async fn refresh(web: &Web, is_judged: bool) {
+    // What comes of it is kept where it is asked for.
+    let _ = ping(web).await;
+    if is_judged {
+        let _ = checks(web).await;
     }
 }
 
@@ -40,9 +81,10 @@ pub(super) struct Narrow {
     namespace: Option<String>,
 }
 
-/// The schedules are kept: 200, or 503 with the issues. Whoever is known for what they ask about is
-/// told names, others figures and codes; where the instruments are closed, strangers learn whether
-/// all is well and nothing else.
+/// The schedules are kept: 200, or 503 with the issues. A caller who is known for what they ask
+/// about is told names, others figures and codes; where the instruments are closed, strangers learn
+/// whether all is well and nothing else. What narrows it is for callers who are known: to others it
+/// would tell which namespaces and tags there are.
 pub(super) async fn health(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
@@ -77,40 +119,115 @@ enum Sight {
 }
 
 async fn look(web: &Web, asking: &Asking, narrow: Narrow) -> Result<(Vec<Check>, Sight), Refusal> {
-    let limits = web.config.health.within(narrow.namespace.as_deref(), narrow.tag.as_deref());
-    let is_narrowed = narrow.namespace.is_some() || narrow.tag.is_some();
-    if is_narrowed {
-        web.watch.admit(asking)?;
+    let is_stranger = asking.viewer.is_none() && !asking.watches();
+    let sight = match (asking.knows(None), web.watch.is_open()) {
+        (true, _) => Sight::Names,
+        (false, true) => Sight::Figures,
+        (false, false) => Sight::Word,
+    };
+    if narrow.namespace.is_none() && narrow.tag.is_none() {
+        let checks = checks(web).await;
+        return Ok((checks.unwrap_or_else(|silent| silent_checks(web, silent)), sight));
     }
+    if is_stranger {
+        // One who may only not be recognised because the database is away is told that it is.
+        let shows_something = !matches!(asking.credential, Credential::None);
+        if let Some(silent) = known_silence(web).filter(|_| shows_something) {
+            return Ok((silent_checks(web, silent), sight));
+        }
+        return Err(watch::closed());
+    }
+    let Ok(_place) = web.narrowed.try_acquire() else {
+        let text = "the health of too many namespaces and tags is asked for at once";
+        return Err(Refusal::too_many(text, 1));
+    };
+    let at = web.clock.now();
+    // In real time, whatever the application's clock shows.
+    let clock = crate::clock::Clock::system();
+    match clock.timeout(PATIENCE, judged(web, asking, narrow)).await {
+        Ok(judged) => judged,
+        Err(_) => {
+            let silent = known_silence(web).unwrap_or(Silent { since: at });
+            Ok((silent_checks(web, silent), sight))
+        }
+    }
+}
+
+/// Since when the database does not answer one of the questions of the probes.
+fn known_silence(web: &Web) -> Option<Silent> {
+    web.database.silence().or_else(|| web.health.silence())
+}
+
+/// The health of a part, for a caller who is known.
+async fn judged(
+    web: &Web,
+    asking: &Asking,
+    narrow: Narrow,
+) -> Result<(Vec<Check>, Sight), Refusal> {
+    let limits = web.config.health.within(narrow.namespace.as_deref(), narrow.tag.as_deref());
     let namespace = match narrow.namespace {
         None => None,
         // A watch on a namespace that is not there must not be told that all is well.
         Some(name) => {
-            let found = namespaces::by_name(web.store.read(), &name).await;
+            let found = namespaces::by_name(web.probed.read(), &name).await;
             let found = found.map_err(|error| unreachable(web, &error))?.map(|row| row.id);
             // Nor is there one for those who have no role in it.
-            let found = found.filter(|id| web.watch.is_open() || asking.knows(Some(*id)));
+            let found = found.filter(|id| asking.knows(Some(*id)));
             let missing = format!("there is no namespace {name:?}");
             Some(found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, missing))?)
         }
     };
-    let sight = match (asking.knows(namespace), web.watch.is_open()) {
-        (true, _) => Sight::Names,
-        (false, true) => Sight::Figures,
-        (false, false) if is_narrowed => return Err(watch::no_role_everywhere()),
-        (false, false) => Sight::Word,
-    };
+    let sight = sight_of(web, asking, namespace)?;
+    let is_configured =
+        narrow.tag.as_ref().is_some_and(|tag| web.config.health.tags.contains_key(tag));
     let scope = Scope { namespace, tag: narrow.tag };
-    let checked = examine(&web.store, &web.clock, &web.cluster, &scope, &limits).await;
+    // Nor must a watch on a tag that nothing has.
+    if sight == Sight::Names && !is_configured {
+        let has = has_tag(&web.probed, &scope).await.map_err(|error| unreachable(web, &error))?;
+        if !has {
+            let tag = scope.tag.unwrap_or_default();
+            let missing = format!("no schedule has the tag {tag:?}");
+            return Err(Refusal::new(StatusCode::NOT_FOUND, missing));
+        }
+    }
+    let checked = examine(&web.probed, &web.clock, &web.cluster, &scope, &limits).await;
     Ok((checked.map_err(|error| unreachable(web, &error))?, sight))
+}
+
+fn sight_of(web: &Web, asking: &Asking, namespace: Option<Uuid>) -> Result<Sight, Refusal> {
+    match (asking.knows(namespace), web.watch.is_open()) {
+        (true, _) => Ok(Sight::Names),
+        (false, true) => Ok(Sight::Figures),
+        (false, false) => Err(watch::no_role_everywhere()),
+    }
+}
+
+/// What is known while the database does not answer.
+fn silent_checks(web: &Web, silent: Silent) -> Vec<Check> {
+    let check = |name, value: &str, issue| Check {
+        name,
+        healthy: false,
+        value: value.to_owned(),
+        limit: None,
+        issue: Some(issue),
+        bare: None,
+    };
+    let mut checks = vec![check("database", "silent", silence(silent))];
+    let refusing = web.probed.refusing().map(Refusing::problem);
+    checks.extend(refusing.map(|problem| check("writes", "refused", problem.to_owned())));
+    checks
+}
+
+fn silence(Silent { since }: Silent) -> String {
+    let since = since.to_rfc3339_opts(SecondsFormat::Secs, true);
+    format!("the database does not answer since {since}")
 }
 
 fn unreachable(web: &Web, error: &StoreError) -> Refusal {
     if matches!(error, StoreError::Nul) {
         return Refusal::new(StatusCode::BAD_REQUEST, "a value has a NUL character; remove it");
     }
-    tracing::error!(%error, "failed to judge the health");
-    let text = web.store.refusing().map_or("the database does not answer", Refusing::problem);
+    let text = web.probed.refusing().map_or("the database does not answer", Refusing::problem);
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
@@ -146,7 +263,7 @@ fn answer<'a>(web: &Web, healthy: bool, checks: &'a [Check], sight: Sight) -> An
         checks: checks.iter().map(|check| (check.name.to_owned(), figure(check))).collect(),
         version: env!("CARGO_PKG_VERSION"),
         zone_data: timetable::zone_data(),
-        database: web.store.dialect().name(),
+        database: web.probed.dialect().name(),
     };
     let issues = checks.iter().filter_map(|check| check.issue_for(is_known)).collect();
     Answer { status, issues, more: Some(more) }

@@ -73,7 +73,7 @@ async fn sample(web: &Web) {
     }
     let metrics = web.telemetry.metrics();
     let zone_data = timetable::zone_data().version.to_string();
-    metrics.runs_on(web.store.dialect().name(), zone_data);
+    metrics.runs_on(web.probed.dialect().name(), zone_data);
     let sampled = match web.clock.timeout(PATIENCE, count(web)).await {
         Ok(Ok(sampled)) => Some(sampled),
         Ok(Err(error)) => {
@@ -92,13 +92,13 @@ async fn sample(web: &Web) {
 /// A schedule may have been made, or made again, since.
 async fn tell_apart(web: &Web) -> Result<(), StoreError> {
     let paths = web.config.metrics.schedules.iter().filter_map(|path| path.split_once('/'));
-    let found = schedules::by_paths(&web.store, &paths.collect::<Vec<_>>()).await?;
+    let found = schedules::by_paths(&web.probed, &paths.collect::<Vec<_>>()).await?;
     web.telemetry.metrics().tell_apart(found);
     Ok(())
 }
 
 async fn count(web: &Web) -> Result<Sampled, StoreError> {
-    let (store, now) = (&web.store, Timestamp::from(web.clock.now()));
+    let (store, now) = (&web.probed, Timestamp::from(web.clock.now()));
     tell_apart(web).await?;
     let sizes = store.sizes(now).await?;
     let scope = Scope::default();

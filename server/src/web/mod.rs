@@ -5,7 +5,11 @@
 //! Prometheus' text or the console. The room turns requests into viewers and hands them on; what a
 //! viewer may do is decided by the API and the engine's commands, never here.
 //!
-//! - `serve`: connections, and who is cut off; `stream`: one of them
+//! - `serve`: connections, and which are cut off; `connection`: what is answered on one, and where;
+//!   `stream`: its bytes, of which `inbound` says how many may come; `places`: how many there are
+//! - `sockets`: how many WebSockets there are; `counter`: so many of one address or person
+//! - `hosts`: no requests by a name that is not ours
+//! - `refusals`: what is refused again and again, counted for the log
 //! - `state`: what the handlers share
 //! - `auth`: sign-in, sessions, bearer tokens
 //! - `same_origin`: no orders from other sites
@@ -16,7 +20,8 @@
 //! - `explorer`: a page to try them out
 //! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them
 //! - `calendar`: upcoming runs for calendars
-//! - `health`, `metrics`: for those who watch us; `watch`: who they are
+//! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
+//!   `memory`: what the database answered last
 //! - `console`: the single-page app, embedded or from a folder
 //! - `refusal`: errors as JSON
 //!
@@ -27,22 +32,31 @@ mod audit;
 mod auth;
 mod body;
 mod calendar;
+mod connection;
 mod console;
+mod counter;
 mod explorer;
 mod graphql;
 mod headers;
 mod health;
+mod hosts;
+mod inbound;
+mod memory;
 mod metrics;
+mod places;
+mod probes;
 mod refusal;
+mod refusals;
 mod router;
 mod same_origin;
 mod serve;
 mod socket;
+mod sockets;
 mod state;
 mod stream;
 mod watch;
 
 pub use auth::SessionStore;
-pub use router::router;
-pub use serve::{Limits, serve};
+pub use router::{probe_router, router};
+pub use serve::{Front, Limits};
 pub use state::Web;

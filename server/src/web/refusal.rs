@@ -29,6 +29,17 @@ impl Refusal {
         Self { header: Some(after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, error) }
     }
 
+    /// Not now; try again in a moment.
+    pub(super) fn unavailable(error: impl Into<String>) -> Self {
+        let after = (header::RETRY_AFTER, HeaderValue::from_static("5"));
+        Self { header: Some(after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error) }
+    }
+
+    /// The server is being stopped.
+    pub(super) fn stopping() -> Self {
+        Self::unavailable("this server is being stopped; ask another one, or try again later")
+    }
+
     /// Our fault: the caller learns that, the log learns what.
     pub(super) fn internal(error: &dyn std::error::Error) -> Self {
         tracing::error!(%error, "failed to answer a request");

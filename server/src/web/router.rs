@@ -2,7 +2,7 @@ use std::{borrow::Cow, time::Duration};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request},
+    extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
@@ -12,8 +12,12 @@ use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, audit, auth, auth::SessionStore, body, calendar, console, explorer, graphql, headers,
-    health, metrics, refusal::Refusal, same_origin, watch,
+    Web, audit, auth,
+    auth::SessionStore,
+    body, calendar, console, explorer, graphql, headers, hosts, probes,
+    refusal::Refusal,
+    refusals::{Kind, cut},
+    same_origin,
 };
 use crate::{
     clock::Clock,
@@ -21,7 +25,7 @@ use crate::{
 };
 
 /// A module file may be large, a query is not.
-const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
+pub(super) const GRAPHQL_BODY: usize = 4 * 1024 * 1024;
 /// Strangers are told to sign in, whatever they send.
 const STRANGERS_BODY: usize = 64 * 1024;
 /// A name and a password.
@@ -55,17 +59,6 @@ pub fn router(web: Web) -> Router {
             sessions(&web),
             from_fn_with_state(web.clone(), auth::identify),
         ));
-    // Whoever is known is told more.
-    let health = Router::new()
-        .route("/healthz", get(health::health))
-        .layer(from_fn_with_state(web.clone(), auth::recognize))
-        .layer(sessions(&web));
-    let watched = Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
-        .merge(health)
-        .merge(instruments(&web))
-        .layer(from_fn(headers::never_stored));
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
         let calendar =
@@ -78,28 +71,40 @@ pub fn router(web: Web) -> Router {
     } else {
         Router::new().fallback(no_api)
     };
+    finished(router.merge(probes::routes(&web)), web)
+}
+
+/// The routes of a listener for probes alone.
+pub fn probe_router(web: Web) -> Router {
+    finished(Router::new().fallback(probes::nothing_else).merge(probes::routes(&web)), web)
+}
+
+/// What all requests go through.
+fn finished(router: Router<Web>, web: Web) -> Router {
     router
-        .merge(watched)
         .method_not_allowed_fallback(other_method)
         .layer((
             from_fn_with_state(web.clone(), headers::secure),
-            TraceLayer::new_for_http().make_span_with(span),
+            TraceLayer::new_for_http().make_span_with(span).on_failure(()),
+            from_fn_with_state(web.clone(), noticed),
             // A defect costs its request, not the connection; it is logged where it happened.
             CatchPanicLayer::custom(|_| Refusal::defect().into_response()),
+            from_fn_with_state(web.clone(), hosts::guard),
         ))
         .with_state(web)
 }
 
-/// Where they are open, nobody is asked who they are: a scrape does not wait for the database.
-fn instruments(web: &Web) -> Router<Web> {
-    let open = Router::new().route("/metrics", get(metrics::scrape));
-    match web.watch.is_open() {
-        true => open,
-        false => open
-            .layer(from_fn(watch::guard))
-            .layer(from_fn_with_state(web.clone(), auth::recognize))
-            .layer(sessions(web)),
+/// Says in the log which address could not be answered. A probe's 503 is an answer.
+async fn noticed(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let path = (!probes::is_one(path)).then(|| path.to_owned());
+    let response = next.run(request).await;
+    if let Some(path) = path
+        && response.status().is_server_error()
+    {
+        web.refusals.note(Kind::Failed, &format!("{path}: {}", response.status()));
     }
+    response
 }
 
 /// A node without that role is watched, and nothing else.
@@ -131,10 +136,10 @@ async fn in_time(request: Request, next: Next) -> Response {
 /// What a request is called in the log: without what stands behind the question mark, which may be
 /// the token of a calendar.
 fn span(request: &Request) -> tracing::Span {
-    tracing::debug_span!("request", method = %request.method(), path = request.uri().path())
+    tracing::debug_span!("request", method = %request.method(), path = &*cut(request.uri().path()))
 }
 
-fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {
+pub(super) fn sessions(web: &Web) -> SessionManagerLayer<SessionStore> {
     let idle = web.config.session.idle.0;
     let idle = time::Duration::try_from(idle).unwrap_or(time::Duration::DAY);
     SessionManagerLayer::new(SessionStore::new(web.store.clone(), web.clock.clone()))

@@ -12,7 +12,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Web, refusal::Refusal};
+use super::{
+    Web,
+    refusal::Refusal,
+    refusals::{Kind, cut},
+};
 
 /// Lets a request pass that reads, carries a token of its own, or comes from our own pages.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
@@ -26,7 +30,8 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     match from_elsewhere(headers, web.config.public_url.as_deref()) {
         None => next.run(request).await,
         Some(origin) => {
-            tracing::warn!(origin, "refused a request from another site");
+            web.refusals.note(Kind::Site, origin);
+            let origin = cut(origin);
             let text = format!(
                 "this request comes from another site ({origin}); open Carillon at its own \
                  address, or set public_url to the address that browsers use"

@@ -1,118 +1,237 @@
-//! Connections. Whoever sends nothing, or the beginning of a request a byte at a time, or takes
-//! nothing of the answer, is cut off; and there are only so many at once, so that files are left for
-//! everything else.
+//! Connections. A client that sends nothing, or the beginning of a request a byte at a time, or takes
+//! nothing of the answer, is cut off. The number of connections is limited, so that files are left
+//! for everything else, and so is that of one address; probes are answered beyond both limits.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-    service::TowerToHyperService,
-};
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use ipnet::IpNet;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    runtime::Handle,
 };
-use tokio_util::sync::CancellationToken;
-use tower::Service;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::stream::Stream;
-use crate::clock::Clock;
+use super::{
+    connection::Requests,
+    inbound::Inbound,
+    places::{Kept, MAX_KEPT, Places},
+    refusals::{Kind, Refusals},
+    stream::{Hold, Stream},
+};
+use crate::{
+    clock::Clock,
+    telemetry::{Metrics, NoPlace},
+};
 
 /// After a failure that is not the caller's, such as too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long a connection without a place may take to send the head of its request.
+const KEPT_HEAD: Duration = Duration::from_secs(5);
+/// Files that the process needs beside connections, targets and the database: the log, the console,
+/// the nodes' calls to each other.
+const OTHER_FILES: u64 = 64;
 
-/// What a connection may take.
+/// What connections may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The head of a request, from its connection's beginning or the end of the request before.
     pub head: Duration,
     /// Between two parts of an answer that a client takes.
     pub answer: Duration,
-    /// Connections at once. Others wait for their turn.
+    /// Connections at once. Beyond them only probes are answered.
     pub connections: usize,
+    /// Those of one address.
+    pub per_address: usize,
 }
 
 impl Limits {
-    /// Of a process that may have so many files open.
-    pub fn with_files(files: u64) -> Self {
-        let half = usize::try_from(files / 2).unwrap_or(usize::MAX);
+    /// Of a process that may have so many files open and keeps so many connections to its database.
+    /// Of the files that are left at least half are for targets.
+    pub fn with_files(files: u64, database: u32) -> Self {
+        let kept = OTHER_FILES + u64::from(database) + 2 * MAX_KEPT as u64;
+        let half = usize::try_from(files.saturating_sub(kept) / 2).unwrap_or(usize::MAX);
+        Self::with_connections(half.clamp(64, 10_000))
+    }
+
+    /// With so many connections.
+    pub fn with_connections(connections: usize) -> Self {
         let patience = Duration::from_secs(30);
-        Self { head: patience, answer: patience, connections: half.clamp(64, 10_000) }
+        let per_address = (connections / 4).max(16);
+        Self { head: patience, answer: patience, connections, per_address }
     }
 }
 
-/// Answers requests until `stop`; then those that are under way.
-pub async fn serve(
-    listener: TcpListener,
+/// Answers requests on the connections of a listener.
+pub struct Front {
     router: Router,
     limits: Limits,
     clock: Clock,
+    metrics: Metrics,
+    api: Handle,
+    proxies: Vec<IpNet>,
+    refusals: Refusals,
+    draining: CancellationToken,
     stop: CancellationToken,
-) -> io::Result<()> {
-    // HTTP/2 comes to the proxy in front, which has the certificate: without TLS no browser
-    // speaks it.
-    let mut http = auto::Builder::new(TokioExecutor::new()).http1_only();
-    http.http1().timer(TokioTimer::new()).header_read_timeout(limits.head);
-    let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(limits.connections));
-    let mut routes = router.into_make_service_with_connect_info::<SocketAddr>();
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = stop.cancelled() => break,
-            accepted = accept(&listener, &places) => accepted,
-        };
-        let (place, stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) if is_theirs(&error) => continue,
-            Err(error) => {
-                tracing::error!(%error, "failed to take a connection");
-                clock.sleep(PAUSE).await;
-                continue;
-            }
-        };
-        let Ok(service) = routes.call(peer).await;
-        let service = TowerToHyperService::new(service);
-        let (http, watcher) = (http.clone(), graceful.watcher());
-        let (clock, stop) = (clock.clone(), stop.clone());
-        tokio::spawn(async move {
-            // The time for a head begins with its first byte: who sends none is waited for here.
-            let mut first = [0];
-            let begun = tokio::select! {
-                () = stop.cancelled() => false,
-                begun = clock.timeout(limits.head, stream.peek(&mut first)) => {
-                    matches!(begun, Ok(Ok(1)))
+}
+
+impl Front {
+    /// With the API on the current runtime.
+    pub fn new(router: Router, limits: Limits, clock: Clock, metrics: Metrics) -> Self {
+        let refusals = Refusals::new(clock.clone());
+        let (draining, stop) = (CancellationToken::new(), CancellationToken::new());
+        let (api, proxies) = (Handle::current(), Vec::new());
+        Self { router, limits, clock, metrics, api, proxies, refusals, draining, stop }
+    }
+
+    /// Proxies have no limit of connections of their own.
+    #[must_use]
+    pub fn with_proxies(self, proxies: Vec<IpNet>) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// While `draining` only probes are answered; at `stop` it ends.
+    #[must_use]
+    pub fn until(self, draining: CancellationToken, stop: CancellationToken) -> Self {
+        Self { draining, stop, ..self }
+    }
+
+    /// Refusals of connections are counted there.
+    #[must_use]
+    pub(super) fn with_refusals(self, refusals: Refusals) -> Self {
+        Self { refusals, ..self }
+    }
+
+    /// Answers requests until it is to stop; then those that are under way.
+    pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
+        let Limits { connections, per_address, .. } = self.limits;
+        let (proxies, metrics) = (self.proxies.clone(), self.metrics.clone());
+        let places = Places::new(connections, per_address, proxies, metrics);
+        let kept = Arc::new(Kept::default());
+        let open = TaskTracker::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                accepted = listener.accept() => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) if is_theirs(&error) => continue,
+                Err(error) => {
+                    tracing::error!(%error, "failed to take a connection");
+                    self.clock.sleep(PAUSE).await;
+                    continue;
                 }
             };
-            if !begun {
-                return;
-            }
-            let stream = TokioIo::new(Stream::new(stream, limits.answer, clock));
-            let connection = http.serve_connection_with_upgrades(stream, service);
-            if let Err(error) = watcher.watch(connection.into_owned()).await {
-                tracing::debug!(%error, %peer, "a connection broke off");
-            }
-            drop(place);
-        });
+            let connection = match places.take(peer.ip()) {
+                Ok(place) => self.connection(peer, Hold::Place { _place: place }, None),
+                Err(why) => {
+                    self.metrics.no_place(why);
+                    self.refusals.note(Kind::Connection, &peer.ip().to_string());
+                    let place = Arc::new(kept.take());
+                    self.connection(peer, Hold::Kept { _place: place.clone() }, Some((place, why)))
+                }
+            };
+            open.spawn(connection.run(stream));
+        }
+        drop(listener);
+        open.close();
+        open.wait().await;
+        Ok(())
     }
-    drop(listener);
-    graceful.shutdown().await;
-    Ok(())
+
+    fn connection(
+        &self,
+        peer: SocketAddr,
+        hold: Hold,
+        kept: Option<(Arc<super::places::KeptPlace>, NoPlace)>,
+    ) -> Connection {
+        let requests = Requests {
+            router: self.router.clone(),
+            api: self.api.clone(),
+            peer,
+            inbound: Inbound::default(),
+            kept,
+            draining: self.draining.clone(),
+        };
+        let (limits, clock, stop) = (self.limits, self.clock.clone(), self.stop.clone());
+        Connection { requests, hold, limits, clock, stop }
+    }
 }
 
-/// The next connection, once there is a place for it.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(OwnedSemaphorePermit, TcpStream, SocketAddr)> {
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((place, stream, peer))
+/// A connection that was taken.
+struct Connection {
+    requests: Requests,
+    hold: Hold,
+    limits: Limits,
+    clock: Clock,
+    stop: CancellationToken,
 }
 
-/// Whether whoever called is gone already.
+impl Connection {
+    /// Answers until the client leaves, is cut off, or becomes a WebSocket.
+    async fn run(self, stream: TcpStream) {
+        let Self { requests, hold, limits, clock, stop } = self;
+        let is_kept = requests.kept.is_some();
+        let lost = requests.kept.as_ref().map(|(place, _)| place.lost.clone()).unwrap_or_default();
+        let head = if is_kept { limits.head.min(KEPT_HEAD) } else { limits.head };
+        // The time for a head begins with its first byte: a client that sends none is waited for
+        // here.
+        let mut first = [0];
+        let begun = tokio::select! {
+            () = stop.cancelled() => false,
+            () = lost.cancelled() => false,
+            begun = clock.timeout(head, stream.peek(&mut first)) => matches!(begun, Ok(Ok(1))),
+        };
+        if !begun {
+            return;
+        }
+        let (peer, inbound) = (requests.peer, requests.inbound.clone());
+        let stream = TokioIo::new(Stream::new(stream, limits.answer, clock, inbound, hold));
+        // HTTP/2 comes to the proxy in front, which has the certificate: without TLS no browser
+        // speaks it.
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!is_kept);
+        let service = service_fn(move |request| requests.clone().answer(request));
+        let mut connection = pin!(http.serve_connection(stream, service).with_upgrades());
+        let mut is_ending = false;
+        let ended = loop {
+            tokio::select! {
+                ended = connection.as_mut() => break ended,
+                () = lost.cancelled() => return,
+                () = stop.cancelled(), if !is_ending => {
+                    is_ending = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, %peer, "a connection broke off");
+        }
+    }
+}
+
+/// Whether the caller is gone already.
 fn is_theirs(error: &io::Error) -> bool {
     [io::ErrorKind::ConnectionAborted, io::ErrorKind::ConnectionReset].contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn http_leaves_files_for_targets_the_database_and_probes() {
+        for (files, database) in [(256, 10), (1_024, 10), (1_024, 200), (65_536, 1_000)] {
+            let limits = Limits::with_files(files, database);
+            let left = files.saturating_sub(limits.connections as u64);
+            let probes = 2 * MAX_KEPT as u64;
+            assert!(left >= u64::from(database) + OTHER_FILES + probes, "{files}: {limits:?}");
+            assert!(limits.per_address < limits.connections, "{limits:?}");
+        }
+        assert_eq!(Limits::with_files(u64::MAX, 10).connections, 10_000);
+    }
 }

@@ -22,6 +22,8 @@ use uuid::Uuid;
 use super::{
     Web,
     auth::{self, Asking, Credential},
+    counter::Counted,
+    inbound::Inbound,
 };
 use crate::{
     clock::Clock,
@@ -59,11 +61,20 @@ struct Opened {
     reason: Option<String>,
     /// Who that was then, and what they might do.
     known: Option<(Uuid, Grants)>,
+    /// Their place among the sockets that one person may have.
+    _place: Option<Counted<Uuid>>,
 }
 
 /// Serves one socket until its client leaves, falls silent, or is nobody any more. A client without
 /// a cookie sends its token in `connection_init`.
-pub(super) async fn serve(socket: WebSocket, protocol: GraphQLProtocol, web: Web, asking: Asking) {
+/// Until they are known, a client may send little.
+pub(super) async fn serve(
+    socket: WebSocket,
+    protocol: GraphQLProtocol,
+    web: Web,
+    asking: Asking,
+    inbound: Inbound,
+) {
     let (mut sink, stream) = socket.split();
     let (outgoing, mut waiting) = mpsc::channel(QUEUE);
     let opened = Arc::new(OnceLock::new());
@@ -89,10 +100,14 @@ pub(super) async fn serve(socket: WebSocket, protocol: GraphQLProtocol, web: Web
         let viewer = credential.viewer(&opener, address).await;
         let viewer = viewer.map_err(|_| "the server could not look the sender up")?;
         let known = viewer.map(|viewer| (viewer.id, viewer.grants));
+        let place = known.as_ref().map(|(id, _)| opener.sockets.of_person(*id)).transpose()?;
+        if known.is_some() {
+            inbound.lift();
+        }
         if known.is_none() && matches!(credential, Credential::Token(_)) {
             return Err("this token is unknown, expired or revoked".into());
         }
-        let _ = opening.set(Opened { credential, address, reason, known });
+        let _ = opening.set(Opened { credential, address, reason, known, _place: place });
         Ok(Data::default())
     };
     let sender = PollSender::new(outgoing.clone());
@@ -134,6 +149,10 @@ async fn watch(
     let Some(opened) = opened.get() else {
         return (INIT_TIMEOUT, "Connection initialisation timeout");
     };
+    // A stranger has had the time to learn that they are one.
+    if opened.known.is_none() {
+        return (UNAUTHORIZED, "Unauthorized");
+    }
     let mut silent = 0;
     loop {
         if let Some((id, grants)) = &opened.known {
@@ -205,6 +224,10 @@ impl Executor for Gate {
 
 impl Gate {
     async fn identified(&self, request: Request) -> Result<Request, Response> {
+        if self.web.draining.is_cancelled() {
+            let text = "this server is being stopped; ask another one, or try again later";
+            return Err(refusal("UNAVAILABLE", text.to_owned()));
+        }
         let Some(opened) = self.opened.get() else { return Ok(request) };
         match opened.viewer(&self.web).await {
             Ok(Some(viewer)) => {

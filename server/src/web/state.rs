@@ -1,9 +1,14 @@
 use std::{ops::Deref, sync::Arc};
 
+use axum::Router;
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
-use super::{auth::Looks, console::Files, metrics::Sampler, watch::Watch};
+use super::{
+    Front, Limits, auth::Looks, console::Files, hosts::Hosts, memory::Memory, metrics::Sampler,
+    refusals::Refusals, sockets::Sockets, watch::Watch,
+};
 use crate::{
     api,
     clock::Clock,
@@ -11,6 +16,7 @@ use crate::{
     engine::{
         cluster::Cluster,
         commands::Commands,
+        health::Check,
         people::{Guesses, Holder, Limiter, oidc::Provider},
     },
     store::{Store, StoreError},
@@ -19,6 +25,9 @@ use crate::{
 
 /// Exports of the audit log under way at once.
 const EXPORTS: usize = 2;
+
+/// Judgements on the health of a namespace or a tag under way at once.
+const NARROWED: usize = 4;
 
 /// Calendars that are made at once.
 const FEEDS: usize = 2;
@@ -31,6 +40,8 @@ pub struct Web(Arc<Parts>);
 #[derive(Clone)]
 pub struct Parts {
     pub(super) store: Store,
+    /// What probes ask.
+    pub(super) probed: Store,
     pub(super) clock: Clock,
     pub(super) cluster: Cluster,
     pub(super) config: Arc<Config>,
@@ -51,6 +62,19 @@ pub struct Parts {
     pub(super) feeds: Arc<Semaphore>,
     /// Who may read the instruments.
     pub(super) watch: Watch,
+    /// Whether the database answers.
+    pub(super) database: Memory<()>,
+    /// How all namespaces are.
+    pub(super) health: Memory<Vec<Check>>,
+    /// Judgements on the health of a part under way at once.
+    pub(super) narrowed: Arc<Semaphore>,
+    /// Refusals, counted for the log.
+    pub(super) refusals: Refusals,
+    /// The names by which the server may be asked.
+    pub(super) hosts: Arc<Hosts>,
+    pub(super) sockets: Sockets,
+    /// Cancelled when the server begins to stop.
+    pub(super) draining: CancellationToken,
 }
 
 impl Web {
@@ -64,6 +88,7 @@ impl Web {
         cluster: Cluster,
         commands: Commands,
     ) -> Self {
+        let (hosts, sockets) = (Arc::new(Hosts::of(&config)), Sockets::new(&config.connections));
         let files = Files::find(config.console.dist.as_deref());
         let exports = Arc::new(Semaphore::new(EXPORTS));
         let feeds = Arc::new(Semaphore::new(FEEDS));
@@ -71,6 +96,7 @@ impl Web {
         let guesses = commands.guesses();
         let feed_limiter = Arc::new(Limiter::new(clock.clone()));
         Self(Arc::new(Parts {
+            probed: store.clone(),
             store,
             clock,
             cluster,
@@ -88,6 +114,14 @@ impl Web {
             feeds,
             oidc: None,
             watch: Watch::default(),
+            // A probe waits in real time, whatever the application's clock shows.
+            database: Memory::new("whether it answers", Clock::system()),
+            health: Memory::new("how healthy it is", Clock::system()),
+            narrowed: Arc::new(Semaphore::new(NARROWED)),
+            refusals: Refusals::new(Clock::system()),
+            hosts,
+            sockets,
+            draining: CancellationToken::new(),
         }))
     }
 
@@ -96,6 +130,26 @@ impl Web {
     pub fn with_oidc(mut self, provider: Option<Provider>) -> Self {
         Arc::make_mut(&mut self.0).oidc = provider.map(Arc::new);
         self
+    }
+
+    /// The same for a server whose probes ask by connections of their own.
+    #[must_use]
+    pub fn with_probed(mut self, store: Store) -> Self {
+        Arc::make_mut(&mut self.0).probed = store;
+        self
+    }
+
+    /// What is cancelled when the server begins to stop: from then on it answers probes only.
+    pub fn draining(&self) -> CancellationToken {
+        self.draining.clone()
+    }
+
+    /// What answers on connections by this state, within `limits`, until `stop`.
+    pub fn front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
+        Front::new(router, limits, self.clock.clone(), self.telemetry.metrics().clone())
+            .with_proxies(self.config.trusted_proxies.clone())
+            .with_refusals(self.refusals.clone())
+            .until(self.draining.clone(), stop)
     }
 
     /// The same for a server whose instruments are closed to those without that token.

@@ -1,6 +1,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -11,21 +12,51 @@ use tokio::{
     net::TcpStream,
 };
 
+use super::{
+    inbound::Inbound,
+    places::{KeptPlace, Place},
+};
 use crate::clock::Clock;
 
+/// What a connection holds for as long as it is open.
+#[derive(Debug)]
+pub(super) enum Hold {
+    /// A place among all.
+    Place {
+        /// Given back with the connection.
+        _place: Place,
+    },
+    /// A place that is kept back for probes.
+    Kept {
+        /// Shared with what answers on it.
+        _place: Arc<KeptPlace>,
+    },
+}
+
 /// A connection that breaks off when its client takes nothing of what it is sent for too long: it
-/// would hold its place, and its answer, for as long as it likes.
+/// would hold its place, and its answer, for as long as it likes. It breaks off, too, when its
+/// client sends more than it may.
 pub(super) struct Stream {
     stream: TcpStream,
     patience: Duration,
     clock: Clock,
     /// Ends when the client was waited for long enough; there while it is waited for.
     waiting: Option<BoxFuture<'static, ()>>,
+    /// What it may still send.
+    inbound: Inbound,
+    /// A WebSocket takes the stream along, and with it the place.
+    _hold: Hold,
 }
 
 impl Stream {
-    pub(super) fn new(stream: TcpStream, patience: Duration, clock: Clock) -> Self {
-        Self { stream, patience, clock, waiting: None }
+    pub(super) fn new(
+        stream: TcpStream,
+        patience: Duration,
+        clock: Clock,
+        inbound: Inbound,
+        hold: Hold,
+    ) -> Self {
+        Self { stream, patience, clock, waiting: None, inbound, _hold: hold }
     }
 
     fn in_time<T>(
@@ -53,7 +84,14 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        if self.inbound.is_spent() {
+            let text = "the client sent more than it may before it signs in";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, text)));
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.inbound.spend((buffer.filled().len() - before) as u64);
+        read
     }
 }
 

@@ -43,21 +43,11 @@ impl Watch {
     pub(super) fn is_token(&self, text: &str) -> bool {
         self.0.is_some_and(|token| token == hashed(text))
     }
-
-    /// Refuses strangers what the instruments tell of a part, before anybody looks whether there is
-    /// one.
-    pub(super) fn admit(&self, asking: &Asking) -> Result<(), Refusal> {
-        let is_stranger = asking.viewer.is_none() && !asking.watches();
-        match is_stranger && !self.is_open() {
-            true => Err(Refusal::unauthenticated(CLOSED)),
-            false => Ok(()),
-        }
-    }
 }
 
 impl Asking {
     /// Whether they showed the token of whoever watches.
-    fn watches(&self) -> bool {
+    pub(super) fn watches(&self) -> bool {
         matches!(self.credential, Credential::Watcher)
     }
 
@@ -82,8 +72,13 @@ pub(super) async fn guard(
     match (asking.knows(None), &asking.viewer) {
         (true, _) => next.run(request).await,
         (false, Some(_)) => no_role_everywhere().into_response(),
-        (false, None) => Refusal::unauthenticated(CLOSED).into_response(),
+        (false, None) => closed().into_response(),
     }
+}
+
+/// Strangers are told no more.
+pub(super) fn closed() -> Refusal {
+    Refusal::unauthenticated(CLOSED)
 }
 
 /// Somebody is known, and not for all namespaces.

@@ -1,6 +1,6 @@
 //! What the store reads and writes through.
 
-use std::{fmt, pin::pin, sync::Arc, time::Duration};
+use std::{fmt, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures::{FutureExt, future::BoxFuture};
@@ -8,7 +8,10 @@ use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
     Statement, TransactionOptions, TransactionTrait, sqlx::postgres::PgConnectOptions,
 };
-use tokio::sync::{Notify, watch};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -92,6 +95,8 @@ pub struct Link {
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
     writes: Arc<Writes>,
+    /// The one that opened the database.
+    runtime: Option<Handle>,
 }
 
 impl fmt::Debug for Link {
@@ -110,7 +115,17 @@ impl Link {
         let (_, pool) = watch::channel(pool);
         let (patience, longest) = (Duration::ZERO, Duration::MAX);
         let (purpose, writes) = (Use::Reading, Arc::default());
-        Self { pool, purpose, backend, patience, longest, suspicion: None, observer: None, writes }
+        Self {
+            pool,
+            purpose,
+            backend,
+            patience,
+            longest,
+            suspicion: None,
+            observer: None,
+            writes,
+            runtime: Handle::try_current().ok(),
+        }
     }
 
     /// To the pool that a keeper publishes.
@@ -123,7 +138,17 @@ impl Link {
         let backend = DbBackend::Postgres;
         let (patience, longest) = (options.acquire_timeout, longest(options));
         let (suspicion, writes) = (Some(suspicion), Arc::default());
-        Self { pool, purpose, backend, patience, longest, suspicion, observer: None, writes }
+        Self {
+            pool,
+            purpose,
+            backend,
+            patience,
+            longest,
+            suspicion,
+            observer: None,
+            writes,
+            runtime: Handle::try_current().ok(),
+        }
     }
 
     /// The way of heartbeats to the same place: what becomes of them counts like all that is
@@ -233,13 +258,24 @@ impl Link {
         loop {
             let pool = self.current().await?;
             let held = Held { lost: pool.lost.clone(), generation: pool.generation };
-            let asked = ask(pool.connection(self.purpose).clone());
+            let asked = self.at_home(ask(pool.connection(self.purpose).clone()));
             match self.answer(&held, asked).await {
                 Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
                     if self.pool.borrow().generation > pool.generation => {}
                 answer => return answer.map(|answer| (answer, pool)),
             }
         }
+    }
+
+    /// Polls as if inside the runtime that opened the database. A connection that is made by that is
+    /// driven there: it does not hang on how busy the runtime is that happened to ask first.
+    async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
+        let mut asked = pin!(asked);
+        poll_fn(|cx| {
+            let _home = self.runtime.as_ref().map(Handle::enter);
+            asked.as_mut().poll(cx)
+        })
+        .await
     }
 
     /// Waits for an answer, but not for a server that is lost.

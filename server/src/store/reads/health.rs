@@ -1,7 +1,7 @@
 //! The figures that say whether all is well.
 
 use entity::Timestamp;
-use sea_orm::{FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
@@ -20,6 +20,8 @@ pub struct Scope {
 pub struct Figures {
     /// Fires of the last hour that were missed or abandoned.
     pub missed: i64,
+    /// Runs that failed or timed out in the last hour.
+    pub failed: i64,
     /// Runs past their hard deadline, or held by a node that is gone.
     pub stalled: i64,
     /// How long the oldest schedule that is due has waited for somebody to claim it.
@@ -31,6 +33,22 @@ pub struct Figures {
 }
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// Whether a schedule of the scope's namespace has its tag.
+pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {
+    let Some(tag) = &scope.tag else { return Ok(true) };
+    let has = store.dialect().list_has("s.tags", "$1");
+    let mut values: Vec<Value> = vec![tag.clone().into()];
+    let within = scope.namespace.map_or("", |namespace| {
+        values.push(namespace.into());
+        " AND s.namespace_id = $2"
+    });
+    let sql = format!(
+        "SELECT 1 AS found FROM schedule s WHERE s.deleted_at IS NULL{within} AND {has} LIMIT 1"
+    );
+    let found = store.read().query_one_raw(store.dialect().statement(sql, values)).await?;
+    Ok(found.is_some())
+}
 
 /// Reads the figures at `now`.
 pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Figures, StoreError> {
@@ -61,6 +79,9 @@ pub async fn figures(store: &Store, scope: &Scope, now: Timestamp) -> Result<Fig
         "SELECT \
            (SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM fire f \
              WHERE f.verdict IN ('missed', 'abandoned') AND f.decided_at >= $2{fires}) AS missed, \
+           (SELECT count(*) FROM run r WHERE r.state IN ('failed', 'timed_out', 'cancelled') \
+             AND r.state <> 'cancelled' AND r.namespace_id IN (SELECT n.id FROM namespace n) \
+             AND r.finished_at >= $2{runs}) AS failed, \
            (SELECT count(*) FROM run r WHERE r.state IN ('queued', 'running', 'retrying') \
              AND r.state = 'running' AND (r.hard_deadline_at < {lease_now} OR NOT EXISTS \
                (SELECT 1 FROM node n WHERE n.id = r.node_id AND n.state = 'alive'))\

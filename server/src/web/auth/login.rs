@@ -13,7 +13,7 @@ use super::{Asking, oidc, session::SignedIn};
 use crate::{
     engine::people::{self, Hindrance},
     telemetry::SignIn,
-    web::{Web, refusal::Refusal},
+    web::{Web, refusal::Refusal, refusals::cut},
 };
 
 /// What somebody signs in with.
@@ -40,7 +40,8 @@ pub(in crate::web) async fn login(
     let user = people::sign_in(&web.store, &web.clock, &name, password).await;
     let Some(user) = user.map_err(|error| Refusal::internal(&error))? else {
         metrics.sign_in(SignIn::Refused);
-        tracing::warn!(name, %address, "a sign-in was refused");
+        let name = cut(&name);
+        tracing::warn!(%name, %address, "a sign-in was refused");
         // One text for an unknown name, a wrong password and a disabled user.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };

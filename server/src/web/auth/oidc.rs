@@ -20,7 +20,7 @@ use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
     engine::people::oidc::{Identity, Joined, OidcError, Provider, join},
     telemetry::SignIn,
-    web::{Web, refusal::Refusal},
+    web::{Web, refusal::Refusal, refusals::cut},
 };
 
 /// The keys in the session's data.
@@ -242,7 +242,8 @@ fn not_begun() -> Response {
 
 fn refused(web: &Web, address: IpAddr, text: &str) -> Response {
     web.telemetry.metrics().sign_in(SignIn::Refused);
-    tracing::warn!(%address, "a sign-in by the identity provider was refused: {text}");
+    let why = cut(text);
+    tracing::warn!(%address, %why, "a sign-in by the identity provider was refused");
     page(StatusCode::FORBIDDEN, text)
 }
 

@@ -5,12 +5,16 @@
 //! - `paths`: protected routes under other names
 //! - `bodies`: more than anybody needs
 //! - `slow`: connections that are held and not used
+//! - `edge`: connections by the hundred, other protocols, lines in the log
+//! - `sockets`: WebSockets that are opened and not used
 //! - `injection`: words that would like to be SQL, patterns, headers, or fields that are nobody's
 
 mod bodies;
+mod edge;
 mod injection;
 mod paths;
 mod slow;
+mod sockets;
 
 use std::{
     io::{Read, Write},

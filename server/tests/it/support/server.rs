@@ -116,11 +116,21 @@ impl Server {
         answer.json::<Value>().await.unwrap()["data"]["me"].take()
     }
 
-    /// Asks it to stop and waits for its end; gives the exit code.
-    pub(crate) fn stop(mut self) -> i32 {
+    /// Asks it to stop.
+    pub(crate) fn ask_to_stop(&self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         kill(pid, Signal::SIGTERM).unwrap();
+    }
+
+    /// Waits for its end; gives the exit code.
+    pub(crate) fn ended(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap()
+    }
+
+    /// Asks it to stop and waits for its end; gives the exit code.
+    pub(crate) fn stop(self) -> i32 {
+        self.ask_to_stop();
+        self.ended()
     }
 }
 

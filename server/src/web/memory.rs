@@ -1,0 +1,231 @@
+//! What the database answered last, kept so that probes answer at once whatever it does.
+//!
+//! One question is out at a time. A request waits for its answer for a moment; then it takes the last
+//! one. A database that does not answer a question within a few seconds, or answers with an error,
+//! counts as silent since that question was asked, until it answers again.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, Utc};
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+
+/// For so long an answer is as good as a new one.
+const FRESH: Duration = Duration::from_millis(100);
+/// A request waits for a new answer for so long, then takes the last one.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// A question without an answer for so long means that the database does not answer.
+const SILENCE: Duration = Duration::from_secs(3);
+/// A question is given up after so long.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The last answer to one question. Cheap to clone; clones share it.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    /// What is asked, for the log.
+    question: &'static str,
+    clock: Clock,
+    state: Arc<watch::Sender<State<T>>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    last: Option<(T, Instant)>,
+    /// A question is out since then.
+    asked: Option<Asked>,
+    /// The first question after the last good answer that was answered with an error.
+    failing: Option<DateTime<Utc>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at: DateTime<Utc>,
+    instant: Instant,
+}
+
+/// The database does not answer since then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Silent {
+    pub(super) since: DateTime<Utc>,
+}
+
+impl<T> Clone for Memory<T> {
+    fn clone(&self) -> Self {
+        Self { question: self.question, clock: self.clock.clone(), state: self.state.clone() }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Memory<T> {
+    pub(super) fn new(question: &'static str, clock: Clock) -> Self {
+        let state = State { last: None, asked: None, failing: None };
+        Self { question, clock, state: Arc::new(watch::Sender::new(state)) }
+    }
+
+    /// The answer of the moment: a new one if it comes at once, or the last one.
+    pub(super) async fn answer<F, E>(&self, ask: impl FnOnce() -> F) -> Result<T, Silent>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        E: fmt::Display + Send + 'static,
+    {
+        if let Some(fresh) = self.fresh() {
+            return Ok(fresh);
+        }
+        let mut state = self.state.subscribe();
+        if self.begin() {
+            tokio::spawn(self.clone().ask(ask()));
+        }
+        let answered = state.wait_for(|state| state.asked.is_none());
+        // What is known by then is the answer.
+        let _ = self.clock.timeout(PATIENCE, answered).await;
+        self.known()
+    }
+
+    /// Whether the database was silent when it was last asked, and since when.
+    pub(super) fn silence(&self) -> Option<Silent> {
+        self.known().err().filter(|_| {
+            let state = self.state.borrow();
+            state.failing.is_some() || state.asked.is_some()
+        })
+    }
+
+    fn fresh(&self) -> Option<T> {
+        let state = self.state.borrow();
+        let now = self.clock.instant();
+        let (last, at) = state.last.as_ref()?;
+        let is_fresh = state.failing.is_none() && now.duration_since(*at) < FRESH;
+        is_fresh.then(|| last.clone())
+    }
+
+    /// Whether a question has to be asked; it counts as asked then.
+    fn begin(&self) -> bool {
+        let asked = Asked { at: self.clock.now(), instant: self.clock.instant() };
+        let begin = |state: &mut State<T>| {
+            let begins = state.asked.is_none();
+            state.asked.get_or_insert(asked);
+            begins
+        };
+        self.state.send_if_modified(begin)
+    }
+
+    async fn ask<F, E>(self, question: F)
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        E: fmt::Display + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        // On a task of its own: a panic is an answer, too.
+        let answer = tokio::spawn(async move {
+            let answer = clock.timeout(LIMIT, question).await;
+            answer.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+        });
+        let answer = answer.await.unwrap_or_else(|error| Err(error.to_string()));
+        self.state.send_modify(|state| {
+            let asked = state.asked.take();
+            match answer {
+                Ok(answer) => {
+                    if state.failing.take().is_some() {
+                        tracing::info!(question = self.question, "the database answers again");
+                    }
+                    state.last = Some((answer, self.clock.instant()));
+                }
+                Err(error) => {
+                    if state.failing.is_none() {
+                        let question = self.question;
+                        tracing::error!(question, %error, "the database does not answer");
+                        state.failing =
+                            Some(asked.map_or_else(|| self.clock.now(), |asked| asked.at));
+                    }
+                }
+            }
+        });
+    }
+
+    fn known(&self) -> Result<T, Silent> {
+        let state = self.state.borrow();
+        if let Some(since) = state.failing {
+            return Err(Silent { since });
+        }
+        let waits = |asked: &Asked| self.clock.instant().duration_since(asked.instant);
+        match (&state.last, &state.asked) {
+            (_, Some(asked)) if waits(asked) >= SILENCE => Err(Silent { since: asked.at }),
+            (Some((last, _)), _) => Ok(last.clone()),
+            (None, asked) => {
+                Err(Silent { since: asked.map_or_else(|| self.clock.now(), |asked| asked.at) })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::{pending, ready},
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    fn memory() -> (Memory<u32>, ManualClock) {
+        let clock = ManualClock::new(DateTime::from_timestamp(1_000, 0).unwrap());
+        (Memory::new("test", clock.clock()), clock)
+    }
+
+    /// Lets the time pass until a request has waited for long enough.
+    async fn hurried<T>(clock: &ManualClock, request: impl Future<Output = T>) -> T {
+        let mut request = std::pin::pin!(request);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut request => return answer,
+                () = tokio::task::yield_now() => clock.pass(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_that_hangs_is_answered_for_from_memory_and_then_called_silent() {
+        let (memory, clock) = memory();
+        assert_eq!(memory.answer(|| ready(Ok::<_, String>(7))).await, Ok(7));
+        assert_eq!(memory.silence(), None);
+        clock.pass(FRESH);
+        let since = clock.now();
+        let hang = || pending::<Result<u32, String>>();
+        assert_eq!(hurried(&clock, memory.answer(hang)).await, Ok(7), "the last answer");
+        clock.pass(SILENCE);
+        assert_eq!(hurried(&clock, memory.answer(hang)).await, Err(Silent { since }));
+        assert_eq!(memory.silence(), Some(Silent { since }));
+    }
+
+    #[tokio::test]
+    async fn an_error_is_silence_until_the_next_good_answer() {
+        let (memory, clock) = memory();
+        let since = clock.now();
+        let refused = || ready(Err::<u32, _>("refused"));
+        assert_eq!(memory.answer(refused).await, Err(Silent { since }));
+        clock.pass(Duration::from_secs(60));
+        assert_eq!(memory.answer(refused).await, Err(Silent { since }), "since the first");
+        assert_eq!(memory.answer(|| ready(Ok::<_, String>(1))).await, Ok(1));
+    }
+
+    #[tokio::test]
+    async fn many_requests_ask_once() {
+        let (memory, _clock) = memory();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let ask = || {
+            let asked = asked.clone();
+            memory.answer(move || async move {
+                tokio::task::yield_now().await;
+                Ok::<_, String>(u32::try_from(asked.fetch_add(1, Ordering::Relaxed)).unwrap())
+            })
+        };
+        let answers = futures::future::join_all((0..100).map(|_| ask())).await;
+        assert!(answers.iter().all(|answer| *answer == Ok(0)), "{answers:?}");
+    }
+}

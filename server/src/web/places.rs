@@ -1,0 +1,201 @@
+//! Places for connections: how many there are, how many of them one address may hold, and those
+//! that are kept back for probes.
+//!
+//! A connection keeps its place until its stream is dropped, also after it became a WebSocket. One
+//! that finds no place is a kept connection: only probes are answered on it, it ends with its first
+//! answer, and the newest cuts off the oldest that has not sent a whole request yet. A probe sends
+//! its request at once, so connections that are held and not used cannot keep it out.
+
+use std::{
+    collections::VecDeque,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ipnet::IpNet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::counter::{Counted, Counter};
+use crate::telemetry::{Metrics, NoPlace};
+
+/// Kept connections that have not sent a whole request yet, and as many that are being answered.
+pub(super) const MAX_KEPT: usize = 32;
+
+/// The places for connections to everything.
+#[derive(Debug)]
+pub(super) struct Places {
+    max: usize,
+    max_of_address: usize,
+    /// Many clients come through a proxy: it has no limit of its own.
+    proxies: Vec<IpNet>,
+    free: Arc<Semaphore>,
+    addresses: Arc<Counter<IpAddr>>,
+    metrics: Metrics,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Place {
+    places: Arc<Places>,
+    /// None only while it is dropped.
+    free: Option<OwnedSemaphorePermit>,
+    _address: Option<Counted<IpAddr>>,
+}
+
+impl Places {
+    pub(super) fn new(
+        max: usize,
+        max_of_address: usize,
+        proxies: Vec<IpNet>,
+        metrics: Metrics,
+    ) -> Arc<Self> {
+        let (free, addresses) = (Arc::new(Semaphore::new(max)), Arc::default());
+        metrics.connections(0, max);
+        Arc::new(Self { max, max_of_address, proxies, free, addresses, metrics })
+    }
+
+    /// A place for a connection from `address`.
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, NoPlace> {
+        let address = address.to_canonical();
+        let is_proxy = self.proxies.iter().any(|network| network.contains(&address));
+        let counted = match is_proxy {
+            true => None,
+            false => {
+                let counted = self.addresses.take(address, self.max_of_address);
+                Some(counted.ok_or(NoPlace::Address)?)
+            }
+        };
+        let free = self.free.clone().try_acquire_owned().map_err(|_| NoPlace::Full)?;
+        self.record();
+        Ok(Place { places: self.clone(), free: Some(free), _address: counted })
+    }
+
+    fn record(&self) {
+        let open = self.max.saturating_sub(self.free.available_permits());
+        self.metrics.connections(open, self.max);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.free = None;
+        self.places.record();
+    }
+}
+
+/// The places that are kept back for probes.
+#[derive(Debug)]
+pub(super) struct Kept {
+    waiting: Mutex<Waiting>,
+    answering: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    next: u64,
+    oldest_first: VecDeque<(u64, CancellationToken)>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct KeptPlace {
+    kept: Arc<Kept>,
+    number: u64,
+    /// Cancelled when the place is given to another connection.
+    pub(super) lost: CancellationToken,
+    answering: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { waiting: Mutex::default(), answering: Arc::new(Semaphore::new(MAX_KEPT)) }
+    }
+}
+
+impl Kept {
+    /// A place, in exchange for the oldest one where all are taken.
+    pub(super) fn take(self: &Arc<Self>) -> KeptPlace {
+        let lost = CancellationToken::new();
+        let mut waiting = self.locked();
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.oldest_first.push_back((number, lost.clone()));
+        if waiting.oldest_first.len() > MAX_KEPT
+            && let Some((_, oldest)) = waiting.oldest_first.pop_front()
+        {
+            oldest.cancel();
+        }
+        drop(waiting);
+        KeptPlace { kept: self.clone(), number, lost, answering: Mutex::default() }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeptPlace {
+    /// A probe's request is here: its answer is not cut off any more, as far as there is room.
+    pub(super) fn answers(&self) {
+        let Ok(room) = self.kept.answering.clone().try_acquire_owned() else { return };
+        *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
+        self.leave();
+    }
+
+    fn leave(&self) {
+        self.kept.locked().oldest_first.retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl Drop for KeptPlace {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    fn places(max: usize, of_address: usize, proxies: &[&str]) -> Arc<Places> {
+        let proxies = proxies.iter().map(|network| network.parse().unwrap()).collect();
+        Places::new(max, of_address, proxies, Metrics::unread(Clock::system()))
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_address_has_its_share_and_a_proxy_has_all() {
+        let places = places(4, 2, &["10.0.0.0/8"]);
+        let (one, two) = (address("203.0.113.1"), address("203.0.113.2"));
+        let first = places.take(one).unwrap();
+        // The same address by IPv6.
+        let _second = places.take(address("::ffff:203.0.113.1")).unwrap();
+        assert_eq!(places.take(one).err(), Some(NoPlace::Address));
+        let _third = places.take(two).unwrap();
+        let _fourth = places.take(address("10.1.1.1")).unwrap();
+        assert_eq!(places.take(address("10.1.1.1")).err(), Some(NoPlace::Full));
+        // What was refused holds nothing.
+        assert_eq!(places.take(two).err(), Some(NoPlace::Full));
+        drop(first);
+        assert!(places.take(two).is_ok());
+    }
+
+    #[test]
+    fn a_kept_place_goes_to_the_newest_unless_its_probe_is_being_answered() {
+        let kept = Arc::new(Kept::default());
+        let probe = kept.take();
+        probe.answers();
+        let held: Vec<_> = (0..MAX_KEPT).map(|_| kept.take()).collect();
+        assert!(held.iter().all(|place| !place.lost.is_cancelled()));
+        let _newest = kept.take();
+        assert!(held[0].lost.is_cancelled() && !held[1].lost.is_cancelled());
+        assert!(!probe.lost.is_cancelled());
+        drop((held, probe));
+        assert_eq!(kept.locked().oldest_first.len(), 1);
+    }
+}

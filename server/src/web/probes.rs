@@ -1,0 +1,76 @@
+//! What answers whatever else does not: `/livez`, `/readyz`, `/healthz` and `/metrics`. They have
+//! places of their own on the one port, a runtime of their own, a listener of their own where
+//! `watch.listen` asks for one, and answer until the process ends.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    http::StatusCode,
+    middleware::{from_fn, from_fn_with_state},
+    routing::get,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Web, auth, headers, health, metrics, refusal::Refusal, router::sessions, watch};
+
+/// Their paths.
+const PATHS: [&str; 4] = ["/livez", "/readyz", "/healthz", "/metrics"];
+/// Between two questions whether the database answers, when nothing else asks.
+const PING: Duration = Duration::from_secs(2);
+/// So many of them are between two judgements on the health.
+const PINGS: u32 = 5;
+
+/// Whether that is the path of a probe.
+pub(super) fn is_one(path: &str) -> bool {
+    PATHS.contains(&path)
+}
+
+/// Their routes.
+pub(super) fn routes(web: &Web) -> Router<Web> {
+    // A caller who is known is told more.
+    let health = Router::new()
+        .route("/healthz", get(health::health))
+        .layer(from_fn_with_state(web.clone(), auth::recognize))
+        .layer(sessions(web));
+    Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .merge(health)
+        .merge(instruments(web))
+        .layer(from_fn(headers::never_stored))
+}
+
+/// Where the instruments are open, no caller is looked up: a scrape does not wait for the database.
+fn instruments(web: &Web) -> Router<Web> {
+    let open = Router::new().route("/metrics", get(metrics::scrape));
+    match web.watch.is_open() {
+        true => open,
+        false => open
+            .layer(from_fn(watch::guard))
+            .layer(from_fn_with_state(web.clone(), auth::recognize))
+            .layer(sessions(web)),
+    }
+}
+
+/// All else on a listener for probes alone.
+pub(super) async fn nothing_else() -> Refusal {
+    let text = "this port is for probes (watch.listen): /livez, /readyz, /healthz and /metrics; the \
+                rest is at the port of the setting 'listen'";
+    Refusal::new(StatusCode::NOT_FOUND, text)
+}
+
+impl Web {
+    /// Keeps what probes answer from memory fresh, and tells what was refused, until `stop`.
+    pub async fn watch_until(self, stop: CancellationToken) {
+        let mut round = 0_u32;
+        loop {
+            health::refresh(&self, round.is_multiple_of(PINGS)).await;
+            self.refusals.flush();
+            round = round.wrapping_add(1);
+            if stop.run_until_cancelled(self.clock.sleep(PING)).await.is_none() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How many WebSockets an address and a person may hold. Each holds a connection's place, too.
+
+use std::{net::IpAddr, sync::Arc};
+
+use uuid::Uuid;
+
+use super::counter::{Counted, Counter};
+use crate::config;
+
+/// The open sockets of this server. Cheap to clone; clones share one count.
+#[derive(Clone, Debug)]
+pub(super) struct Sockets {
+    max_of_address: usize,
+    max_of_person: usize,
+    addresses: Arc<Counter<IpAddr>>,
+    people: Arc<Counter<Uuid>>,
+}
+
+impl Sockets {
+    pub(super) fn new(limits: &config::Connections) -> Self {
+        let many = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
+        Self {
+            max_of_address: many(limits.sockets_per_address),
+            max_of_person: many(limits.sockets_per_person),
+            addresses: Arc::default(),
+            people: Arc::default(),
+        }
+    }
+
+    /// One more of an address.
+    pub(super) fn of_address(&self, address: IpAddr) -> Result<Counted<IpAddr>, String> {
+        self.addresses.take(address, self.max_of_address).ok_or_else(|| {
+            let max = self.max_of_address;
+            format!(
+                "this address has {max} sockets open, as many as one may have \
+                 (connections.sockets_per_address); close some"
+            )
+        })
+    }
+
+    /// One more of a user, a service account or a token.
+    pub(super) fn of_person(&self, id: Uuid) -> Result<Counted<Uuid>, String> {
+        self.people.take(id, self.max_of_person).ok_or_else(|| {
+            let max = self.max_of_person;
+            format!(
+                "you have {max} sockets open, as many as one may have \
+                 (connections.sockets_per_person); close some"
+            )
+        })
+    }
+}
