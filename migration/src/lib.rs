@@ -33,6 +33,7 @@ mod m0024_calendar_users;
 mod m0025_search_text;
 mod m0026_ended_badly_list;
 mod m0027_due_in_order;
+mod m0029_packed_logs;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -67,6 +68,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0025_search_text::Migration),
             Box::new(m0026_ended_badly_list::Migration),
             Box::new(m0027_due_in_order::Migration),
+            Box::new(m0029_packed_logs::Migration),
         ]
     }
 }

@@ -8,7 +8,7 @@ mod runtimes;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{
@@ -29,7 +29,10 @@ use crate::{
         vault::{Key, NotAKey, Vault, VaultError},
     },
     store::{Migrations, Options, Store, StoreError},
-    target::{Executor, Fetcher, Mailer, Policy, TargetError},
+    target::{
+        CommandLimits, CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError,
+        drop_dumpable, programs_user,
+    },
     telemetry::Telemetry,
     web::{self, Web},
 };
@@ -94,6 +97,12 @@ pub enum AppError {
     /// The targets cannot be carried out.
     #[error("set up the targets: {0}")]
     Target(#[from] TargetError),
+    /// Programs cannot run as the user that they are to run as.
+    #[error(transparent)]
+    User(#[from] UserError),
+    /// The process cannot be made unreadable for the programs that it starts.
+    #[error("close this process's memory to the programs of its user: {0}")]
+    Dumpable(#[source] io::Error),
     /// The nodes' Redis is not to be had.
     #[error(transparent)]
     Beacon(#[from] BeaconError),
@@ -135,6 +144,7 @@ impl App {
         telemetry: Arc<Telemetry>,
         clock: Clock,
     ) -> Result<Self, AppError> {
+        raise_open_files();
         let runtimes = Runtimes::start().map_err(AppError::Runtime)?;
         let (engine_runtime, edge) = (runtimes.engine(), runtimes.edge());
         let listener = edge.spawn(listen(LISTEN, config.listen)).await??;
@@ -146,6 +156,9 @@ impl App {
         };
         let vault = vault(&config)?;
         let policy = policy(&config)?;
+        if policy.commands {
+            shut_off(&policy.command)?;
+        }
         let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
         let executor = Arc::new(executor);
         // Before the database: what is not there must leave nothing half done.
@@ -271,6 +284,33 @@ impl App {
     }
 }
 
+/// Raises the limit of open files as far as this process may: each run, connection and follower
+/// takes some. What it starts gets the usual limit again (`commands.max_open_files`).
+fn raise_open_files() {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    if soft < hard
+        && let Err(error) = setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+    {
+        tracing::warn!(soft, hard, %error, "failed to raise the limit of open files");
+    }
+}
+
+/// Keeps what this process holds from the programs that it starts, and says where that is not
+/// possible.
+fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
+    drop_dumpable().map_err(AppError::Dumpable)?;
+    match &command.user {
+        Some(user) => tracing::info!(%user, "programs run as a user of their own"),
+        None => tracing::warn!(
+            help = "run the server as root, which starts programs as commands.user and nothing \
+                    else as root; or take allow_commands away",
+            "programs run as the server's own user: people who may edit tasks can read its \
+             configuration, key files and database, and so become administrators"
+        ),
+    }
+    Ok(())
+}
+
 /// How many files this process may have open.
 fn open_files() -> u64 {
     const USUAL: u64 = 1_024;
@@ -368,10 +408,34 @@ fn policy(config: &Config) -> Result<Policy, AppError> {
     };
     Ok(Policy {
         commands: config.allow_commands,
+        command: if config.allow_commands {
+            command_policy(config)?
+        } else {
+            CommandPolicy::default()
+        },
         private_addresses: config.egress.private_addresses,
         output_limit_bytes: usize::try_from(config.targets.output_limit_bytes)
             .unwrap_or(usize::MAX),
         ca_pem: config.egress.ca_file.as_ref().map(read).transpose()?,
+    })
+}
+
+/// What programs may do, once they may run at all.
+fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
+    let commands = &config.commands;
+    let is_everywhere = commands.namespaces.iter().any(|name| name == "*");
+    let limit = |limit: u64| Some(limit).filter(|limit| *limit > 0);
+    Ok(CommandPolicy {
+        namespaces: (!is_everywhere).then(|| commands.namespaces.clone()),
+        programs: commands.programs.iter().map(PathBuf::from).collect(),
+        user: programs_user(commands.user.as_deref())?,
+        users: commands.users.clone(),
+        limits: CommandLimits {
+            processes: limit(commands.max_processes),
+            open_files: limit(commands.max_open_files),
+            file_bytes: limit(commands.max_file_bytes),
+            memory_bytes: limit(commands.max_memory_bytes),
+        },
     })
 }
 

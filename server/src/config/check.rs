@@ -42,6 +42,7 @@ impl Config {
         self.check_cluster()?;
         self.check_secrets()?;
         self.check_oidc()?;
+        self.commands.check()?;
         self.smtp.check()?;
         self.watch.check()?;
         self.check_watching()?;

@@ -12,7 +12,7 @@ use super::Config;
 
 /// Variables with our prefix that are no settings: the command line or the tests read them, or a
 /// `command` target was given them and calls the command line.
-const NOT_SETTINGS: [&str; 16] = [
+const NOT_SETTINGS: [&str; 17] = [
     "config",
     "server",
     "token",
@@ -29,6 +29,7 @@ const NOT_SETTINGS: [&str; 16] = [
     "idempotency_key",
     "output",
     "context",
+    "context_file",
 ];
 
 /// The settings so far, with what the environment says instead.

@@ -12,6 +12,7 @@
 //! - `roles`, `tags`, `listed`: what a node is for, and lists of words
 //! - `redis`: where Redis is, shown without its password
 //! - `oidc`: the provider by which people sign in
+//! - `commands`: which programs tasks may run
 //! - `secrets`: the keys that seal secrets; `key_text`: settings that are secrets
 //! - `smtp`: the server that takes mails
 //! - `watch`: who may read the instruments
@@ -19,6 +20,7 @@
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
 mod check;
+mod commands;
 mod connections;
 mod duration;
 mod environment;
@@ -36,6 +38,7 @@ mod tags;
 mod watch;
 
 pub use check::BadSetting;
+pub use commands::Commands;
 pub use connections::Connections;
 pub use duration::{NotASpan, Span};
 pub use health::{Health, Limits};

@@ -8,7 +8,9 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed};
+use super::{
+    Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed,
+};
 
 /// All settings of a server.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +29,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether schedules may run programs on this machine.
     pub allow_commands: bool,
+    /// See [`Commands`].
+    pub commands: Commands,
     /// How long running work may take to end after a request to stop.
     pub shutdown_grace: Span,
     /// See [`Connections`].
@@ -238,6 +242,7 @@ impl Default for Config {
             allowed_hosts: Vec::new(),
             trusted_proxies: Vec::new(),
             allow_commands: false,
+            commands: Commands::default(),
             shutdown_grace: Span::seconds(30),
             connections: Connections::default(),
             database: Database::default(),

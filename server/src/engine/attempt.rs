@@ -198,22 +198,26 @@ async fn carry_out(
     };
     let ((outcome, to), ()) = tokio::join!(ended, copy);
     let outcome = outcome.unwrap_or_else(|_| Outcome::Failed {
-        message: "the target broke down; this is a defect of Carillon, please report it".to_owned(),
+        message: "the target panicked; this is a bug in Carillon, please report it".to_owned(),
         output: Value::Null,
     });
     (shortened(mask.outcome(outcome)), Some((from, to)))
 }
 
-/// How much of a message is kept.
-const MOST_MESSAGE: usize = 500;
+/// How many bytes of a message are kept, and how many of them of its beginning: it says what
+/// failed, and the end says why.
+const MAX_MESSAGE_BYTES: usize = 1_000;
+const MAX_MESSAGE_HEAD: usize = 300;
 
 /// Only what is masked may be cut: of half a secret nobody can tell what it is.
 fn shortened(mut outcome: Outcome) -> Outcome {
     if let Outcome::Failed { message, .. } | Outcome::TimedOut { message, .. } = &mut outcome
-        && message.len() > MOST_MESSAGE
+        && message.len() > MAX_MESSAGE_BYTES
     {
-        message.truncate(message.floor_char_boundary(MOST_MESSAGE));
-        message.push_str("...");
+        let head = message.floor_char_boundary(MAX_MESSAGE_HEAD);
+        let tail = message.len() - (MAX_MESSAGE_BYTES - MAX_MESSAGE_HEAD);
+        let tail = message.ceil_char_boundary(tail);
+        message.replace_range(head..tail, " ... ");
     }
     outcome
 }
@@ -294,5 +298,26 @@ pub(super) fn traced(invocation: &Invocation, run: Times) -> TracedRun {
         schedule: invocation.schedule_id.zip(invocation.schedule.clone()),
         stands_for: run.stands_for,
         started_at: run.started_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_message_beginning_and_end_are_kept() {
+        let said = |message: &str| {
+            let message = message.to_owned();
+            let failed = shortened(Outcome::Failed { message, output: Value::Null });
+            let Outcome::Failed { message, .. } = failed else { panic!("{failed:?}") };
+            message
+        };
+        assert_eq!(said(&"x".repeat(1_000)).len(), 1_000);
+        let long =
+            said(&format!("exited with code 1: {} | no such table", "\u{20ac}".repeat(9_000)));
+        assert!(long.starts_with("exited with code 1: \u{20ac}"), "{long}");
+        assert!(long.ends_with(" | no such table") && long.contains(" ... "), "{long}");
+        assert!(long.len() <= 1_005, "{}", long.len());
     }
 }

@@ -50,7 +50,7 @@ pub enum EngineError {
     #[error("{}", told(.0))]
     Parts(Vec<(&'static str, EngineError)>),
     /// The code is wrong.
-    #[error("go on: a defect of Carillon, logged above; please report it")]
+    #[error("go on: a bug in Carillon, logged above; please report it")]
     Defect,
 }
 

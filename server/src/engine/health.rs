@@ -114,17 +114,22 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
     let nodes = figures.nodes_alive;
     vec![
         at_most("missed", figures.missed, limits.missed, |count, limit| {
-            format!("{count} fires were missed in the last hour, more than {limit}")
+            let fires = if count == 1 { "fire was" } else { "fires were" };
+            format!("{count} {fires} missed in the last hour, more than {limit}")
         }),
         failures(figures.failed, limits.failed),
         at_most("stalled", figures.stalled, limits.stalled, |count, limit| {
-            format!("{count} runs are stalled, more than {limit}")
+            let runs = if count == 1 { "run is" } else { "runs are" };
+            format!("{count} {runs} stalled, more than {limit}")
         }),
         at_most(
             "pending_handoffs",
             figures.pending_handoffs,
             limits.pending_handoffs,
-            |count, limit| format!("{count} claimed fires wait for their run, more than {limit}"),
+            |count, limit| {
+                let fires = if count == 1 { "fire waits" } else { "fires wait" };
+                format!("{count} claimed {fires} for a run, more than {limit}")
+            },
         ),
         Check {
             name: "scheduler",

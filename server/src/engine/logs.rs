@@ -1,16 +1,23 @@
-//! Lines on their way from attempts to the tables, in batches: what is printed while one batch is
-//! being written makes the next.
+//! Lines on their way from attempts to the tables: an attempt's lines in chunks, and the chunks of
+//! all attempts in batches. What is printed while one batch is being written makes the next.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use entity::task_log;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{
+    Mutex,
+    mpsc::{self, error::TryRecvError},
+    oneshot,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::vault::Mask;
 use crate::{
     clock::Clock,
-    store::{Store, logs::NewLine},
+    store::{
+        Store,
+        logs::{Chunk, NewChunk},
+    },
     target::{Invocation, Line, Stream},
 };
 
@@ -18,16 +25,22 @@ use crate::{
 #[derive(Debug)]
 pub(super) enum LogMessage {
     /// Write it.
-    Line(NewLine),
+    Lines(NewChunk),
     /// Say when all that came before is written.
     Flush(oneshot::Sender<()>),
 }
 
-/// So many lines go into one statement.
-const BATCH: usize = 500;
+/// How many messages may wait for the writer: together they hold 16 MB at the most.
+pub(super) const MAX_QUEUE: usize = 512;
+
+/// How many chunks go into one statement.
+const BATCH: usize = 128;
+
+/// How long a line waits for others, in real time: people follow a log while it is written.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// The numbers of a run's lines while one node holds it. All tasks of the run draw from one row:
-/// no two lines have the same number, and who follows the log by number misses none.
+/// no two lines have the same number, and a reader that follows the log by number misses none.
 #[derive(Debug)]
 pub(super) struct Numbers(Mutex<i64>);
 
@@ -47,34 +60,52 @@ pub(super) async fn copy(
     mask: &Mask,
     mut lines: mpsc::Receiver<Line>,
 ) {
-    let mut any = false;
+    // However the application's clock moves, lines do not wait for it.
+    let clock = Clock::system();
+    let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
-    while let Some(line) = lines.recv().await {
-        any = true;
-        let was_cut = &mut was_cut[line.stream as usize];
-        let goes_on = std::mem::replace(was_cut, Mask::is_cut(&line.text));
-        let text = mask.text(line.text, goes_on);
-        // Until the line is on its way: the lines of two tasks reach the writer in their order.
-        let mut seq = numbers.0.lock().await;
-        *seq += 1;
-        let line = NewLine {
-            run_id: invocation.run_id,
-            seq: *seq,
-            task: invocation.task.clone(),
-            attempt: invocation.attempt,
-            at: line.at.into(),
-            stream: match line.stream {
-                Stream::Stdout => task_log::Stream::Stdout,
-                Stream::Stderr => task_log::Stream::Stderr,
-                Stream::System => task_log::Stream::System,
-            },
-            text,
+    let mut begun: Option<Instant> = None;
+    loop {
+        let line = match (lines.try_recv(), begun) {
+            (Ok(line), _) => Some(line),
+            (Err(TryRecvError::Disconnected), _) => None,
+            (Err(TryRecvError::Empty), None) => lines.recv().await,
+            (Err(TryRecvError::Empty), Some(at)) => {
+                let waited = clock.instant().saturating_duration_since(at);
+                let left = LINGER.saturating_sub(waited);
+                let Ok(line) = clock.timeout(left, lines.recv()).await else {
+                    begun = None;
+                    if !copier.send().await {
+                        return;
+                    }
+                    continue;
+                };
+                line
+            }
         };
-        if writer.send(LogMessage::Line(line)).await.is_err() {
-            return;
+        let Some(Line { at, stream, text, left_out }) = line else { break };
+        let was_cut = &mut was_cut[stream as usize];
+        let goes_on = std::mem::replace(was_cut, Mask::is_cut(&text));
+        let mut text = mask.text(text, goes_on);
+        // After masking, which looks for a cut secret at the very end.
+        if left_out > 0 {
+            text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
+        if !copier.chunk.has_room(text.len()) {
+            begun = None;
+            if !copier.send().await {
+                return;
+            }
+        }
+        begun.get_or_insert_with(|| clock.instant());
+        let stream = match stream {
+            Stream::Stdout => task_log::Stream::Stdout,
+            Stream::Stderr => task_log::Stream::Stderr,
+            Stream::System => task_log::Stream::System,
+        };
+        copier.chunk.push(at.into(), stream, &text);
     }
-    if any {
+    if copier.send().await && copier.any {
         let (done, written) = oneshot::channel();
         if writer.send(LogMessage::Flush(done)).await.is_ok() {
             let _ = written.await;
@@ -82,10 +113,36 @@ pub(super) async fn copy(
     }
 }
 
+struct Copier<'a> {
+    writer: &'a mpsc::Sender<LogMessage>,
+    numbers: &'a Numbers,
+    invocation: &'a Invocation,
+    chunk: Chunk,
+    /// Whether anything was sent.
+    any: bool,
+}
+
+impl Copier<'_> {
+    /// Sends what has gathered. Says whether the writer still takes it.
+    async fn send(&mut self) -> bool {
+        let chunk = std::mem::take(&mut self.chunk);
+        if chunk.is_empty() {
+            return true;
+        }
+        let Invocation { run_id, task, attempt, .. } = self.invocation;
+        // Until the chunk is on its way: those of two tasks reach the writer in their order.
+        let mut seq = self.numbers.0.lock().await;
+        *seq += i64::try_from(chunk.len()).unwrap_or(i64::MAX);
+        let Some(row) = chunk.row(*run_id, *seq, task, *attempt) else { return true };
+        self.any = true;
+        self.writer.send(LogMessage::Lines(row)).await.is_ok()
+    }
+}
+
 /// How often a batch that the database does not take is tried before its lines are given up: the
 /// run matters more. While the database is away, the run cannot go on either.
 const TRIES: u32 = 6;
-/// Between two tries lies so much time at most.
+/// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Writes until `stop`, and then what is still on its way.
@@ -108,21 +165,21 @@ pub(super) async fn write(
         if received == 0 {
             return;
         }
-        let mut lines = Vec::with_capacity(batch.len());
+        let mut chunks = Vec::with_capacity(batch.len());
         let mut waiting = Vec::new();
         for message in batch.drain(..) {
             match message {
-                LogMessage::Line(line) => lines.push(line),
+                LogMessage::Lines(chunk) => chunks.push(chunk),
                 LogMessage::Flush(done) => waiting.push(done),
             }
         }
         let mut pause = Duration::from_millis(100);
         let mut round = 1;
         loop {
-            match store.append_lines(&lines).await {
+            match store.append_lines(&chunks).await {
                 Ok(()) => break,
                 Err(error) if round >= TRIES && !error.is_transient() => {
-                    tracing::error!(lines = lines.len(), "failed to write log lines: {error}");
+                    tracing::error!(chunks = chunks.len(), "failed to write log lines: {error}");
                     break;
                 }
                 Err(_) => clock.sleep(pause).await,

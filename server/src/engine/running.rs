@@ -290,7 +290,7 @@ pub(super) async fn join(parts: Parts) -> Result<Joined, EngineError> {
     tracing::info!(%node, name = settings.node_name, roles = %settings.roles, "the node has joined");
     let (settlements, to_settle) = mpsc::channel(QUEUE);
     let (steps, to_step) = mpsc::channel(QUEUE);
-    let (logs, to_write) = mpsc::channel(QUEUE);
+    let (logs, to_write) = mpsc::channel(logs::MAX_QUEUE);
     let core = Arc::new(Core::new(parts, node, cluster, Writers { settlements, steps, logs }));
     Ok(Joined { core, to_settle, to_step, to_write })
 }

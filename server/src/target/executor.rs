@@ -40,7 +40,9 @@ impl Executor {
     /// An executor for `policy`. Fails where `policy.ca_pem` cannot be read, or where the system
     /// gives no thread.
     pub fn new(policy: Policy, clock: Clock) -> Result<Self, TargetError> {
-        let runner = policy.commands.then(|| Runner::new(policy.output_limit_bytes, clock.clone()));
+        let runner = policy
+            .commands
+            .then(|| Runner::new(policy.command.clone(), policy.output_limit_bytes, clock.clone()));
         Ok(Self {
             sender: Sender::new(&policy, clock.clone())?,
             runner: runner.transpose()?,
@@ -93,6 +95,24 @@ impl Executor {
             Target::Http(definition) => self.sender.check(definition),
             Target::Command(definition) => self.runner()?.check(definition),
             Target::Noop(_) => Ok(()),
+        }
+    }
+
+    /// Whether a target of this kind is allowed or refused by the namespace that it lies in.
+    pub fn depends_on_namespace(&self, target: &Target) -> bool {
+        match target {
+            Target::Command(_) => {
+                self.runner.as_ref().is_some_and(Runner::is_restricted_to_namespaces)
+            }
+            Target::Http(_) | Target::Noop(_) => false,
+        }
+    }
+
+    /// Whether tasks of `namespace` may have `target` at all. `execute` asks again.
+    pub fn check_namespace(&self, target: &Target, namespace: &str) -> Result<(), TargetError> {
+        match target {
+            Target::Command(_) => self.runner()?.check_namespace(namespace),
+            Target::Http(_) | Target::Noop(_) => Ok(()),
         }
     }
 

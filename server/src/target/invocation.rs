@@ -42,6 +42,8 @@ pub struct Line {
     pub stream: Stream,
     /// The text without its line end; valid UTF-8 without NUL, at most 16 KiB.
     pub text: String,
+    /// How many bytes of a longer line were left out at its end.
+    pub left_out: usize,
 }
 
 /// Where a log line came from.
@@ -65,7 +67,7 @@ pub enum Outcome {
     },
     /// It did something else, or could not be started.
     Failed {
-        /// Which step failed and how, in one line without secrets.
+        /// Which step failed and how, in one line. It may quote output, so it must be masked.
         message: String,
         /// What was seen.
         output: Value,

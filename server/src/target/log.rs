@@ -16,9 +16,18 @@ impl<'a> Log<'a> {
 
     /// Writes a line; waits while the reader is behind, so that memory stays bounded.
     pub(crate) async fn write(&self, stream: Stream, text: String) {
-        let line = Line { at: self.clock.now(), stream, text };
-        // Whoever stopped reading does not want the line; the attempt goes on.
+        self.write_line(self.line(stream, text, 0)).await;
+    }
+
+    /// Writes a line that was read before; waits as [`Log::write`] does.
+    pub(crate) async fn write_line(&self, line: Line) {
+        // A reader that has gone does not want the line; the attempt goes on.
         let _ = self.lines.send(line).await;
+    }
+
+    /// A line that was read now.
+    pub(crate) fn line(&self, stream: Stream, text: String, left_out: usize) -> Line {
+        Line { at: self.clock.now(), stream, text, left_out }
     }
 
     /// Writes a line of our own.

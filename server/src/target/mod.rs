@@ -10,8 +10,8 @@
 //! are allowed, requests go only where the egress guard lets them. [`Executor::check`] asks the
 //! same questions when a target is saved, and names the field that has to change.
 //!
-//! What came from outside is bounded: lines to 16 KiB, output to the policy's limit, redirects to
-//! five. Secrets of a definition are in no message, log line or debug print.
+//! What came from outside is bounded: lines to 16 KiB, output to the policy's limit (of a program's
+//! the beginning and the end are kept), redirects to five. Secrets of a definition are in no message, log line or debug print.
 //!
 //! - `definition`: [`Target`], the sum of the kinds
 //! - `http`: requests
@@ -45,14 +45,14 @@ mod signature;
 mod template;
 mod text;
 
-pub use command::Command;
+pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_user};
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
-pub use policy::Policy;
+pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use result::result_of;
 pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;

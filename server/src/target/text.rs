@@ -22,6 +22,36 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// A count with its thousands apart: `1,234`.
+pub(crate) struct Grouped(pub(crate) u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// An amount of bytes in short: `999 bytes`, `56 kB`, `3 MB`.
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 byte"),
+            bytes @ ..1_000 => write!(f, "{bytes} bytes"),
+            bytes @ 1_000..10_000_000 => write!(f, "{} kB", Grouped(bytes / 1_000)),
+            bytes => write!(f, "{} MB", Grouped(bytes / 1_000_000)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +66,20 @@ mod tests {
     fn durations_are_shown_in_seconds() {
         assert_eq!(Seconds(Duration::from_secs(30)).to_string(), "30 s");
         assert_eq!(Seconds(Duration::from_millis(250)).to_string(), "0.25 s");
+    }
+
+    #[test]
+    fn amounts_are_shown_in_short() {
+        for (bytes, shown) in [
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (56_789, "56 kB"),
+            (9_999_999, "9,999 kB"),
+            (12_345_678_901, "12,345 MB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), shown);
+        }
+        assert_eq!(Grouped(1_234_567).to_string(), "1,234,567");
+        assert_eq!(Grouped(12).to_string(), "12");
     }
 }

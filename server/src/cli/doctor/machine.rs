@@ -6,14 +6,14 @@ use nix::{
 use timetable::ZoneData;
 
 use super::Finding;
-use crate::config::Config;
+use crate::{config::Config, target::programs_user};
 
 /// Rules change several times a year: data of the year before last is wrong somewhere.
 const OLD_YEARS: i32 = 2;
 /// How many runs a node works on where nobody says.
 const CAPACITY: u64 = 512;
-/// A command has pipes, a request has a socket.
-const FILES_OF_COMMAND: u64 = 4;
+/// A command has three pipes and two files, a request has a socket.
+const FILES_OF_COMMAND: u64 = 5;
 /// Beside runs and connections to the database: browsers, tools, files.
 const FILES_BESIDE: u64 = 256;
 
@@ -39,18 +39,33 @@ pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
 }
 
 /// With whose rights schedules run programs.
-pub(super) fn commands(allowed: bool, user: Uid) -> Finding {
+pub(super) fn commands(config: &Config) -> Finding {
     const CHECK: &str = "commands";
-    if !allowed {
+    if !config.allow_commands {
         return Finding::ok(CHECK, "schedules may not run programs here (allow_commands)");
     }
-    if user.is_root() {
-        let found = "schedules may run programs here, as root unless they name a user";
-        let help = "run the server as a user of its own; who may edit schedules may do all that \
-                    the server's user may";
-        return Finding::warning(CHECK, found, help);
+    let namespaces = config.commands.namespaces.join(", ");
+    match programs_user(config.commands.user.as_deref()) {
+        Ok(user) => judge_user(user.as_deref(), Uid::effective(), &namespaces),
+        Err(error) => {
+            let found = format!("failed to {error}");
+            Finding::error(CHECK, found, "the server does not start with this setting")
+        }
     }
-    Finding::ok(CHECK, format!("schedules may run programs here, as the user {user}"))
+}
+
+fn judge_user(user: Option<&str>, own: Uid, namespaces: &str) -> Finding {
+    const CHECK: &str = "commands";
+    let allowed = format!("tasks of these namespaces may run programs here: {namespaces}");
+    match user {
+        Some(user) => Finding::ok(CHECK, format!("{allowed}; they run as the user '{user}'")),
+        None => {
+            let found = format!("{allowed}; they run as the server's own user, {own}");
+            let help = "run the server as root, which starts them as commands.user; as it is, \
+                        people who may edit tasks can read the server's files and database";
+            Finding::warning(CHECK, found, help)
+        }
+    }
 }
 
 /// Whether as many files may be open at once as may be needed.
@@ -102,10 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn programs_as_root_are_told() {
-        assert_eq!(commands(true, Uid::from_raw(0)).level, Level::Warning);
-        assert_eq!(commands(true, Uid::from_raw(1_000)).level, Level::Ok);
-        assert_eq!(commands(false, Uid::from_raw(0)).level, Level::Ok);
+    fn programs_with_the_servers_rights_are_told() {
+        let own = Uid::from_raw(1_000);
+        assert_eq!(judge_user(None, own, "default").level, Level::Warning);
+        assert_eq!(judge_user(Some("nobody"), own, "default").level, Level::Ok);
+        assert_eq!(commands(&Config::default()).level, Level::Ok);
+        let mut config = Config { allow_commands: true, ..Config::default() };
+        config.commands.user = Some("root".to_owned());
+        assert_eq!(commands(&config).level, Level::Error);
     }
 
     #[test]
@@ -113,7 +132,7 @@ mod tests {
         let mut config = Config::default();
         assert_eq!(needed_files(&config), 512 + 10 + 256);
         config.allow_commands = true;
-        assert_eq!(needed_files(&config), 2_048 + 10 + 256);
+        assert_eq!(needed_files(&config), 2_560 + 10 + 256);
         assert_eq!(judge_files(1_024, needed_files(&config)).level, Level::Warning);
     }
 }

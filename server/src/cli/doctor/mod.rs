@@ -87,7 +87,7 @@ async fn examine(config: &Config, clock: &Clock, found: &mut Vec<Finding>) {
     found.extend(network::collector(config, clock).await);
     found.extend(services::identity(config, clock).await);
     found.extend(services::mails(config).await);
-    found.push(machine::commands(config.allow_commands, nix::unistd::Uid::effective()));
+    found.push(machine::commands(config));
     found.push(machine::open_files(config));
 }
 

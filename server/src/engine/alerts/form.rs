@@ -26,7 +26,12 @@ pub(super) fn slack(subject: &str, body: &Value) -> Value {
         };
         text.push_str(&format!("\n• {said}"));
         if let Some(error) = line.error {
-            text.push_str(&format!(": {}", escaped(&cut(error))));
+            let error = escaped(&cut(error));
+            // What is over is not told as if the error were how it ended.
+            text.push_str(&match line.is_over {
+                true => format!(" (the error was: {error})"),
+                false => format!(": {error}"),
+            });
         }
     }
     if let Some(more) = more(body) {
@@ -41,7 +46,9 @@ pub(super) fn plain(body: &Value) -> String {
     let mut plain = format!("{}\n", text(&body["summary"]));
     for line in lines(body) {
         plain.push_str(&format!("\n- {} ({})\n", line.text, line.since));
-        for more in [line.error, line.url].into_iter().flatten() {
+        let was = if line.is_over { "the error was: " } else { "" };
+        let error = line.error.map(|error| format!("{was}{error}"));
+        for more in [error.as_deref(), line.url].into_iter().flatten() {
             plain.push_str(&format!("  {more}\n"));
         }
     }
@@ -60,6 +67,8 @@ struct Line<'a> {
     text: &'a str,
     since: &'a str,
     error: Option<&'a str>,
+    /// Whether what happened is over.
+    is_over: bool,
     url: Option<&'a str>,
 }
 
@@ -69,6 +78,7 @@ fn lines(body: &Value) -> impl Iterator<Item = Line<'_>> {
         text: alert["text"].as_str().unwrap_or_default(),
         since: alert["began_at"].as_str().unwrap_or_default(),
         error: alert["error"].as_str(),
+        is_over: alert["state"] == "recovered",
         url: alert["url"].as_str(),
     })
 }
@@ -157,6 +167,24 @@ mod tests {
             text.ends_with(
                 "and 9998 more\n\nSent by the alert rule all of the namespace default.\n"
             )
+        );
+    }
+
+    #[test]
+    fn the_error_of_what_is_over_is_told_as_past() {
+        let mut body = body();
+        body["alerts"] = json!([{
+            "text": "nightly has recovered", "began_at": "2026-03-01T12:00:00Z",
+            "state": "recovered", "error": "exited with code 1",
+        }]);
+        let text = slack("[default] nightly has recovered", &body)["text"].to_string();
+        assert!(
+            text.contains("nightly has recovered (the error was: exited with code 1)"),
+            "{text}"
+        );
+        let text = plain(&body);
+        assert!(
+            text.contains("nightly has recovered (2026-03-01T12:00:00Z)\n  the error was: exited")
         );
     }
 }

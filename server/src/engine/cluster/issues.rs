@@ -152,15 +152,18 @@ fn placement(fleet: &Fleet, waiting: &[Waiting]) -> Issue {
     let without = |waiting: &&Waiting| !fleet.has_place(&waiting.runs_on.0);
     let without: Vec<&Waiting> = waiting.iter().filter(without).collect();
     let runs: i64 = without.iter().map(|waiting| waiting.runs).sum();
+    let wait = if runs == 1 { "run waits" } else { "runs wait" };
     let problem = (runs > 0).then(|| {
         let tags = without.iter().map(|waiting| waiting.runs_on.0.join(" and "));
         let tags = tags.collect::<Vec<_>>().join("; ");
         format!(
-            "{runs} runs wait for a node that has all of their tags ({tags}), and no live node \
-             does: start one with these node.tags"
+            "{runs} {wait} for a node with all of the tags asked for ({tags}), and no live node \
+             has them: start one with these node.tags"
         )
     });
-    let bare = format!("{runs} runs wait for a node with all of their tags, and no live node has");
+    let bare = format!(
+        "{runs} {wait} for a node with all of the tags asked for, and no live node has them"
+    );
     Issue::new("placement", runs, problem).or(bare)
 }
 

@@ -45,6 +45,7 @@ impl Commands {
         }
         self.check_definition(At::Workflow(""), &mut definition, None)?;
         let namespace = self.namespace(&tx, right.permit(), &namespace).await?;
+        self.check_namespace(&tx, namespace, (At::Workflow(""), &definition)).await?;
         let added = self.add_workflow(&tx, right.who(), namespace, &name, &definition, None);
         let id = added.await?.id;
         self.remember(&tx, right.who(), call, &id).await?;
@@ -71,6 +72,7 @@ impl Commands {
         let mut new = old.clone();
         apply(&mut new);
         self.check_definition(At::Workflow(""), &mut new, Some(&old))?;
+        self.check_namespace(&tx, row.namespace_id, (At::Workflow(""), &new)).await?;
         self.revise_workflow(&tx, right.who(), &row, &old, &new).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;

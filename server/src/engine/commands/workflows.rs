@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::{Definition, Problem, Task, core::new_id},
-    store::{Constraint, DatabaseTransaction, StoreError, audit, schedules, workflows},
+    store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
     target::Scope,
 };
 
@@ -90,6 +90,7 @@ impl Commands {
         let mut definition = Definition::single(*task);
         let Some(existing) = existing else {
             self.check_definition(At::Task("task"), &mut definition, None)?;
+            self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
             return self.add_workflow(tx, who, namespace, schedule, &definition, None).await;
         };
         let except = current.map(|row| row.id);
@@ -107,6 +108,7 @@ impl Commands {
         let own = current.is_some_and(|row| row.workflow_id == existing.id);
         let old = self.definition_of(tx, &existing).await?;
         self.check_definition(At::Task("task"), &mut definition, own.then_some(&old))?;
+        self.check_namespace(tx, namespace, (At::Task("task"), &definition)).await?;
         self.revise_workflow(tx, who, &existing, &old, &definition).await
     }
 
@@ -174,6 +176,27 @@ impl Commands {
             return Err(BadInput::new(at.field(), "", problem, "remove it").into());
         }
         check::nests(at.field(), &json.to_string())?;
+        Ok(())
+    }
+
+    /// Checks that tasks of the namespace may do what the definition asks for.
+    pub(super) async fn check_namespace<C: ConnectionTrait>(
+        &self,
+        connection: &C,
+        namespace: Uuid,
+        (at, definition): (At<'_>, &Definition),
+    ) -> Result<(), CommandError> {
+        let depends = |task: &Task| self.executor.depends_on_namespace(&task.target);
+        if !definition.tasks.iter().any(depends) {
+            return Ok(());
+        }
+        // Where it is gone, what follows says so.
+        let found = namespaces::by_ids(connection, &[namespace]).await?;
+        let Some(namespace) = found.first() else { return Ok(()) };
+        for (index, task) in definition.tasks.iter().enumerate() {
+            let checked = self.executor.check_namespace(&task.target, &namespace.name);
+            checked.map_err(|error| BadInput::target(&at.task(index), error))?;
+        }
         Ok(())
     }
 

@@ -48,7 +48,7 @@ const RUN: Shape = Shape {
 };
 const TASK_RUN: Shape =
     Shape { table: "task_run", fixed: 160, texts: &["task", "error", "output"] };
-const TASK_LOG: Shape = Shape { table: "task_log", fixed: 120, texts: &["task", "text"] };
+const TASK_LOG: Shape = Shape { table: "task_log", fixed: 120, texts: &["task", "text", "lines"] };
 
 struct Shape {
     table: &'static str,

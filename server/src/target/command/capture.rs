@@ -3,55 +3,87 @@ use std::{future::Future, pin::pin};
 use futures::FutureExt;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    process::{ChildStderr, ChildStdout},
     select,
 };
 
-use super::lines::{Lines, MOST_LINE_BYTES};
-use crate::target::{Stream, log::Log};
+use super::{
+    error_lines::ErrorLines,
+    lines::{Lines, OutputLine},
+    tail::{Tail, cost},
+};
+use crate::target::{Stream, log::Log, text::Bytes};
 
-/// So many reads empty two pipes of the largest size that the system gives, a mebibyte.
-const LAST_READS: usize = 2 * 1024 * 1024 / MOST_LINE_BYTES;
+/// How many bytes one read takes.
+const READ_BYTES: usize = 16 * 1024;
 
-/// A line so long was cut: the last character before a cut may be left for what follows.
-const LEAST_CUT: usize = MOST_LINE_BYTES - 4;
+/// How many reads empty two pipes of the largest size that the system gives, a mebibyte.
+const LAST_READS: usize = 2 * 1024 * 1024 / READ_BYTES;
 
-/// What was read of a program's output. The lines themselves go to the log.
+/// What was read of a program's output. The lines themselves go to the log: the first ones as they
+/// come, and of what is beyond the limit the last ones when the output has ended.
 #[derive(Debug)]
 pub(super) struct Capture {
     limit: usize,
-    left: usize,
-    truncated: bool,
-    last_error_line: Option<String>,
-    /// Whether the line on standard error before was cut off from the next.
-    error_was_cut: bool,
+    /// How many bytes of the beginning may still come.
+    head_left: usize,
+    /// Whether the beginning is complete.
+    is_beyond_head: bool,
+    tail: Tail,
+    error_lines: ErrorLines,
+    has_cut_line: bool,
 }
 
 impl Capture {
-    /// Keeps at most `limit` bytes.
+    /// Keeps at most `limit` bytes, and the last line in any case.
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, left: limit, truncated: false, last_error_line: None, error_was_cut: false }
+        let (head_left, tail) = Tail::divide(limit);
+        Self {
+            limit,
+            head_left,
+            is_beyond_head: false,
+            tail,
+            error_lines: ErrorLines::default(),
+            has_cut_line: false,
+        }
     }
 
     /// Whether there was more than was kept.
     pub(super) fn truncated(&self) -> bool {
-        self.truncated
+        self.tail.is_cut() || self.has_cut_line
     }
 
-    /// The last line on standard error that says something: most often the reason of a failure.
-    pub(super) fn last_error_line(&self) -> Option<&str> {
-        self.last_error_line.as_deref()
+    /// The last lines on standard error, in one line.
+    pub(super) fn error_lines(&self) -> Option<String> {
+        self.error_lines.joined()
     }
 
-    /// Reads both streams to their ends and writes each line to the log as soon as it is whole.
+    /// Reads both streams to their ends and writes each line to the log as soon as it is whole,
+    /// up to the limit.
     ///
-    /// Beyond the limit it reads on and keeps nothing, since a program must not block on a pipe
-    /// that nobody empties. After `gone` it reads what the pipes still hold, however far the log
-    /// is behind, and waits for no more. Says whether it came to the ends of both.
+    /// Beyond the limit it reads on and keeps the last lines, since a program must not block on a
+    /// pipe that is not emptied. After `gone` it reads what the pipes still hold, however far the
+    /// log is behind, and waits for no more. Says whether it came to the ends of both.
     pub(super) async fn read(
         &mut self,
-        stdout: ChildStdout,
-        stderr: ChildStderr,
+        stdout: impl AsyncRead + Unpin,
+        stderr: impl AsyncRead + Unpin,
+        log: &Log<'_>,
+        gone: impl Future<Output = ()>,
+    ) -> bool {
+        let is_whole = self.read_lines(stdout, stderr, log, gone).await;
+        if let Some(mark) = self.tail.mark() {
+            log.system(mark).await;
+        }
+        for line in self.tail.take() {
+            log.write_line(line).await;
+        }
+        is_whole
+    }
+
+    async fn read_lines(
+        &mut self,
+        stdout: impl AsyncRead + Unpin,
+        stderr: impl AsyncRead + Unpin,
         log: &Log<'_>,
         gone: impl Future<Output = ()>,
     ) -> bool {
@@ -67,7 +99,7 @@ impl Capture {
                 }
             };
             let read = if let Some(left) = &mut last_reads {
-                // Whoever still holds the output may write without end.
+                // A process that still holds the output may write without end.
                 *left -= 1;
                 // First the runtime must have seen what is there.
                 tokio::task::yield_now().await;
@@ -89,25 +121,30 @@ impl Capture {
         true
     }
 
-    async fn keep(&mut self, stream: Stream, line: String, log: &Log<'_>) {
-        if self.truncated {
-            return;
-        }
-        // The line's end counts, or empty lines would be free.
-        let Some(left) = self.left.checked_sub(line.len() + 1) else {
-            self.truncated = true;
-            log.system(format!("output truncated: more than {} bytes", self.limit)).await;
-            return;
-        };
-        self.left = left;
+    async fn keep(&mut self, stream: Stream, line: OutputLine, log: &Log<'_>) {
+        let is_cut = line.left_out > 0;
+        self.has_cut_line |= is_cut;
         if stream == Stream::Stderr {
-            // Of a line that was cut, the beginning says what it is about.
-            let goes_on = std::mem::replace(&mut self.error_was_cut, line.len() > LEAST_CUT);
-            if !goes_on && !line.trim().is_empty() {
-                self.last_error_line = Some(line.clone());
+            self.error_lines.push(&line.text, is_cut);
+        }
+        let line = log.line(stream, line.text, line.left_out);
+        match self.head_left.checked_sub(cost(&line)) {
+            Some(left) if !self.is_beyond_head => {
+                self.head_left = left;
+                log.write_line(line).await;
+            }
+            Some(_) | None => {
+                self.is_beyond_head = true;
+                if self.tail.push(line) {
+                    let limit = Bytes(u64::try_from(self.limit).unwrap_or(u64::MAX));
+                    log.system(format!(
+                        "the output is larger than {limit}: its end follows when the program has \
+                         ended"
+                    ))
+                    .await;
+                }
             }
         }
-        log.write(stream, line).await;
     }
 }
 
@@ -121,18 +158,156 @@ struct Source<R> {
 
 impl<R: AsyncRead + Unpin> Source<R> {
     fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; MOST_LINE_BYTES], lines: Lines::default(), open: true }
+        Self { reader, buffer: vec![0; READ_BYTES], lines: Lines::default(), open: true }
     }
 
     /// The lines that the next bytes complete. Dropping the future loses nothing: it has done
     /// nothing until it is ready.
-    async fn lines(&mut self) -> Vec<String> {
+    async fn lines(&mut self) -> Vec<OutputLine> {
         match self.reader.read(&mut self.buffer).await {
             Ok(0) | Err(_) => {
                 self.open = false;
-                self.lines.finish()
+                self.lines.finish().into_iter().collect()
             }
             Ok(count) => self.lines.push(&self.buffer[..count]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        target::{Line, command::lines::MAX_LINE_BYTES},
+    };
+
+    /// Reads two texts as a program's output; gives the lines of the log and the capture.
+    fn captured(limit: usize, stdout: &[u8], stderr: &[u8]) -> (Vec<Line>, Capture) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let clock = Clock::system();
+            let (sender, mut received) = mpsc::channel(8);
+            let log = Log::new(&clock, sender);
+            let mut capture = Capture::new(limit);
+            let read = async {
+                let never = std::future::pending();
+                let is_whole = capture.read(stdout, stderr, &log, never).await;
+                drop(log);
+                is_whole
+            };
+            let all = async {
+                let mut all = Vec::new();
+                while let Some(line) = received.recv().await {
+                    all.push(line);
+                }
+                all
+            };
+            let (is_whole, all) = tokio::join!(read, all);
+            assert!(is_whole);
+            (all, capture)
+        })
+    }
+
+    fn shown(lines: &[Line]) -> Vec<&str> {
+        lines.iter().map(|line| &*line.text).collect()
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_are_kept_with_a_mark_between() {
+        let text: String = (0..1_000).map(|number| format!("{number:03}\n")).collect();
+        let (lines, capture) = captured(80, text.as_bytes(), b"");
+        let mut expected: Vec<String> = (0..10).map(|number| format!("{number:03}")).collect();
+        expected.push(
+            "the output is larger than 80 bytes: its end follows when the program has ended"
+                .to_owned(),
+        );
+        expected.push("... 980 lines (3 kB) left out ...".to_owned());
+        expected.extend((990..1_000).map(|number| number.to_string()));
+        assert_eq!(shown(&lines), expected);
+        assert!(capture.truncated());
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        let text: String = (0..20).map(|number| format!("{number:03}\n")).collect();
+        let (lines, capture) = captured(80, text.as_bytes(), b"");
+        assert_eq!(shown(&lines).concat(), text.replace('\n', ""));
+        assert!(!capture.truncated());
+    }
+
+    #[test]
+    fn many_short_lines_at_the_end_take_little_memory() {
+        let (lines, _) = captured(1024 * 1024, &b"x\n".repeat(1024 * 1024), b"");
+        let head = (1024 - 256) * 1024 / 2;
+        assert_eq!(lines.len(), head + 2 + 2_000);
+    }
+
+    /// Pieces of output that programs should not print, and do.
+    fn pieces() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            3 => vec(any::<u8>(), 0..200),
+            3 => "[a-z\u{e4}\u{20ac}\u{1f600} ]{0,80}".prop_map(String::into_bytes),
+            2 => Just(b"\n".to_vec()),
+            1 => Just(b"\r\n".to_vec()),
+            1 => Just(b"\0\0".to_vec()),
+            1 => Just(b"\x1b[31mred\x1b[0m\x1b]0;title\x07".to_vec()),
+            1 => Just(b"\xf0\x9f\x98".to_vec()),
+            1 => (1_usize..40_000).prop_map(|size| vec![b'y'; size]),
+            1 => (1_usize..20_000).prop_map(|size| "\u{20ac}".repeat(size).into_bytes()),
+            1 => (1_usize..3_000).prop_map(|count| b"z\n".repeat(count)),
+        ];
+        vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn any_output_is_bounded_and_keeps_its_ends(
+            stdout in pieces(),
+            stderr in pieces(),
+            limit in 1_usize..60_000,
+        ) {
+            let (lines, capture) = captured(limit, &stdout, &stderr);
+            let own = lines.iter().filter(|line| line.stream == Stream::System).count();
+            prop_assert!(own == 0 || own == 2);
+            let kept: usize = lines
+                .iter()
+                .filter(|line| line.stream != Stream::System)
+                .map(|line| line.text.len() + 1)
+                .sum();
+            prop_assert!(kept <= limit + MAX_LINE_BYTES + 1, "{kept} of {limit}");
+            for line in &lines {
+                prop_assert!(line.text.len() <= MAX_LINE_BYTES);
+                prop_assert!(!line.text.contains(['\0', '\n']));
+            }
+            // What was read of each stream, line by line, is there from the first line on and up
+            // to the last.
+            for (stream, bytes) in [(Stream::Stdout, &stdout), (Stream::Stderr, &stderr)] {
+                let mut split = Lines::default();
+                let mut all = split.push(bytes);
+                all.extend(split.finish());
+                let seen: Vec<_> = lines.iter().filter(|line| line.stream == stream).collect();
+                prop_assert!(seen.len() <= all.len());
+                let begins = seen.iter().zip(&all).take_while(|(a, b)| a.text == b.text).count();
+                let ends = seen
+                    .iter()
+                    .rev()
+                    .zip(all.iter().rev())
+                    .take_while(|(a, b)| a.text == b.text)
+                    .count();
+                prop_assert!(begins + ends >= seen.len());
+                if own == 0 {
+                    prop_assert_eq!(seen.len(), all.len());
+                }
+            }
+            let is_cut = lines.iter().any(|line| line.left_out > 0);
+            prop_assert!(capture.truncated() || (own == 0 && !is_cut));
+            prop_assert!(capture.error_lines().is_none_or(|said| said.len() < 17_000));
         }
     }
 }

@@ -24,7 +24,8 @@ pub struct Command {
     /// Working directory; the user's home unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// User to run as, by name; only a server that runs as root may change it.
+    /// User to run as, by name: one that the server's configuration allows (`commands.users`). Without
+    /// it, the user for programs (`commands.user`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }

@@ -41,10 +41,7 @@ impl Ending {
         match self.cause {
             Cause::Own if self.status.success() => Outcome::Succeeded { output },
             Cause::Own => {
-                // Whole: who takes secrets out of it must see all of them.
-                let said = capture.last_error_line();
-                let said = said.map_or_else(String::new, |said| format!(": {}", said.trim()));
-                Outcome::Failed { message: format!("{}{said}", self.words()), output }
+                Outcome::Failed { message: format!("{}{}", self.words(), quoted(capture)), output }
             }
             Cause::TimeLimit => {
                 let limit = Seconds(invocation.timeout);
@@ -53,7 +50,8 @@ impl Ending {
                 } else {
                     "was stopped by SIGTERM".to_owned()
                 };
-                Outcome::TimedOut { message: format!("did not end within {limit}, {how}"), output }
+                let message = format!("did not end within {limit}, {how}{}", quoted(capture));
+                Outcome::TimedOut { message, output }
             }
             Cause::Stop => Outcome::Cancelled { output },
         }
@@ -82,4 +80,9 @@ impl Ending {
             "output_truncated": capture.truncated(),
         })
     }
+}
+
+/// What the program said last on standard error. Whole: masking must see all of a secret.
+fn quoted(capture: &Capture) -> String {
+    capture.error_lines().map_or_else(String::new, |said| format!(": {said}"))
 }

@@ -5,18 +5,20 @@ use chrono::SecondsFormat;
 use super::definition::Command;
 use crate::target::Invocation;
 
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Where programs are looked for that are named without a path.
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A larger context is given on standard input only: the environment's space is small.
-const MOST_CONTEXT_BYTES: usize = 64 * 1024;
+/// A larger context is given by file and on standard input only: the environment's space is small.
+pub(super) const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
 /// The variables of one attempt, apart from those that tell of the user. Later ones win.
 pub(super) fn variables(
     definition: &Command,
     invocation: &Invocation,
-    context: &str,
+    context: (&str, &Path),
     output: &Path,
 ) -> Vec<(String, String)> {
+    let (context, context_file) = context;
     let mut all = vec![("PATH".to_owned(), PATH.to_owned())];
     for (name, value) in &definition.env {
         all.push((name.clone(), value.expose().to_owned()));
@@ -34,7 +36,8 @@ pub(super) fn variables(
         ("CARILLON_SCHEDULED_AT", scheduled_at),
         ("CARILLON_IDEMPOTENCY_KEY", Some(invocation.idempotency_key.clone())),
         ("CARILLON_OUTPUT", output.to_str().map(str::to_owned)),
-        ("CARILLON_CONTEXT", (context.len() <= MOST_CONTEXT_BYTES).then(|| context.to_owned())),
+        ("CARILLON_CONTEXT_FILE", context_file.to_str().map(str::to_owned)),
+        ("CARILLON_CONTEXT", (context.len() <= MAX_CONTEXT_BYTES).then(|| context.to_owned())),
     ];
     all.extend(ours.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     all

@@ -1,4 +1,4 @@
-//! The folder in which this process keeps its programs' output files.
+//! The folder in which this process keeps the files of its programs' attempts.
 //!
 //! It is locked for as long as the process lives, however it dies: what nobody holds a lock on is a
 //! dead process's, and goes when the next one starts. Several servers may share a machine, and
@@ -15,7 +15,7 @@ use std::{
 use nix::{fcntl::OFlag, unistd::Uid};
 use uuid::Uuid;
 
-use super::offer::Offer;
+use super::{attempt_file::AttemptFile, user::may_switch_user};
 
 /// What the names of these folders begin with.
 const PREFIX: &str = "carillon-outputs-";
@@ -23,27 +23,27 @@ const PREFIX: &str = "carillon-outputs-";
 /// Whoever clears up may take a folder that is not locked yet: another one is made then.
 const TRIES: usize = 8;
 
-/// Where output files are made.
+/// Where the files of attempts are made.
 #[derive(Debug)]
-pub(super) struct Offers {
+pub(super) struct AttemptFiles {
     within: PathBuf,
     folder: Mutex<Option<Arc<Folder>>>,
 }
 
-impl Offers {
+impl AttemptFiles {
     /// Within the system's folder for such things; what dead processes left there is removed.
     pub(super) fn new(within: PathBuf) -> Self {
         clear_up(&within);
         Self { within, folder: Mutex::default() }
     }
 
-    /// A new file for what a run's program gives back.
-    pub(super) fn offer(&self, run: Uuid) -> io::Result<Offer> {
-        match Offer::new(self.folder()?, run) {
+    /// A new file for an attempt of that run.
+    pub(super) fn file(&self, run: Uuid) -> io::Result<AttemptFile> {
+        match AttemptFile::new(self.folder()?, run) {
             // Somebody has taken the folder away.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.lock().take();
-                Offer::new(self.folder()?, run)
+                AttemptFile::new(self.folder()?, run)
             }
             made => made,
         }
@@ -92,7 +92,7 @@ impl Folder {
             if is_taken || !is_still(&lock, &path) {
                 continue;
             }
-            if Uid::effective().is_root() {
+            if may_switch_user() {
                 // Programs of other users must come to the files that are theirs; what else is in
                 // here they neither see nor may read.
                 lock.set_permissions(Permissions::from_mode(0o711))?;
@@ -168,19 +168,19 @@ mod tests {
     #[test]
     fn a_process_has_one_folder_that_nobody_looks_into_and_takes_it_along() {
         let temp = tempfile::tempdir().unwrap();
-        let offers = Offers::new(temp.path().to_owned());
+        let files = AttemptFiles::new(temp.path().to_owned());
         assert!(folders(temp.path()).is_empty(), "before the first program");
-        let (one, two) = (offers.offer(Uuid::nil()).unwrap(), offers.offer(Uuid::nil()).unwrap());
+        let (one, two) = (files.file(Uuid::nil()).unwrap(), files.file(Uuid::nil()).unwrap());
         let all = folders(temp.path());
         let [folder] = &*all else { panic!("{all:?}") };
-        for offer in [&one, &two] {
-            assert_eq!(offer.path().parent(), Some(&**folder));
+        for file in [&one, &two] {
+            assert_eq!(file.path().parent(), Some(&**folder));
         }
         let mode = fs::metadata(folder).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, if Uid::effective().is_root() { 0o711 } else { 0o700 });
+        assert_eq!(mode, if may_switch_user() { 0o711 } else { 0o700 });
         drop((one, two));
         assert!(folders(folder).is_empty());
-        drop(offers);
+        drop(files);
         assert!(folders(temp.path()).is_empty());
     }
 
@@ -197,24 +197,24 @@ mod tests {
         // Neither what a link in a dead one leads to nor what a link in its place leads to.
         unix::fs::symlink(&elsewhere, dead.join("inner")).unwrap();
         unix::fs::symlink(&elsewhere, &link).unwrap();
-        let file = temp.path().join(format!("{PREFIX}file"));
-        fs::write(&file, "no folder").unwrap();
-        let alive = Offers::new(temp.path().to_owned());
+        let plain = temp.path().join(format!("{PREFIX}file"));
+        fs::write(&plain, "no folder").unwrap();
+        let alive = AttemptFiles::new(temp.path().to_owned());
         assert!(!dead.exists());
-        let offer = alive.offer(Uuid::nil()).unwrap();
-        drop(Offers::new(temp.path().to_owned()));
-        assert!(offer.path().exists(), "another process took it for dead");
-        assert!(elsewhere.join("output").exists() && link.is_symlink() && file.exists());
+        let file = alive.file(Uuid::nil()).unwrap();
+        drop(AttemptFiles::new(temp.path().to_owned()));
+        assert!(file.path().exists(), "another process took it for dead");
+        assert!(elsewhere.join("output").exists() && link.is_symlink() && plain.exists());
     }
 
     #[test]
     fn a_folder_that_was_taken_away_is_made_again() {
         let temp = tempfile::tempdir().unwrap();
-        let offers = Offers::new(temp.path().to_owned());
-        drop(offers.offer(Uuid::nil()).unwrap());
+        let files = AttemptFiles::new(temp.path().to_owned());
+        drop(files.file(Uuid::nil()).unwrap());
         for folder in folders(temp.path()) {
             fs::remove_dir_all(folder).unwrap();
         }
-        assert!(offers.offer(Uuid::nil()).unwrap().path().exists());
+        assert!(files.file(Uuid::nil()).unwrap().path().exists());
     }
 }

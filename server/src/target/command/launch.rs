@@ -7,10 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use nix::unistd::{Uid, User};
+use nix::{
+    errno::Errno,
+    sys::resource::{Resource, getrlimit},
+    unistd::{Uid, User},
+};
 use tokio::process::{Child, Command};
 
-use super::{prepare::Invoked, tether::tether};
+use super::{confinement::Confinement, prepare::Invoked, user::check_account};
+use crate::target::{CommandLimits, text::Grouped};
 
 /// A program to start, with all that it needs.
 #[derive(Debug)]
@@ -18,9 +23,11 @@ pub(super) struct Launch {
     pub(super) invoked: Invoked,
     pub(super) variables: Vec<(String, String)>,
     pub(super) directory: Option<PathBuf>,
+    /// The user to run as, where it is not the server's own.
     pub(super) user: Option<String>,
-    /// The file that the program may write into.
-    pub(super) output: Arc<File>,
+    /// The files that the program's user is given.
+    pub(super) files: Vec<Arc<File>>,
+    pub(super) limits: CommandLimits,
 }
 
 impl Launch {
@@ -30,12 +37,13 @@ impl Launch {
         let failed = |reason: String| format!("could not start {program}: {reason}");
         let account = self.account().map_err(failed)?;
         let directory = self.directory(account.as_ref());
+        let other = account.as_ref().filter(|_| self.user.is_some());
+        let confinement = Confinement::new(other, &directory, self.limits).map_err(failed)?;
 
         let mut command = Command::new(program);
         command
             .args(&self.invoked.args)
             .env_clear()
-            .current_dir(&directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -47,17 +55,18 @@ impl Launch {
                 .env("SHELL", &account.shell)
                 .env("USER", &account.name)
                 .env("LOGNAME", &account.name);
-            if self.user.is_some() {
-                // The standard library drops the supplementary groups with them.
-                let (user, group) = (account.uid.as_raw(), account.gid.as_raw());
-                command.uid(user).gid(group);
-                fchown(&*self.output, Some(user), Some(group))
-                    .map_err(|error| failed(format!("its output file: {error}")))?;
+        }
+        if let Some(other) = other {
+            let (user, group) = (other.uid.as_raw(), other.gid.as_raw());
+            for file in &self.files {
+                fchown(&**file, Some(user), Some(group))
+                    .map_err(|error| failed(format!("its files: {error}")))?;
             }
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        tether(&mut command);
-        command.spawn().map_err(|error| failed(reason(&error, &directory)))
+        confinement.apply(&mut command);
+        let user = other.map(|user| &*user.name);
+        command.spawn().map_err(|error| failed(reason(&error, &directory, user)))
     }
 
     /// The user to run as; none where the server's own user has no account.
@@ -66,7 +75,10 @@ impl Launch {
             return User::from_uid(Uid::effective()).map_err(|error| error.to_string());
         };
         match User::from_name(name) {
-            Ok(Some(account)) => Ok(Some(account)),
+            Ok(Some(account)) => {
+                check_account(&account, Uid::effective())?;
+                Ok(Some(account))
+            }
             Ok(None) => Err(format!("there is no user {name:?} on this node")),
             Err(error) => Err(format!("the user {name:?} could not be looked up: {error}")),
         }
@@ -79,13 +91,44 @@ impl Launch {
     }
 }
 
-/// The system says "not found" of the directory and of the program alike.
-fn reason(error: &io::Error, directory: &Path) -> String {
+/// The system says "not found" of the directory and of the program alike, and so it does with
+/// what is not allowed.
+fn reason(error: &io::Error, directory: &Path, user: Option<&str>) -> String {
     if !directory.is_dir() {
         format!("there is no directory {}", directory.display())
     } else if error.kind() == io::ErrorKind::NotFound {
         "there is no such program".to_owned()
+    } else if let Some(user) = user.filter(|_| error.kind() == io::ErrorKind::PermissionDenied) {
+        let directory = directory.display();
+        format!("{error}: the user {user} may not start it, or not enter the directory {directory}")
     } else {
-        error.to_string()
+        words(error)
+    }
+}
+
+/// What the system says, and of a limit which one it is.
+pub(super) fn words(error: &io::Error) -> String {
+    if error.raw_os_error() != Some(Errno::EMFILE as i32) {
+        return error.to_string();
+    }
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, _)) => format!(
+            "all {} files that this server may have open are open (RLIMIT_NOFILE); raise the limit \
+             (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower node.capacity",
+            Grouped(soft)
+        ),
+        Err(_) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_named() {
+        let said = words(&Errno::EMFILE.into());
+        assert!(said.contains("files that this server may have open are open (RLIMIT_NOFILE)"));
+        assert_eq!(words(&Errno::EACCES.into()), "Permission denied (os error 13)");
     }
 }

@@ -1,63 +1,72 @@
 use crate::target::text::storable;
 
-/// The longest line; longer ones are cut into several.
-pub(super) const MOST_LINE_BYTES: usize = 16 * 1024;
+/// How many bytes of a line are kept.
+pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
 
-/// Cuts a stream of bytes into lines.
+/// One line of output, without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutputLine {
+    pub(super) text: String,
+    /// How many bytes were left out at the end of a longer line.
+    pub(super) left_out: usize,
+}
+
+/// Divides a stream of bytes into lines, and keeps the beginning of each that is too long.
 #[derive(Default)]
 pub(super) struct Lines {
-    rest: Vec<u8>,
+    /// The beginning of the current line.
+    kept: Vec<u8>,
+    /// How many bytes of the current line were read and not kept.
+    left_out: usize,
 }
 
 impl Lines {
     /// Takes the next bytes and gives the lines that they complete.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<String> {
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<OutputLine> {
         let mut lines = Vec::new();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.fill(&bytes[..end], &mut lines);
-            emit(self.rest.strip_suffix(b"\r").unwrap_or(&self.rest), &mut lines);
-            self.rest.clear();
+            self.fill(&bytes[..end]);
+            if self.left_out == 0 && self.kept.last() == Some(&b'\r') {
+                self.kept.pop();
+            }
+            lines.push(self.take());
             bytes = &bytes[end + 1..];
         }
-        self.fill(bytes, &mut lines);
+        self.fill(bytes);
         lines
     }
 
     /// The last line, if it has no end.
-    pub(super) fn finish(&mut self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if !self.rest.is_empty() {
-            emit(&self.rest, &mut lines);
-            self.rest.clear();
-        }
-        lines
+    pub(super) fn finish(&mut self) -> Option<OutputLine> {
+        (!self.kept.is_empty()).then(|| self.take())
     }
 
-    /// Adds bytes to the current line; a line that grows too long is cut between characters.
-    fn fill(&mut self, mut bytes: &[u8], lines: &mut Vec<String>) {
-        while self.rest.len() + bytes.len() > MOST_LINE_BYTES {
-            let (now, later) = bytes.split_at(MOST_LINE_BYTES - self.rest.len());
-            self.rest.extend_from_slice(now);
-            let tail = self.rest.split_off(boundary(&self.rest));
-            emit(&self.rest, lines);
-            self.rest = tail;
-            bytes = later;
+    fn fill(&mut self, bytes: &[u8]) {
+        let fitting = bytes.len().min(MAX_LINE_BYTES - self.kept.len());
+        self.kept.extend_from_slice(&bytes[..fitting]);
+        self.left_out = self.left_out.saturating_add(bytes.len() - fitting);
+    }
+
+    fn take(&mut self) -> OutputLine {
+        let mut left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            let whole = boundary(&self.kept);
+            left_out += self.kept.len() - whole;
+            self.kept.truncate(whole);
         }
-        self.rest.extend_from_slice(bytes);
+        let mut text = storable(&self.kept);
+        self.kept.clear();
+        // Bytes that are no text become three each.
+        if text.len() > MAX_LINE_BYTES {
+            let fitting = text.floor_char_boundary(MAX_LINE_BYTES);
+            left_out += text.len() - fitting;
+            text.truncate(fitting);
+        }
+        OutputLine { text, left_out }
     }
 }
 
-/// Adds a line; replacing bytes can make it longer than what was read.
-fn emit(bytes: &[u8], lines: &mut Vec<String>) {
-    let mut text = storable(bytes);
-    while text.len() > MOST_LINE_BYTES {
-        let rest = text.split_off(text.floor_char_boundary(MOST_LINE_BYTES));
-        lines.push(std::mem::replace(&mut text, rest));
-    }
-    lines.push(text);
-}
-
-/// Where to cut so that a character whose end has not been read yet stays whole.
+/// Where to cut so that no character is cut in two.
 fn boundary(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let needed = match bytes[bytes.len() - back] {
@@ -76,35 +85,44 @@ fn boundary(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    fn read<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<OutputLine> {
+        let mut lines = Lines::default();
+        let mut all: Vec<_> = parts.flat_map(|part| lines.push(part)).collect();
+        all.extend(lines.finish());
+        all
+    }
+
+    fn texts(lines: &[OutputLine]) -> Vec<&str> {
+        lines.iter().map(|line| &*line.text).collect()
+    }
+
     #[test]
     fn lines_are_the_same_however_the_bytes_arrive() {
         let text = "one\r\ntwo\n\nschön\nlast".as_bytes();
         for size in 1..=text.len() {
-            let mut lines = Lines::default();
-            let mut seen: Vec<String> =
-                text.chunks(size).flat_map(|part| lines.push(part)).collect();
-            seen.extend(lines.finish());
-            assert_eq!(seen, ["one", "two", "", "schön", "last"], "in parts of {size}");
+            let lines = read(text.chunks(size));
+            assert_eq!(texts(&lines), ["one", "two", "", "schön", "last"], "in parts of {size}");
+            assert!(lines.iter().all(|line| line.left_out == 0));
         }
     }
 
     #[test]
-    fn a_long_line_is_cut_between_characters() {
-        let text = format!("x{}", "ü".repeat(MOST_LINE_BYTES));
-        let mut lines = Lines::default();
-        let mut seen: Vec<String> =
-            text.as_bytes().chunks(1000).flat_map(|part| lines.push(part)).collect();
-        seen.extend(lines.finish());
-        assert_eq!(seen.len(), 3);
-        assert!(seen.iter().all(|line| line.len() <= MOST_LINE_BYTES));
-        assert_eq!(seen.concat(), text);
+    fn of_a_long_line_the_beginning_is_kept_in_whole_characters() {
+        let long = format!("x{}", "ü".repeat(MAX_LINE_BYTES));
+        let text = format!("{long}\nshort");
+        let lines = read(text.as_bytes().chunks(1000));
+        let [first, second] = &*lines else { panic!("{} lines", lines.len()) };
+        assert_eq!(first.text, &text[..MAX_LINE_BYTES - 1]);
+        assert_eq!(first.text.len() + first.left_out, long.len());
+        assert_eq!((&*second.text, second.left_out), ("short", 0));
     }
 
     #[test]
     fn bytes_that_are_no_text_keep_to_the_limit() {
-        let mut lines = Lines::default();
-        let seen = lines.push(&[b"\xff".repeat(MOST_LINE_BYTES), b"\n".to_vec()].concat());
-        assert!(seen.iter().all(|line| line.len() <= MOST_LINE_BYTES));
-        assert_eq!(seen.concat(), "\u{fffd}".repeat(MOST_LINE_BYTES));
+        let bytes = b"\xff".repeat(MAX_LINE_BYTES);
+        let lines = read([&*bytes, b"\n"].into_iter());
+        let [line] = &*lines else { panic!("{} lines", lines.len()) };
+        assert_eq!(line.text, "\u{fffd}".repeat(MAX_LINE_BYTES / 3));
+        assert!(line.left_out > 0);
     }
 }

@@ -1,6 +1,8 @@
 //! Programs on the node.
 //!
-//! A program runs in a process group of its own with a cleared environment. While it runs, its
+//! A program runs in a process group of its own with a cleared environment, and where the server may
+//! change the user, as a user of its own, which may read nothing of the server's. It cannot gain
+//! rights, and its limits are its own. While it runs, its
 //! output goes to the log line by line. It is stopped by SIGTERM to the whole group, and killed
 //! by SIGKILL after the grace time; what is left of the group when its leader has ended is killed
 //! too, and so is everything when the attempt's future is dropped. So no program outlives its
@@ -17,28 +19,38 @@
 //! - `environment`: what a program finds in its environment; pure
 //! - `launch`: starts a program
 //! - `spawner`: the thread that starts programs
-//! - `tether`: ties a program to that thread's life
+//! - `confinement`: what a program gives up before it starts, and what ties it to that thread's life
+//! - `user`: which user programs run as
+//! - `programs`: which programs tasks may start
 //! - `group`: signals to a process group
 //! - `capture`: reads the output within bounds
-//! - `lines`: cuts bytes into lines; pure
-//! - `offer`: the file into which a program writes what it gives back; `folder`: where these are, for
-//!   as long as the server lives
+//! - `lines`: divides bytes into lines; pure
+//! - `tail`: the end of an output that is longer than what is kept of it; pure
+//! - `error_lines`: the last lines on standard error; pure
+//! - `attempt_file`: the files by which a program is given its context and gives something back;
+//!   `folder`: where these are, for as long as the server lives
 //! - `runner`: runs a program to its end
 //! - `ending`: what that end was, in words
 
+mod attempt_file;
 mod capture;
+mod confinement;
 mod definition;
 mod ending;
 mod environment;
+mod error_lines;
 mod folder;
 mod group;
 mod launch;
 mod lines;
-mod offer;
 mod prepare;
+mod programs;
 mod runner;
 mod spawner;
-mod tether;
+mod tail;
+mod user;
 
+pub use confinement::drop_dumpable;
 pub use definition::Command;
 pub(super) use runner::Runner;
+pub use user::{UserError, may_switch_user, programs_user};

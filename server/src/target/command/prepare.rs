@@ -1,5 +1,3 @@
-use nix::unistd::Uid;
-
 use super::definition::Command;
 use crate::target::TargetError;
 
@@ -19,7 +17,6 @@ const SHELL: &str = "/bin/sh";
 pub(super) fn prepare(definition: &Command) -> Result<Invoked, TargetError> {
     check_texts(definition)?;
     check_env(definition)?;
-    check_user(definition, Uid::effective())?;
     match (&definition.program, &definition.script) {
         (Some(program), None) if !program.is_empty() => {
             Ok(Invoked { program: program.clone(), args: definition.args.clone() })
@@ -97,17 +94,6 @@ fn check_env(definition: &Command) -> Result<(), TargetError> {
     Ok(())
 }
 
-fn check_user(definition: &Command, own: Uid) -> Result<(), TargetError> {
-    if definition.user.is_some() && !own.is_root() {
-        return Err(TargetError::invalid(
-            "command.user",
-            format!("the server runs as user {own} and cannot change to another"),
-            "leave it out, or run the server as root",
-        ));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -164,18 +150,6 @@ mod tests {
         ] {
             assert_eq!(prepare(&read(definition)).unwrap_err().to_string(), message);
         }
-    }
-
-    #[test]
-    fn only_root_may_change_the_user() {
-        let definition = read(json!({"program": "id", "user": "nobody"}));
-        let error = check_user(&definition, Uid::from_raw(1000)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "command.user: the server runs as user 1000 and cannot change to another; leave it \
-             out, or run the server as root"
-        );
-        assert!(check_user(&definition, Uid::from_raw(0)).is_ok());
     }
 
     #[test]

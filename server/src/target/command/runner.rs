@@ -1,5 +1,6 @@
 use std::{io, time::Duration};
 
+use nix::unistd::Uid;
 use serde_json::Value;
 use tokio::{
     io::AsyncWriteExt,
@@ -10,20 +11,27 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    attempt_file::AttemptFile,
     capture::Capture,
     definition::Command,
     ending::{Cause, Ending},
-    environment::variables,
-    folder::Offers,
+    environment::{MAX_CONTEXT_BYTES, variables},
+    folder::AttemptFiles,
     group::Group,
-    launch::Launch,
-    offer::Offer,
-    prepare::prepare,
+    launch::{Launch, words},
+    prepare::{Invoked, prepare},
+    programs,
     spawner::Spawner,
+    user::{self, may_switch_user},
 };
 use crate::{
     clock::Clock,
-    target::{Invocation, Outcome, TargetError, log::Log, result, text::Seconds},
+    target::{
+        CommandPolicy, Invocation, Outcome, TargetError,
+        log::Log,
+        result,
+        text::{Grouped, Seconds},
+    },
 };
 
 /// How long the output may stay open after the group is gone: only a process that left the group
@@ -34,25 +42,55 @@ const DRAIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(in crate::target) struct Runner {
     spawner: Spawner,
-    offers: Offers,
+    files: AttemptFiles,
+    policy: CommandPolicy,
+    may_switch: bool,
     output_limit: usize,
     clock: Clock,
 }
 
 impl Runner {
-    pub(in crate::target) fn new(output_limit: usize, clock: Clock) -> Result<Self, TargetError> {
-        let offers = Offers::new(std::env::temp_dir());
-        Ok(Self { spawner: Spawner::new()?, offers, output_limit, clock })
+    pub(in crate::target) fn new(
+        policy: CommandPolicy,
+        output_limit: usize,
+        clock: Clock,
+    ) -> Result<Self, TargetError> {
+        let files = AttemptFiles::new(std::env::temp_dir());
+        let (spawner, may_switch) = (Spawner::new()?, may_switch_user());
+        Ok(Self { spawner, files, policy, may_switch, output_limit, clock })
     }
 
     /// Leaves nothing behind on this machine.
     pub(in crate::target) fn close(&self) {
-        self.offers.close();
+        self.files.close();
     }
 
     /// Whether `definition` could be run.
     pub(in crate::target) fn check(&self, definition: &Command) -> Result<(), TargetError> {
-        prepare(definition).map(drop)
+        self.prepare(definition).map(drop)
+    }
+
+    /// Whether some namespaces may run programs and others not.
+    pub(in crate::target) fn is_restricted_to_namespaces(&self) -> bool {
+        self.policy.namespaces.is_some()
+    }
+
+    /// Whether tasks of that namespace may run programs.
+    pub(in crate::target) fn check_namespace(&self, namespace: &str) -> Result<(), TargetError> {
+        let allowed = &self.policy.namespaces;
+        if allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == namespace)) {
+            return Ok(());
+        }
+        let problem = format!("tasks of the namespace '{namespace}' may not run programs here");
+        let help =
+            "use an http target, or ask for the namespace to be added to commands.namespaces";
+        Err(TargetError::invalid("command", problem, help))
+    }
+
+    fn prepare(&self, definition: &Command) -> Result<Invoked, TargetError> {
+        let invoked = prepare(definition)?;
+        user::check(definition, &self.policy, (Uid::effective(), self.may_switch))?;
+        programs::admitted(definition, invoked, &self.policy.programs)
     }
 
     /// Runs the program to its end, or ends it when the time limit passes or `stop` is given.
@@ -65,21 +103,37 @@ impl Runner {
     ) -> Outcome {
         let started = self.clock.instant();
         let failed = |message| Outcome::Failed { message, output: Value::Null };
-        let invoked = match prepare(definition) {
+        let checked = self.check_namespace(&invocation.namespace);
+        let invoked = match checked.and_then(|()| self.prepare(definition)) {
             Ok(invoked) => invoked,
             Err(error) => return failed(error.to_string()),
         };
-        let offer = match self.offers.offer(invocation.run_id) {
-            Ok(offer) => offer,
-            Err(error) => return failed(format!("could not make its output file: {error}")),
-        };
         let context = invocation.context.to_string();
+        let files = self.files.file(invocation.run_id).and_then(|offer| {
+            let given = self.files.file(invocation.run_id)?;
+            given.write(&context)?;
+            Ok((offer, given))
+        });
+        let (offer, given) = match files {
+            Ok(files) => files,
+            Err(error) => return failed(format!("could not make its files: {}", words(&error))),
+        };
+        if context.len() > MAX_CONTEXT_BYTES {
+            log.system(format!(
+                "CARILLON_CONTEXT is not set: the context has {} bytes, and a variable holds {}; \
+                 read the file CARILLON_CONTEXT_FILE, or standard input",
+                Grouped(context.len() as u64),
+                Grouped(MAX_CONTEXT_BYTES as u64),
+            ))
+            .await;
+        }
         let launch = Launch {
             invoked,
-            variables: variables(definition, invocation, &context, offer.path()),
+            variables: variables(definition, invocation, (&context, given.path()), offer.path()),
             directory: definition.directory.as_ref().map(Into::into),
-            user: definition.user.clone(),
-            output: offer.file(),
+            user: definition.user.clone().or_else(|| self.policy.user.clone()),
+            files: vec![offer.file(), given.file()],
+            limits: self.policy.limits,
         };
         let child = match self.spawner.start(launch).await {
             Ok(child) => child,
@@ -190,7 +244,7 @@ impl Runner {
 }
 
 /// A success with what the program gave back; a failure, if that cannot be taken.
-fn taken(outcome: Outcome, offer: &Offer) -> Outcome {
+fn taken(outcome: Outcome, offer: &AttemptFile) -> Outcome {
     let Outcome::Succeeded { mut output } = outcome else { return outcome };
     let kept = match offer.read() {
         Ok(None) => Ok(()),

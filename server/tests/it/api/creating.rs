@@ -1,4 +1,4 @@
-use carillon::target::Policy;
+use carillon::target::{CommandPolicy, Policy};
 use entity::{audit_event, schedule, schedule_version, workflow};
 use sea_orm::{EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
@@ -211,4 +211,25 @@ async fn a_command_is_refused_where_commands_are_off_and_the_setting_named() {
     let error = desk.refused(CREATE, input(task)).await;
     assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT");
     assert!(error["extensions"]["help"].as_str().unwrap().contains("allow_commands"), "{error}");
+}
+
+#[tokio::test]
+async fn a_command_is_refused_outside_of_the_namespaces_that_are_allowed() {
+    let namespaces = Some(vec!["operations".to_owned()]);
+    let command = CommandPolicy { namespaces, ..CommandPolicy::default() };
+    let policy = Policy { commands: true, command, ..Policy::default() };
+    let desk = Desk::with(TestDatabase::sqlite().await, policy, |store| store).await;
+    let make = "mutation { createNamespace(name: \"operations\") { namespace { name } } }";
+    desk.ask(make, json!({})).await;
+    let task = json!({ "target": { "command": { "script": "true" } } });
+    let error = desk.refused(CREATE, input(json!({ "task": task }))).await;
+    assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT");
+    assert_eq!(error["extensions"]["field"], "task.target.command");
+    assert!(error["message"].as_str().unwrap().contains("'default' may not run"), "{error}");
+    let workflow = "mutation($input: CreateWorkflowInput!) {
+        createWorkflow(input: $input) { workflow { id } } }";
+    let tasks = json!([{ "name": "one", "target": task["target"] }]);
+    let error = desk.refused(workflow, json!({ "input": { "name": "w", "tasks": tasks } })).await;
+    assert_eq!(error["extensions"]["field"], "tasks[0].target.command", "{error}");
+    desk.ask(CREATE, input(json!({ "task": task, "namespace": "operations" }))).await;
 }

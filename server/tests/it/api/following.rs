@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashSet};
 
-use carillon::store::{Cursor, logs::NewLine};
+use carillon::store::{Cursor, logs::NewChunk};
 use entity::{Timestamp, run, schedule, task_log::Stream};
 use futures::{StreamExt, stream::BoxStream};
 use sea_orm::EntityTrait;
@@ -84,7 +84,7 @@ async fn a_log_is_followed_to_its_end_however_often_the_follower_leaves(database
     let run_id: Uuid = run.parse().unwrap();
     let writing = async {
         for seq in 0..500_i64 {
-            let line = NewLine {
+            let line = NewChunk {
                 run_id,
                 seq,
                 task: "main".to_owned(),
@@ -92,6 +92,7 @@ async fn a_log_is_followed_to_its_end_however_often_the_follower_leaves(database
                 at: Timestamp(seq),
                 stream: Stream::Stdout,
                 text: format!("line {seq}"),
+                lines: None,
             };
             desk.database.store.append_lines(&[line]).await.unwrap();
         }

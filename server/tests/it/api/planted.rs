@@ -93,6 +93,7 @@ async fn run_of(desk: &Desk, schedule: &str) -> String {
         at,
         stream: task_log::Stream::Stderr,
         text: PAYLOAD.to_owned(),
+        lines: None,
     };
     let tx = desk.database.store.begin().await.unwrap();
     attempt.into_active_model().insert(&tx).await.unwrap();

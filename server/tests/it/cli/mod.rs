@@ -5,6 +5,7 @@ mod backfill;
 mod backup;
 mod cluster;
 mod configuration;
+mod confined;
 mod database;
 mod desk;
 mod doctor;

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use carillon::{
     clock::Clock,
@@ -62,10 +62,13 @@ struct Row {
 impl Storm {
     /// The schedules, none of them due.
     pub(super) async fn new(database: TestDatabase) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // Programs run as a user of their own, where this one may start them so.
+        let open = std::fs::Permissions::from_mode(0o711);
+        let folder = tempfile::Builder::new().permissions(open).tempdir().unwrap();
         let world = World::new(database).await;
         let witness = folder.path().join("witness");
         std::fs::write(&witness, "").unwrap();
+        std::fs::set_permissions(&witness, std::fs::Permissions::from_mode(0o666)).unwrap();
         // Lines of 128 bytes lie in one page each. A kill tears a write only between two pages.
         let script = format!(
             "printf '%-127s\\n' \"$CARILLON_IDEMPOTENCY_KEY $CARILLON_RUN_ID $CARILLON_ATTEMPT\" \

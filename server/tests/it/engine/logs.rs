@@ -6,7 +6,11 @@ use carillon::{
     engine::{Definition, Task},
     target::{Command, Target},
 };
-use entity::{run, task_log::Stream};
+use entity::{
+    run,
+    task_log::{self, Stream},
+};
+use sea_orm::EntityTrait;
 use tokio::io::AsyncWriteExt;
 use uuid::Uuid;
 
@@ -17,6 +21,8 @@ on_both!(
     lines_arrive_while_the_task_still_runs,
     a_settled_run_has_all_its_lines,
     lines_of_two_tasks_side_by_side_do_not_collide,
+    a_megabyte_of_short_lines_takes_few_rows,
+    a_page_may_begin_and_end_in_the_middle_of_a_row,
 );
 
 async fn lines_arrive_while_the_task_still_runs(database: TestDatabase) {
@@ -29,7 +35,7 @@ async fn lines_arrive_while_the_task_still_runs(database: TestDatabase) {
     let run = world.until("the run is there", async || world.runs(schedule.id).await.pop()).await;
     let lines = world
         .until("two lines are there", async || {
-            let lines = said(&world, run.id).await;
+            let lines = said(&world, run.id, 10_000).await;
             (lines.len() == 2).then_some(lines)
         })
         .await;
@@ -39,7 +45,7 @@ async fn lines_arrive_while_the_task_still_runs(database: TestDatabase) {
 
     say(&fifo, "two\n").await;
     world.run_is(run.id, run::State::Succeeded).await;
-    let last = said(&world, run.id).await.pop().unwrap();
+    let last = said(&world, run.id, 10_000).await.pop().unwrap();
     assert_eq!(last, (Stream::Stdout, "two".to_owned()));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
@@ -49,7 +55,7 @@ async fn a_settled_run_has_all_its_lines(database: TestDatabase) {
     let schedule = world.due_now(shell("seq 1 5000"), |_| {}).await;
     let engine = world.engine().await;
     let run = world.settled_run(schedule.id).await;
-    let lines = said(&world, run.id).await;
+    let lines = said(&world, run.id, 10_000).await;
     let expected = (1..=5000).map(|number| (Stream::Stdout, number.to_string()));
     assert_eq!(lines, expected.collect::<Vec<_>>());
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
@@ -72,12 +78,54 @@ async fn lines_of_two_tasks_side_by_side_do_not_collide(database: TestDatabase) 
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }
 
+async fn a_megabyte_of_short_lines_takes_few_rows(database: TestDatabase) {
+    let world = World::new(database).await;
+    // The beginning is within the limit: 786,432 bytes. Of the end 2,000 lines are kept.
+    let schedule = world.due_now(shell("yes x | head -n 600000; echo last"), |_| {}).await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    let store = &world.database.store;
+    let rows = task_log::Entity::find().all(store.read()).await.unwrap();
+    // One a chunk of 4,096 lines, and some more where the program was slower than the log.
+    assert!(rows.len() < 500, "{} rows", rows.len());
+    let bytes: usize = rows.iter().map(|row| row.text.len()).sum();
+    println!("{} rows with {bytes} bytes of text", rows.len());
+    let lines = said(&world, run.id, 1_000_000).await;
+    assert_eq!(lines.len(), 393_216 + 2 + 2_000);
+    assert_eq!(lines.last().unwrap(), &(Stream::Stdout, "last".to_owned()));
+    let mark = "... 204,785 lines (409 kB) left out ...";
+    assert_eq!(lines[393_217], (Stream::System, mark.to_owned()));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_page_may_begin_and_end_in_the_middle_of_a_row(database: TestDatabase) {
+    let world = World::new(database).await;
+    let script = "seq 1 3000; echo oops >&2; seq 3001 3100";
+    let schedule = world.due_now(shell(script), |_| {}).await;
+    let engine = world.engine().await;
+    let run = world.settled_run(schedule.id).await;
+    let store = &world.database.store;
+    let all = store.lines_after(run.id, 0, 10_000).await.unwrap();
+    assert_eq!(all.len(), 3_101);
+    let (mut paged, mut after) = (Vec::new(), i64::MIN);
+    loop {
+        let page = store.lines_after(run.id, after, 77).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        paged.extend(page);
+    }
+    assert_eq!(paged, all);
+    assert!(all.is_sorted_by_key(|line| line.seq));
+    assert!(all.iter().all(|line| line.lines.is_none()));
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
 fn shell(script: &str) -> Task {
     task(Target::Command(Command { script: Some(script.to_owned()), ..Command::default() }))
 }
 
-async fn said(world: &World, run: Uuid) -> Vec<(Stream, String)> {
-    let lines = world.database.store.lines_after(run, 0, 10_000).await.unwrap();
+async fn said(world: &World, run: Uuid, most: u64) -> Vec<(Stream, String)> {
+    let lines = world.database.store.lines_after(run, 0, most).await.unwrap();
     lines.into_iter().map(|line| (line.stream, line.text)).collect()
 }
 

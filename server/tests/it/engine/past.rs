@@ -125,6 +125,7 @@ impl World {
             at,
             stream: task_log::Stream::Stdout,
             text: format!("line {seq}"),
+            lines: None,
         };
         let tx = self.database.store.begin().await.unwrap();
         fire.into_active_model().insert(&tx).await.unwrap();

@@ -1,10 +1,10 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
-use carillon::target::{Policy, Stream};
-use nix::unistd::Uid;
+use carillon::target::{CommandPolicy, Invocation, Policy, Stream};
+use nix::unistd::{Uid, User};
 use serde_json::json;
 
-use super::support::{executor, failed, open, run, succeeded, target, texts};
+use super::support::{executor, failed, invocation, open, run, run_with, succeeded, target, texts};
 
 #[tokio::test]
 async fn the_output_goes_to_the_log_and_the_exit_code_to_the_output() {
@@ -40,6 +40,7 @@ async fn a_program_is_told_what_it_runs_for_and_nothing_of_the_server() {
     let expected = [
         "CARILLON_ATTEMPT",
         "CARILLON_CONTEXT",
+        "CARILLON_CONTEXT_FILE",
         "CARILLON_IDEMPOTENCY_KEY",
         "CARILLON_NAMESPACE",
         "CARILLON_OUTPUT",
@@ -95,26 +96,6 @@ async fn what_cannot_be_started_is_named() {
 }
 
 #[tokio::test]
-async fn another_user_is_for_root_alone() {
-    let definition = json!({"command": {
-        "script": "id -un; id -G; echo $USER", "user": "nobody", "directory": "/",
-    }});
-    if Uid::effective().is_root() {
-        let (outcome, lines) = run(open(), definition).await;
-        succeeded(outcome);
-        let said = texts(&lines, Stream::Stdout);
-        assert_eq!((said[0], said[2]), ("nobody", "nobody"));
-        assert!(!said[1].split(' ').any(|group| group == "0"), "{said:?}");
-        let unknown = json!({"command": {"program": "true", "user": "no-such-user"}});
-        let (message, _) = failed(run(open(), unknown).await.0);
-        assert_eq!(message, "could not start true: there is no user \"no-such-user\" on this node");
-    } else {
-        let refused = executor(open()).check(&target(definition)).unwrap_err();
-        assert_eq!(refused.field(), Some("command.user"));
-    }
-}
-
-#[tokio::test]
 async fn commands_are_refused_unless_the_policy_allows_them() {
     let definition = json!({"command": {"program": "true"}});
     let refused = executor(Policy::default()).check(&target(definition.clone())).unwrap_err();
@@ -126,11 +107,96 @@ async fn commands_are_refused_unless_the_policy_allows_them() {
 }
 
 #[tokio::test]
-async fn output_beyond_the_limit_is_dropped_and_said_to_be() {
+async fn of_output_beyond_the_limit_beginning_and_end_are_kept() {
     let policy = Policy { output_limit_bytes: 100, ..open() };
-    let script = "yes 123456789 | head -n 1000000";
+    let script = "yes 123456789 | head -n 1000000; echo the-last";
     let (outcome, lines) = run(policy, json!({"command": {"script": script}})).await;
     assert_eq!(succeeded(outcome)["output_truncated"], true);
-    assert_eq!(texts(&lines, Stream::Stdout), ["123456789"; 10]);
-    assert_eq!(texts(&lines, Stream::System), ["output truncated: more than 100 bytes"]);
+    let stdout = texts(&lines, Stream::Stdout);
+    assert_eq!(stdout[..5], ["123456789"; 5]);
+    assert_eq!(stdout[5..], ["123456789", "123456789", "123456789", "123456789", "the-last"]);
+    let expected = [
+        "the output is larger than 100 bytes: its end follows when the program has ended",
+        "... 999,991 lines (9,999 kB) left out ...",
+    ];
+    assert_eq!(texts(&lines, Stream::System), expected);
+}
+
+#[tokio::test]
+async fn a_failure_quotes_the_last_lines_of_standard_error() {
+    let script = "echo 'Traceback:' >&2; echo '  line 7' >&2; echo 'KeyError: id' >&2; exit 1";
+    let (message, _) = failed(run(open(), json!({"command": {"script": script}})).await.0);
+    assert_eq!(message, "exited with code 1: Traceback: | line 7 | KeyError: id");
+}
+
+#[tokio::test]
+async fn of_a_long_line_the_beginning_is_kept() {
+    let script = "head -c 100000 /dev/zero | tr '\\0' x; echo; echo after";
+    let (outcome, lines) = run(open(), json!({"command": {"script": script}})).await;
+    assert_eq!(succeeded(outcome)["output_truncated"], true);
+    assert_eq!(lines[0].text, "x".repeat(16_384));
+    assert_eq!(lines[0].left_out, 100_000 - 16_384);
+    assert_eq!(lines[1].text, "after");
+}
+
+#[tokio::test]
+async fn a_large_context_is_in_a_file_that_goes_away() {
+    let script = "test -z \"$CARILLON_CONTEXT\" || exit 1
+        stat -c '%a %U' \"$CARILLON_CONTEXT_FILE\"; wc -c < \"$CARILLON_CONTEXT_FILE\"
+        cat | cmp - \"$CARILLON_CONTEXT_FILE\" && echo $CARILLON_CONTEXT_FILE";
+    let large = Invocation { context: json!({ "text": "x".repeat(70_000) }), ..invocation() };
+    let definition = json!({"command": {"script": script}});
+    let (outcome, lines) = run_with(open(), definition.clone(), &large).await;
+    succeeded(outcome);
+    let own = User::from_uid(Uid::effective()).unwrap().unwrap().name;
+    let said = texts(&lines, Stream::Stdout);
+    assert_eq!(said[..2], [format!("600 {own}"), "70011".to_owned()]);
+    assert!(!Path::new(said[2]).exists(), "{}", said[2]);
+    let told = texts(&lines, Stream::System);
+    assert_eq!(
+        told,
+        [
+            "CARILLON_CONTEXT is not set: the context has 70,011 bytes, and a variable holds 65,536; \
+          read the file CARILLON_CONTEXT_FILE, or standard input"
+        ]
+    );
+    let script = "test \"$CARILLON_CONTEXT\" = \"$(cat $CARILLON_CONTEXT_FILE)\"";
+    let (outcome, lines) = run(open(), json!({"command": {"script": script}})).await;
+    succeeded(outcome);
+    assert!(lines.is_empty(), "{lines:?}");
+}
+
+#[tokio::test]
+async fn programs_are_for_the_namespaces_that_are_allowed() {
+    let namespaces = Some(vec!["operations".to_owned()]);
+    let command = CommandPolicy { namespaces, ..CommandPolicy::default() };
+    let policy = Policy { command, ..open() };
+    let definition = json!({"command": {"program": "true"}});
+    let (message, _) = failed(run(policy.clone(), definition.clone()).await.0);
+    let expected = "command: tasks of the namespace 'default' may not run programs here; use an \
+                    http target, or ask for the namespace to be added to commands.namespaces";
+    assert_eq!(message, expected);
+    let inside = Invocation { namespace: "operations".to_owned(), ..invocation() };
+    succeeded(run_with(policy, definition, &inside).await.0);
+}
+
+#[tokio::test]
+async fn programs_that_are_not_listed_do_not_start() {
+    let programs = vec!["/bin/echo".into()];
+    let policy =
+        Policy { command: CommandPolicy { programs, ..CommandPolicy::default() }, ..open() };
+    let definition = json!({"command": {"program": "echo", "args": ["hi"]}});
+    let (outcome, lines) = run(policy.clone(), definition).await;
+    succeeded(outcome);
+    assert_eq!(texts(&lines, Stream::Stdout), ["hi"]);
+    for (definition, field) in [
+        (json!({"script": "echo hi"}), "command.script"),
+        (json!({"program": "/bin/sh", "args": ["-c", "echo hi"]}), "command.program"),
+        (json!({"program": "echo", "env": {"PATH": "/tmp"}}), "command.env.PATH"),
+    ] {
+        let definition = json!({ "command": definition });
+        let refused = executor(policy.clone()).check(&target(definition.clone())).unwrap_err();
+        assert_eq!(refused.field(), Some(field));
+        assert_eq!(failed(run(policy.clone(), definition).await.0).0, refused.to_string());
+    }
 }

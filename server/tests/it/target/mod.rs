@@ -1,6 +1,7 @@
 //! Targets against real servers, real names, real processes.
 
 mod command;
+mod confined;
 mod egress;
 mod http;
 mod limits;

@@ -76,6 +76,8 @@ impl Commands {
         let inside = |error| inside(error, field);
         let Some(row) = workflows::by_name(site.tx, site.namespace, name).await? else {
             self.check_definition(at, &mut definition, None).map_err(inside)?;
+            let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+            allowed.map_err(inside)?;
             let module = Some(site.module);
             let added =
                 self.add_workflow(site.tx, site.who, site.namespace, name, &definition, module);
@@ -92,6 +94,8 @@ impl Commands {
             }
         }
         self.check_definition(at, &mut definition, None).map_err(inside)?;
+        let allowed = self.check_namespace(site.tx, site.namespace, (at, &definition)).await;
+        allowed.map_err(inside)?;
         let revised = self.revise_workflow(site.tx, site.who, &row, &old, &definition).await?;
         let fields = between(&declared::workflow(&old), &declared::workflow(&definition));
         let change = Change::of(adopted, "workflow", name, (revised.change, fields));

@@ -56,7 +56,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         let conductor = Conductor::new(core.clone(), attempt, grip.clone());
         // A defect here must not leave the run hanging: it is disowned, and taken over.
         if AssertUnwindSafe(conductor.conduct()).catch_unwind().await.is_err() {
-            tracing::error!(run = %hold.run_id, "the run is let go after a defect of Carillon");
+            tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
             core.forget(&hold);

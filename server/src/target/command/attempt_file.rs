@@ -12,20 +12,21 @@ use uuid::Uuid;
 use super::folder::Folder;
 use crate::target::result::{MOST_RESULT_BYTES, too_large};
 
-/// The file into which a program may write what it gives back. It goes away with this value.
+/// A file between the server and one attempt's program: with the run's context for it, or for what
+/// it gives back. It goes away with this value.
 ///
 /// What is read is the file that was made, whatever the program puts in its place: a link to
 /// something else is not followed.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(super) struct AttemptFile {
     path: PathBuf,
     file: Arc<File>,
     /// Stays as long as a program may write into it.
     _folder: Arc<Folder>,
 }
 
-impl Offer {
-    /// Makes the file, empty and for the server's own user. Nobody else can tell its name.
+impl AttemptFile {
+    /// Makes the file, empty and for the server's own user, under a name that cannot be guessed.
     pub(super) fn new(folder: Arc<Folder>, run: Uuid) -> io::Result<Self> {
         let name = format!("{}-{:016x}", run.simple(), rand::random::<u64>());
         let path = folder.path().join(name);
@@ -42,6 +43,11 @@ impl Offer {
     /// The file itself, to be given to the program's user.
     pub(super) fn file(&self) -> Arc<File> {
         self.file.clone()
+    }
+
+    /// Writes what the program is to read.
+    pub(super) fn write(&self, text: &str) -> io::Result<()> {
+        self.file.write_all_at(text.as_bytes(), 0)
     }
 
     /// What the program wrote: nothing, or JSON.
@@ -62,7 +68,7 @@ impl Offer {
     }
 }
 
-impl Drop for Offer {
+impl Drop for AttemptFile {
     fn drop(&mut self) {
         // The program may have taken it away already.
         let _ = std::fs::remove_file(&self.path);
@@ -75,34 +81,34 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{super::folder::Offers, *};
+    use super::{super::folder::AttemptFiles, *};
 
-    fn offer() -> (tempfile::TempDir, Offer) {
+    fn file() -> (tempfile::TempDir, AttemptFile) {
         let temp = tempfile::tempdir().unwrap();
-        let offer = Offers::new(temp.path().to_owned()).offer(Uuid::nil()).unwrap();
-        (temp, offer)
+        let file = AttemptFiles::new(temp.path().to_owned()).file(Uuid::nil()).unwrap();
+        (temp, file)
     }
 
     #[test]
     fn what_was_written_is_read_and_the_file_goes_away() {
-        let (_temp, offer) = offer();
-        assert_eq!(offer.read(), Ok(None));
-        fs::write(offer.path(), " {\"rows\": 7}\n").unwrap();
-        assert_eq!(offer.read(), Ok(Some(json!({ "rows": 7 }))));
-        fs::write(offer.path(), "rows=7").unwrap();
-        assert!(offer.read().unwrap_err().contains("not JSON"));
-        fs::write(offer.path(), "x".repeat(262_145)).unwrap();
-        assert!(offer.read().unwrap_err().contains("262144"));
-        let path = offer.path().to_owned();
-        drop(offer);
+        let (_temp, file) = file();
+        assert_eq!(file.read(), Ok(None));
+        fs::write(file.path(), " {\"rows\": 7}\n").unwrap();
+        assert_eq!(file.read(), Ok(Some(json!({ "rows": 7 }))));
+        fs::write(file.path(), "rows=7").unwrap();
+        assert!(file.read().unwrap_err().contains("not JSON"));
+        fs::write(file.path(), "x".repeat(262_145)).unwrap();
+        assert!(file.read().unwrap_err().contains("262144"));
+        let path = file.path().to_owned();
+        drop(file);
         assert!(!path.exists());
     }
 
     #[test]
     fn a_link_in_its_place_is_not_followed() {
-        let (_temp, offer) = offer();
-        fs::remove_file(offer.path()).unwrap();
-        unix::fs::symlink("/etc/hostname", offer.path()).unwrap();
-        assert_eq!(offer.read(), Ok(None));
+        let (_temp, file) = file();
+        fs::remove_file(file.path()).unwrap();
+        unix::fs::symlink("/etc/hostname", file.path()).unwrap();
+        assert_eq!(file.read(), Ok(None));
     }
 }

@@ -1,0 +1,114 @@
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{BadSetting, listed};
+
+/// How many namespaces, users and programs may be listed.
+const MAX_LISTED: usize = 1_000;
+
+/// Which programs tasks may run on this machine, where `allow_commands` lets them run any.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Commands {
+    /// The namespaces whose tasks may run programs; `*` stands for all.
+    #[serde(deserialize_with = "listed")]
+    pub namespaces: Vec<String>,
+    /// The user that programs run as, where the server may change the user: `carillon-task` if
+    /// absent, or `nobody` where there is no such user.
+    pub user: Option<String>,
+    /// Further users that a task may name.
+    #[serde(deserialize_with = "listed")]
+    pub users: Vec<String>,
+    /// The programs that tasks may start, by absolute paths; all if empty.
+    #[serde(deserialize_with = "listed")]
+    pub programs: Vec<String>,
+    /// Processes and threads that the programs' user may have; 0 sets no limit.
+    pub max_processes: u64,
+    /// Files that one process may have open; 0 sets no limit.
+    pub max_open_files: u64,
+    /// Bytes that a file may have that a program writes; 0 sets no limit.
+    pub max_file_bytes: u64,
+    /// Bytes of address space that one process may have; 0 sets no limit.
+    pub max_memory_bytes: u64,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self {
+            namespaces: vec!["default".to_owned()],
+            user: None,
+            users: Vec::new(),
+            programs: Vec::new(),
+            max_processes: 4_096,
+            max_open_files: 1_024,
+            max_file_bytes: 0,
+            max_memory_bytes: 0,
+        }
+    }
+}
+
+impl Commands {
+    pub(super) fn check(&self) -> Result<(), BadSetting> {
+        for (field, list) in [
+            ("commands.namespaces", &self.namespaces),
+            ("commands.users", &self.users),
+            ("commands.programs", &self.programs),
+        ] {
+            if list.len() > MAX_LISTED {
+                let help = format!("give at most {MAX_LISTED}");
+                return Err(BadSetting::new(field, list.len(), "are too many", help));
+            }
+            if list.iter().any(|entry| entry.trim().is_empty()) {
+                return Err(BadSetting::new(field, "", "is empty", "leave the entry out"));
+            }
+        }
+        if self.user.as_ref().is_some_and(|user| user.trim().is_empty()) {
+            let help = "name a user of this machine, or leave the setting out";
+            return Err(BadSetting::new("commands.user", "", "is empty", help));
+        }
+        if let Some(program) =
+            self.programs.iter().find(|program| !Path::new(program).is_absolute())
+        {
+            let (problem, help) = ("is no absolute path", "write it from the root, as /bin/sh");
+            return Err(BadSetting::new("commands.programs", program, problem, help));
+        }
+        at_least("commands.max_processes", self.max_processes, 16)?;
+        at_least("commands.max_open_files", self.max_open_files, 16)?;
+        at_least("commands.max_file_bytes", self.max_file_bytes, 4_096)?;
+        at_least("commands.max_memory_bytes", self.max_memory_bytes, 16 * 1024 * 1024)
+    }
+}
+
+fn at_least(field: &'static str, limit: u64, least: u64) -> Result<(), BadSetting> {
+    if limit > 0 && limit < least {
+        let help = format!("give {least} or more, or 0 for no limit");
+        return Err(BadSetting::new(field, limit, "is too small", help));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let problem = |change: fn(&mut Commands)| {
+            let mut commands = Commands::default();
+            change(&mut commands);
+            commands.check().unwrap_err().to_string()
+        };
+        assert_eq!(
+            problem(|commands| commands.programs = vec!["sh".to_owned()]),
+            "commands.programs: 'sh' is no absolute path; write it from the root, as /bin/sh"
+        );
+        assert_eq!(
+            problem(|commands| commands.max_memory_bytes = 1_000),
+            "commands.max_memory_bytes: '1000' is too small; give 16777216 or more, or 0 for no \
+             limit"
+        );
+        assert!(problem(|commands| commands.user = Some(String::new())).contains("is empty"));
+        assert_eq!(Commands::default().check(), Ok(()));
+    }
+}

@@ -1,0 +1,160 @@
+#![expect(unsafe_code, reason = "a hook between fork and exec has no safe form")]
+
+use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
+
+use nix::{
+    errno::Errno,
+    libc,
+    sys::{
+        prctl::{set_dumpable, set_no_new_privs, set_pdeathsig},
+        resource::{Resource, getrlimit, rlim_t, setrlimit},
+        signal::Signal,
+    },
+    unistd::{Gid, Uid, User, chdir, getpid, getppid, setgroups, setresgid, setresuid},
+};
+use tokio::process::Command;
+
+use crate::target::CommandLimits;
+
+/// What a program gives up before it starts: the server's user and groups, its capabilities, the
+/// way to gain others, its open files, and what it may take of the machine.
+#[derive(Debug)]
+pub(super) struct Confinement {
+    user: Option<(Uid, Gid)>,
+    directory: CString,
+    /// Soft and hard.
+    limits: Vec<(Resource, rlim_t, rlim_t)>,
+}
+
+impl Confinement {
+    /// Of a program that begins in `directory` as `user`, or as the server's own.
+    pub(super) fn new(
+        user: Option<&User>,
+        directory: &Path,
+        limits: CommandLimits,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            user: user.map(|user| (user.uid, user.gid)),
+            directory: CString::new(directory.as_os_str().as_bytes())
+                .map_err(|_| "its directory has a NUL character".to_owned())?,
+            limits: set_of(limits).map_err(|error| format!("its limits: {error}"))?,
+        })
+    }
+
+    /// Lets `command` begin so, and lets the kernel kill it when the thread that starts it ends.
+    ///
+    /// That tie does not survive a change of the user, so it comes after that, and it does not
+    /// reach the program's children.
+    pub(super) fn apply(self, command: &mut Command) {
+        let server = getpid();
+        let hook = move || {
+            if let Some((user, group)) = self.user {
+                give_streams(user, group);
+                setgroups(&[])?;
+                setresgid(group, group, group)?;
+                setresuid(user, user, user)?;
+            }
+            drop_ambient_capabilities()?;
+            set_no_new_privs()?;
+            for (resource, soft, hard) in &self.limits {
+                setrlimit(*resource, *soft, *hard)?;
+            }
+            // As the program's user: what it may not enter, it does not begin in.
+            chdir(&*self.directory)?;
+            close_descriptors_on_exec();
+            set_pdeathsig(Signal::SIGKILL)?;
+            // The server may have died before the tie was made: then it never fires.
+            if getppid() == server { Ok(()) } else { Err(Errno::ESRCH.into()) }
+        };
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes
+        // plain system calls, allocates nothing, takes no lock and cannot panic.
+        unsafe { command.pre_exec(hook) };
+    }
+}
+
+/// Makes this process's memory, environment and open files unreadable for other processes of its
+/// user, and leaves no core behind.
+pub fn drop_dumpable() -> io::Result<()> {
+    Ok(set_dumpable(false)?)
+}
+
+fn set_of(limits: CommandLimits) -> nix::Result<Vec<(Resource, rlim_t, rlim_t)>> {
+    let mut set = vec![(Resource::RLIMIT_CORE, 0, 0)];
+    for (resource, limit) in [
+        (Resource::RLIMIT_NPROC, limits.processes),
+        (Resource::RLIMIT_FSIZE, limits.file_bytes),
+        (Resource::RLIMIT_AS, limits.memory_bytes),
+    ] {
+        if let Some(limit) = limit {
+            let (_, hard) = getrlimit(resource)?;
+            let limit = hard.min(limit);
+            set.push((resource, limit, limit));
+        }
+    }
+    if let Some(limit) = limits.open_files {
+        // The hard limit stays: a program that knows what it does may raise its own.
+        let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        set.push((Resource::RLIMIT_NOFILE, hard.min(limit), hard));
+    }
+    Ok(set)
+}
+
+/// Capabilities that a service manager gave the server for itself are not for its programs.
+fn drop_ambient_capabilities() -> io::Result<()> {
+    // As wide as the kernel reads it.
+    const CLEAR_ALL: libc::c_ulong = 4;
+    const NONE: libc::c_ulong = 0;
+    // SAFETY: a system call on integers.
+    let done = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) };
+    match Errno::result(done) {
+        // A kernel without them has none to drop.
+        Ok(_) | Err(Errno::EINVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A pipe belongs to the one who made it, and only its owner may open it by name, as a script does
+/// with `/dev/stderr`. What cannot be given can still be written to.
+fn give_streams(user: Uid, group: Gid) {
+    for stream in 0..=2 {
+        // SAFETY: a system call on integers.
+        unsafe { libc::fchown(stream, user.as_raw(), group.as_raw()) };
+    }
+}
+
+/// Rust's own descriptors are closed anyway; these are such as the server was started with.
+fn close_descriptors_on_exec() {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: a system call on integers. An old kernel does not know it, which is no reason not to
+    // run the program.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::process::ExitStatusExt, thread};
+
+    use tokio::runtime::Handle;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_dies_with_the_thread_that_started_it() {
+        let runtime = Handle::current();
+        let start = move || {
+            let _guard = runtime.enter();
+            let mut command = Command::new("tail");
+            command.args(["-f", "/dev/null"]);
+            let nobody = Uid::effective().is_root().then(|| User::from_name("nobody"));
+            let nobody = nobody.and_then(|found| found.unwrap());
+            let limits = CommandLimits::default();
+            let confinement = Confinement::new(nobody.as_ref(), Path::new("/"), limits);
+            confinement.unwrap().apply(&mut command);
+            command.spawn().unwrap()
+        };
+        let mut child = thread::spawn(start).join().unwrap();
+        assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+    }
+}

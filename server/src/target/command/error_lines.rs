@@ -1,0 +1,64 @@
+use std::collections::VecDeque;
+
+/// How many lines of standard error an attempt's error quotes.
+const MAX_LINES: usize = 5;
+
+/// How many bytes they have together, unless the last line alone has more.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// The last lines on standard error that say something: most often the reason of a failure.
+///
+/// They are whole, and not yet masked: of a part of a secret nobody can tell what it is.
+#[derive(Debug, Default)]
+pub(super) struct ErrorLines {
+    lines: VecDeque<String>,
+    bytes: usize,
+    last_is_cut: bool,
+}
+
+impl ErrorLines {
+    /// Takes the next line. `is_cut`: its end was left out.
+    pub(super) fn push(&mut self, text: &str, is_cut: bool) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        // A cut line may end in the middle of a secret, which masking looks for at the end of a
+        // text alone.
+        if std::mem::replace(&mut self.last_is_cut, is_cut) {
+            self.lines.clear();
+            self.bytes = 0;
+        }
+        self.bytes += text.len();
+        self.lines.push_back(text.to_owned());
+        while self.lines.len() > MAX_LINES || (self.bytes > MAX_BYTES && self.lines.len() > 1) {
+            let oldest = self.lines.pop_front().map_or(0, |oldest| oldest.len());
+            self.bytes -= oldest;
+        }
+    }
+
+    /// All of them in one line.
+    pub(super) fn joined(&self) -> Option<String> {
+        let lines: Vec<&str> = self.lines.iter().map(|line| &**line).collect();
+        (!lines.is_empty()).then(|| lines.join(" | "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_quoted_in_their_order() {
+        let mut lines = ErrorLines::default();
+        assert_eq!(lines.joined(), None);
+        for line in ["one", " ", "two", "three", "four", "five", "six "] {
+            lines.push(line, false);
+        }
+        assert_eq!(lines.joined().unwrap(), "two | three | four | five | six");
+        lines.push(&"x".repeat(20_000), true);
+        assert_eq!(lines.joined().unwrap().len(), 20_000);
+        lines.push("after", false);
+        assert_eq!(lines.joined().unwrap(), "after");
+    }
+}

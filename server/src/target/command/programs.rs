@@ -1,0 +1,131 @@
+//! Which programs tasks may start.
+
+use std::path::{Path, PathBuf};
+
+use super::{definition::Command, environment::PATH, prepare::Invoked};
+use crate::target::TargetError;
+
+/// How many programs of the list an error names.
+const MAX_NAMED: usize = 8;
+
+/// Holds what a task would start against the list of `programs`; an empty list allows all.
+///
+/// What is started is the file that was judged: a name is looked up here, not by the system in a
+/// `PATH` that the task sets.
+pub(super) fn admitted(
+    definition: &Command,
+    invoked: Invoked,
+    programs: &[PathBuf],
+) -> Result<Invoked, TargetError> {
+    if programs.is_empty() {
+        return Ok(invoked);
+    }
+    if let Some(name) = definition.env.keys().find(|name| leads_elsewhere(name)) {
+        return Err(TargetError::invalid(
+            format!("command.env.{name}"),
+            "changes which code a program runs, and this server starts listed programs only",
+            "leave it out",
+        ));
+    }
+    let program = located(&invoked.program).map(|path| place(&path));
+    let is_listed = |path: &PathBuf| programs.iter().any(|listed| place(listed) == *path);
+    match program.filter(is_listed).and_then(|path| path.to_str().map(str::to_owned)) {
+        Some(program) => Ok(Invoked { program, ..invoked }),
+        None => Err(refusal(definition, programs)),
+    }
+}
+
+fn refusal(definition: &Command, programs: &[PathBuf]) -> TargetError {
+    let named = programs.iter().take(MAX_NAMED).map(|path| path.display().to_string());
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if programs.len() > MAX_NAMED { " and others" } else { "" };
+    let help = format!("use one that commands.programs lists ({named}{more})");
+    if definition.script.is_some() {
+        let problem = "needs /bin/sh, which is not among the programs that this server starts";
+        return TargetError::invalid("command.script", problem, help);
+    }
+    let problem = "is not among the programs that this server starts";
+    TargetError::invalid("command.program", problem, help)
+}
+
+/// Variables by which a task could make a listed program run other code.
+fn leads_elsewhere(name: &str) -> bool {
+    matches!(name, "PATH" | "ENV" | "BASH_ENV") || name.starts_with("LD_")
+}
+
+/// Where a program is: the path itself, or the first file of that name in the usual folders.
+fn located(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| path.is_absolute());
+    }
+    PATH.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+}
+
+/// A path whose folder is real. The file itself may be a link: of programs that are one file under
+/// many names, only the listed names are meant.
+fn place(path: &Path) -> PathBuf {
+    match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::target::command::prepare::prepare;
+
+    fn judged(definition: Value, programs: &[&str]) -> Result<String, String> {
+        let definition: Command = serde_json::from_value(definition).unwrap();
+        let invoked = prepare(&definition).unwrap();
+        let programs: Vec<PathBuf> = programs.iter().map(PathBuf::from).collect();
+        let admitted = admitted(&definition, invoked, &programs);
+        admitted.map(|invoked| invoked.program).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_listed_programs_are_admitted_under_whatever_path_they_are_named() {
+        let sh = Path::new("/bin").canonicalize().unwrap().join("sh");
+        let sh = sh.to_str().unwrap();
+        for definition in [
+            json!({"program": "sh"}),
+            json!({"program": "/bin/sh"}),
+            json!({"program": "/usr/../bin/./sh"}),
+            json!({"script": "true"}),
+        ] {
+            assert_eq!(judged(definition.clone(), &["/bin/sh"]).unwrap(), sh);
+            let refused = judged(definition, &["/bin/true"]).unwrap_err();
+            assert!(refused.ends_with("use one that commands.programs lists (/bin/true)"));
+        }
+        for program in ["./sh", "bin/sh", "/bin/shx", "/bin", "/", ".."] {
+            let refused = judged(json!({ "program": program }), &["/bin/sh"]).unwrap_err();
+            assert!(refused.starts_with("command.program: is not among"), "{program}: {refused}");
+        }
+        assert_eq!(judged(json!({"program": "anything"}), &[]).unwrap(), "anything");
+    }
+
+    #[test]
+    fn another_name_for_the_same_file_is_another_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let [listed, other] = ["listed", "other"].map(|name| folder.path().join(name));
+        symlink("/bin/sh", &listed).unwrap();
+        symlink("/bin/sh", &other).unwrap();
+        let listed = listed.to_str().unwrap();
+        assert!(judged(json!({ "program": listed }), &[listed]).is_ok());
+        assert!(judged(json!({ "program": other }), &[listed]).is_err());
+    }
+
+    #[test]
+    fn a_listed_program_is_not_led_to_other_code() {
+        for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "BASH_ENV"] {
+            let definition = json!({"program": "/bin/sh", "env": { name: "/tmp/mine" }});
+            let refused = judged(definition.clone(), &["/bin/sh"]).unwrap_err();
+            assert!(refused.starts_with(&format!("command.env.{name}: ")), "{refused}");
+            assert!(judged(definition, &[]).is_ok());
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Which user programs run as.
+
+use std::fs;
+
+use nix::unistd::{Uid, User};
+
+use super::definition::Command;
+use crate::target::{CommandPolicy, TargetError};
+
+/// The users that programs run as where the configuration names none: the first that exists.
+const DEFAULT_USERS: [&str; 2] = ["carillon-task", "nobody"];
+
+/// What changing the user takes: CAP_CHOWN (0) for the program's files, CAP_KILL (5) to stop it,
+/// CAP_SETGID (6) and CAP_SETUID (7).
+const CAPABILITIES: u64 = 0b1110_0001;
+
+/// Why programs cannot run as a user. Messages read after "failed to".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UserError {
+    /// There is none of that name.
+    #[error(
+        "use commands.user: there is no user {0:?} on this machine; make one (useradd --system \
+         --no-create-home {0}), or name another"
+    )]
+    Unknown(String),
+    /// It could not be looked up.
+    #[error("look up commands.user {name:?}: {problem}")]
+    Lookup {
+        /// Its name.
+        name: String,
+        /// What the system says.
+        problem: String,
+    },
+    /// It is root.
+    #[error(
+        "use commands.user: {0:?} is root, and programs must not run as root; name a user \
+         without rights of its own, such as 'nobody'"
+    )]
+    Root(String),
+    /// The server may not become another user.
+    #[error(
+        "use commands.user: the server runs as user {own} and may not run programs as {name:?}; \
+         leave the setting out, or run the server as root"
+    )]
+    MayNotSwitch {
+        /// The user that the configuration names.
+        name: String,
+        /// The user that the server runs as.
+        own: Uid,
+    },
+    /// The configuration names none, and there is none of the usual.
+    #[error(
+        "find a user for programs: commands.user is not given, and this machine has neither \
+         'carillon-task' nor 'nobody'; make one (useradd --system --no-create-home carillon-task)"
+    )]
+    NoDefault,
+}
+
+/// Whether this process may run programs as another user.
+pub fn may_switch_user() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    match effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+        Some(mask) => mask & CAPABILITIES == CAPABILITIES,
+        None => Uid::effective().is_root(),
+    }
+}
+
+/// The user that programs run as here, with what the configuration names; `None` is the server's
+/// own, where it may not change to another.
+pub fn programs_user(configured: Option<&str>) -> Result<Option<String>, UserError> {
+    choose(configured, may_switch_user(), Uid::effective())
+}
+
+fn choose(
+    configured: Option<&str>,
+    may_switch: bool,
+    own: Uid,
+) -> Result<Option<String>, UserError> {
+    let Some(name) = configured else {
+        if !may_switch {
+            return Ok(None);
+        }
+        for name in DEFAULT_USERS {
+            if let Some(account) = find(name)?
+                && !account.uid.is_root()
+                && account.uid != own
+            {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        return Err(UserError::NoDefault);
+    };
+    let account = find(name)?.ok_or_else(|| UserError::Unknown(name.to_owned()))?;
+    if account.uid.is_root() {
+        return Err(UserError::Root(name.to_owned()));
+    }
+    if account.uid == own {
+        return Ok(None);
+    }
+    if !may_switch {
+        return Err(UserError::MayNotSwitch { name: name.to_owned(), own });
+    }
+    Ok(Some(name.to_owned()))
+}
+
+fn find(name: &str) -> Result<Option<User>, UserError> {
+    User::from_name(name)
+        .map_err(|error| UserError::Lookup { name: name.to_owned(), problem: error.to_string() })
+}
+
+/// Whether a task may name the user that it names.
+pub(super) fn check(
+    definition: &Command,
+    policy: &CommandPolicy,
+    (own, may_switch): (Uid, bool),
+) -> Result<(), TargetError> {
+    const FIELD: &str = "command.user";
+    let Some(name) = &definition.user else { return Ok(()) };
+    if !may_switch {
+        return Err(TargetError::invalid(
+            FIELD,
+            format!("the server runs as user {own} and cannot change to another"),
+            "leave it out, or run the server as root",
+        ));
+    }
+    let is_own = policy.user.as_ref() == Some(name);
+    if !is_own && !policy.users.contains(name) {
+        let problem = format!("{} may not run programs here", shown(name));
+        let help = "leave it out, or ask for the user to be added to commands.users";
+        return Err(TargetError::invalid(FIELD, problem, help));
+    }
+    // A user that this node does not have may be on the node that runs the task.
+    match User::from_name(name) {
+        Ok(Some(account)) => check_account(&account, own).map_err(|problem| {
+            TargetError::invalid(FIELD, problem, "name a user without rights of its own")
+        }),
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether programs may run as that user, when it is another one than the server's.
+pub(super) fn check_account(account: &User, own: Uid) -> Result<(), String> {
+    let name = shown(&account.name);
+    if account.uid.is_root() {
+        return Err(format!("{name} is root, and programs must not run as root"));
+    }
+    if account.uid == own {
+        return Err(format!("{name} is the user that the server itself runs as"));
+    }
+    Ok(())
+}
+
+fn shown(name: &str) -> String {
+    let name: String = name.chars().take(64).collect();
+    format!("{name:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAIN: Uid = Uid::from_raw(1_000);
+    const ROOT: Uid = Uid::from_raw(0);
+
+    #[test]
+    fn programs_run_as_a_user_of_their_own_where_the_server_may_switch() {
+        assert_eq!(choose(None, false, PLAIN), Ok(None));
+        let chosen = choose(None, true, ROOT).unwrap().unwrap();
+        assert!(DEFAULT_USERS.contains(&&*chosen), "{chosen}");
+        assert_eq!(choose(Some("nobody"), true, ROOT), Ok(Some("nobody".to_owned())));
+    }
+
+    #[test]
+    fn a_configured_user_that_cannot_be_is_told() {
+        for (name, may_switch, own, said) in [
+            ("root", true, ROOT, "\"root\" is root, and programs must not run as root"),
+            ("no-such-user", true, ROOT, "there is no user \"no-such-user\" on this machine"),
+            ("nobody", false, PLAIN, "runs as user 1000 and may not run programs as \"nobody\""),
+        ] {
+            let error = choose(Some(name), may_switch, own).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_task_may_name_those_users_that_the_configuration_does() {
+        let named = |user: &str| -> Command {
+            serde_json::from_value(json!({ "program": "id", "user": user })).unwrap()
+        };
+        let users = vec!["deploy".to_owned(), "root".to_owned()];
+        let policy =
+            CommandPolicy { user: Some("nobody".to_owned()), users, ..CommandPolicy::default() };
+        let judged = |user: &str, own, may_switch| {
+            check(&named(user), &policy, (own, may_switch)).map_err(|error| error.to_string())
+        };
+        assert_eq!(judged("nobody", ROOT, true), Ok(()));
+        assert_eq!(judged("deploy", ROOT, true), Ok(()));
+        for (user, own, may_switch, said) in [
+            (
+                "postgres",
+                ROOT,
+                true,
+                "command.user: \"postgres\" may not run programs here; leave it out, or ask for \
+                 the user to be added to commands.users",
+            ),
+            (
+                "root",
+                ROOT,
+                true,
+                "command.user: \"root\" is root, and programs must not run as root; name a user \
+                 without rights of its own",
+            ),
+            (
+                "nobody",
+                PLAIN,
+                false,
+                "command.user: the server runs as user 1000 and cannot change to another; leave \
+                 it out, or run the server as root",
+            ),
+            (
+                "nobody",
+                User::from_name("nobody").unwrap().unwrap().uid,
+                true,
+                "command.user: \"nobody\" is the user that the server itself runs as; name a user \
+                 without rights of its own",
+            ),
+        ] {
+            assert_eq!(judged(user, own, may_switch).unwrap_err(), said);
+        }
+    }
+}
