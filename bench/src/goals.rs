@@ -72,6 +72,11 @@ pub(crate) const P19: Goal = at_most("P19", 50.0, 10.0);
 /// ... and at the 99th percentile.
 pub(crate) const P19_P99: Goal = at_most("P19", 200.0, 50.0);
 
+/// Milliseconds that the fires of another namespace may be late during an attack ...
+pub(crate) const SIEGE_LATE: Goal = at_most("siege", 250.0, 100.0);
+/// ... and megabytes that the server may gain.
+pub(crate) const SIEGE_MEMORY: Goal = at_most("siege", 100.0, 25.0);
+
 impl Goal {
     /// How a figure stands to it.
     pub(crate) fn verdict(self, figure: f64) -> &'static str {

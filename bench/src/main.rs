@@ -10,6 +10,7 @@
 //! - `lists`: the console's queries over much.
 //! - `nodes`: several servers on one database, and one that is killed.
 //! - `resume`: a year of missed fires.
+//! - `siege`: attacks beside a schedule of another namespace.
 //! - `peers`: a storm beside that of another scheduler.
 //! - `all`: one after the other.
 //! - `engine`, `server`, `seed`, `place`, `graphql`: what scenarios start with.
@@ -35,6 +36,7 @@ mod report;
 mod resume;
 mod seed;
 mod server;
+mod siege;
 mod spread;
 mod statements;
 mod steady;
@@ -76,6 +78,8 @@ enum Scenario {
     Nodes(nodes::Arguments),
     /// A schedule that is resumed after a year.
     Resume(resume::Arguments),
+    /// Attacks, and what they do to the fires of another namespace.
+    Siege(siege::Arguments),
     /// A storm on PostgreSQL beside that of another scheduler.
     Peers(peers::Arguments),
     /// All of these but the last, which needs the other scheduler, one after the other.
@@ -132,6 +136,9 @@ async fn measure(scenario: Scenario) -> Result<ExitCode> {
         }
         Scenario::Resume(arguments) => {
             resume::run(&arguments).await?.print(1, arguments.place.json)?;
+        }
+        Scenario::Siege(arguments) => {
+            siege::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;
         }
         Scenario::Peers(arguments) => {
             peers::run(&arguments).await?.print(arguments.place.rounds, arguments.place.json)?;

@@ -149,6 +149,11 @@ fn memory_of(process: &str, field: &str) -> Result<f64> {
     Ok(kilobytes.with_context(|| format!("find {field} in {path}"))? / 1024.0)
 }
 
+/// The CPU seconds that a process has used, of user and kernel.
+pub(crate) fn cpu_seconds(process: u32) -> Result<f64> {
+    Ok(seconds(Stat::of(process)?.own_ticks))
+}
+
 /// The machine's load over the last minute.
 pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

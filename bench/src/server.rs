@@ -42,11 +42,22 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on a free port, with its default settings.
     pub(crate) async fn start(clock: &Clock, url: &str, name: &str) -> Result<Self> {
+        Self::start_with(clock, url, name, &[]).await
+    }
+
+    /// The same with further flags.
+    pub(crate) async fn start_with(
+        clock: &Clock,
+        url: &str,
+        name: &str,
+        flags: &[&str],
+    ) -> Result<Self> {
         let program = std::env::current_exe().context("find this program")?;
         let folder = tempfile::tempdir().context("make a folder for a server")?;
         let mut child = Command::new(program)
             .args([PRODUCT, "serve", "--listen", "127.0.0.1:0", "--log-filter", "error"])
             .args(["--node-name", name, "--database-url", url])
+            .args(flags)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -72,6 +83,11 @@ impl Server {
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     /// A connection that asks it with `token`.

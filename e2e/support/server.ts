@@ -63,8 +63,8 @@ export class Server {
   }
 
   addPerson(name: string, role: string): Person {
-    const password = `correct horse ${name}`;
-    this.cli(["user", "add", name, "--role", role, "--password-stdin"], `${password}\n`);
+    const password = `correct horse battery ${name}`;
+    this.cli(["user", "add", name, "--role", role, "--sees-payloads", "--password-stdin"], `${password}\n`);
     return { name, password };
   }
 

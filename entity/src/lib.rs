@@ -25,6 +25,7 @@ pub mod concurrency_group;
 pub mod fire;
 pub mod guess;
 pub mod idempotency;
+pub mod known_device;
 pub mod lease;
 pub mod membership;
 pub mod module;

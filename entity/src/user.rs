@@ -44,6 +44,9 @@ pub struct Model {
     /// Unique.
     #[sea_orm(unique)]
     pub name: String,
+    /// What names that look alike have in common; unique.
+    #[sea_orm(unique)]
+    pub name_key: String,
     /// Argon2id, in PHC form; of a service account, of which nobody signs in, empty.
     pub password_hash: String,
     /// What it may do in every namespace; without one it has what its memberships give it.

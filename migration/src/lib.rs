@@ -34,6 +34,7 @@ mod m0025_search_text;
 mod m0026_ended_badly_list;
 mod m0027_due_in_order;
 mod m0029_packed_logs;
+mod m0031_sign_in;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -69,6 +70,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0026_ended_badly_list::Migration),
             Box::new(m0027_due_in_order::Migration),
             Box::new(m0029_packed_logs::Migration),
+            Box::new(m0031_sign_in::Migration),
         ]
     }
 }

@@ -89,7 +89,12 @@ async fn init_admin(app: &App, clock: &Clock) -> Result<(), CliError> {
         return Ok(());
     }
     let password = random_password()?;
-    let user = NewUser { name: "admin".to_owned(), password: password.clone(), role: Role::Admin };
+    let user = NewUser {
+        name: "admin".to_owned(),
+        password: password.clone(),
+        role: Role::Admin,
+        sees_payloads: true,
+    };
     let owner = somebody_here().owner()?;
     add_user(&owner, app.store(), clock, user).await?;
     output::line(format!(

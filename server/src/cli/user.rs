@@ -8,7 +8,10 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    engine::people::{Access, NewUser, add_user, random_password, set_access, set_password},
+    engine::{
+        commands::Tokens,
+        people::{Access, NewUser, add_user, random_password, set_access, set_password},
+    },
     store::users,
 };
 
@@ -30,6 +33,9 @@ enum Action {
         /// viewer, operator, editor or admin
         #[arg(long, value_parser = role)]
         role: Role,
+        /// Let the user see contexts, outputs and logs; editors and administrators do in any case
+        #[arg(long)]
+        sees_payloads: bool,
         #[command(flatten)]
         password: Password,
         #[command(flatten)]
@@ -43,8 +49,11 @@ enum Action {
     },
     /// Give a user another password; their sessions end
     Passwd {
-        /// Whom
+        /// The user's name
         name: String,
+        /// Revoke the user's API tokens as well
+        #[arg(long)]
+        revoke_tokens: bool,
         #[command(flatten)]
         password: Password,
         #[command(flatten)]
@@ -84,19 +93,29 @@ impl User {
     pub(super) async fn run(self) -> Result<(), CliError> {
         let Office { store, clock, .. } = Office::open(&self.place).await?;
         match self.action {
-            Action::Add { name, role, password, why } => {
+            Action::Add { name, role, sees_payloads, password, why } => {
                 let owner = why.somebody_here().owner()?;
                 let (password, random) = password.read()?;
-                let user = NewUser { name: name.clone(), password: password.clone(), role };
+                let user =
+                    NewUser { name: name.clone(), password: password.clone(), role, sees_payloads };
                 add_user(&owner, &store, &clock, user).await?;
                 output::line(format!("added the {} '{name}'", role.to_value()))?;
                 show(random, &password)
             }
-            Action::Passwd { name, password, why } => {
+            Action::Passwd { name, revoke_tokens, password, why } => {
                 let owner = why.somebody_here().owner()?;
                 let (password, random) = password.read()?;
-                set_password(&owner, &store, &clock, &name, password.clone()).await?;
+                let tokens = if revoke_tokens { Tokens::Revoked } else { Tokens::Kept };
+                let new = password.clone();
+                let left = set_password(&owner, &store, &clock, &name, new, tokens).await?;
                 output::line(format!("changed the password of '{name}'"))?;
+                match left {
+                    0 => {}
+                    left => output::line(format!(
+                        "API tokens of '{name}' that go on working: {left}; --revoke-tokens ends \
+                         them as well"
+                    ))?,
+                }
                 show(random, &password)
             }
             Action::Disable { name, force, why } => {

@@ -1,26 +1,94 @@
 //! Settings that are secrets: given as they are, or as a file that holds them.
 
-use std::{io, path::PathBuf};
+use std::{fs::File, io, io::Read, os::unix::fs::MetadataExt, path::PathBuf};
 
+use nix::unistd::geteuid;
 use secrecy::SecretString;
 
-/// Why a file with a secret cannot be read.
+/// The permissions of a file for its group, and for everyone.
+const GROUP: u32 = 0o070;
+const EVERYONE: u32 = 0o007;
+
+/// Why a file with a secret cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("read {field} '{}': {source}; name a file that this process may read", path.display())]
-pub struct UnreadFile {
-    field: &'static str,
-    path: PathBuf,
-    source: io::Error,
+pub enum UnreadFile {
+    /// The system does not let this process read it.
+    #[error("read {field} '{}': {source}; name a file that this process may read", path.display())]
+    Unreadable {
+        /// The setting.
+        field: &'static str,
+        /// As configured.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file belongs to this user, and others may read it too.
+    #[error(
+        "read {field} '{}': its mode {mode:04o} is open to other users of this machine; run \
+         'chmod 600 {}'",
+        path.display(), path.display()
+    )]
+    OpenToOthers {
+        /// The setting.
+        field: &'static str,
+        /// As configured.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
 }
 
-/// The text itself, or what stands in the file, white space around it aside.
+/// The text itself, or the content of the file without the white space around it.
+///
+/// As `ssh` does, it refuses a file of this user that others may read. What belongs to another user
+/// (a file that Kubernetes mounts belongs to root) is that user's to protect.
 pub(super) fn text(
     field: &'static str,
     text: Option<&SecretString>,
     file: Option<&PathBuf>,
 ) -> Result<Option<SecretString>, UnreadFile> {
     let Some(path) = file else { return Ok(text.cloned()) };
-    let read = std::fs::read_to_string(path);
-    let read = read.map_err(|source| UnreadFile { field, path: path.clone(), source })?;
+    let unreadable = |source| UnreadFile::Unreadable { field, path: path.clone(), source };
+    let mut opened = File::open(path).map_err(unreadable)?;
+    let found = opened.metadata().map_err(unreadable)?;
+    let mode = found.mode() & 0o7777;
+    // A file of root's with the server's group is how an installation keeps a key.
+    let others = if geteuid().is_root() { EVERYONE } else { GROUP | EVERYONE };
+    if found.is_file() && found.uid() == geteuid().as_raw() && mode & others != 0 {
+        return Err(UnreadFile::OpenToOthers { field, path: path.clone(), mode });
+    }
+    let mut read = String::new();
+    opened.read_to_string(&mut read).map_err(unreadable)?;
     Ok(Some(read.trim().to_owned().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_file_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        fs::write(&path, "  secret\n").unwrap();
+        for (mode, is_refused) in
+            [(0o600, false), (0o400, false), (0o640, !geteuid().is_root()), (0o604, true), (0o644, true)]
+        {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            match text("secrets.key_file", None, Some(&path)) {
+                Ok(read) => {
+                    assert!(!is_refused, "{mode:o}");
+                    assert_eq!(read.unwrap().expose_secret(), "secret");
+                }
+                Err(error) => {
+                    assert!(is_refused, "{mode:o}: {error}");
+                    assert!(error.to_string().contains("chmod 600"), "{error}");
+                }
+            }
+        }
+    }
 }

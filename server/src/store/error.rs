@@ -101,7 +101,7 @@ pub enum Constraint {
     CalendarName,
     /// A namespace has the name.
     NamespaceName,
-    /// A user has the name.
+    /// A user has the name, or one that looks like it.
     UserName,
     /// A user has the identity at the provider.
     UserIdentity,
@@ -124,12 +124,13 @@ pub enum Constraint {
 }
 
 /// PostgreSQL names the index, SQLite the table and columns, or the index if that has expressions.
-const CONSTRAINTS: [(Constraint, &str, &str); 15] = [
+const CONSTRAINTS: [(Constraint, &str, &str); 16] = [
     (Constraint::ScheduleName, "schedule_name", "index 'schedule_name'"),
     (Constraint::WorkflowName, "workflow_name", "workflow.namespace_id, workflow.name"),
     (Constraint::CalendarName, "calendar_name", "calendar.namespace_id, calendar.name"),
     (Constraint::NamespaceName, "namespace_name_key", "namespace.name"),
     (Constraint::UserName, "user_name_key", "user.name"),
+    (Constraint::UserName, "user_name_lookalike", "user.name_key"),
     (Constraint::UserIdentity, "user_identity", "user.issuer, user.subject"),
     (Constraint::TokenName, "api_token_name", "api_token.user_id, api_token.name"),
     (Constraint::TokenName, "api_token_free", "api_token.name"),

@@ -38,6 +38,7 @@ pub mod clearing;
 pub mod counts;
 pub(crate) mod days;
 mod definitions;
+pub mod devices;
 mod dialect;
 mod error;
 pub mod expected;

@@ -1,6 +1,13 @@
 //! Opening the database: connect, check or migrate the schema, then build the pools.
 
-use std::{fmt, fs::DirBuilder, os::unix::fs::DirBuilderExt, path::Path, time::Duration};
+use std::{
+    fmt,
+    fs::{DirBuilder, OpenOptions},
+    io::ErrorKind,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    time::Duration,
+};
 
 use migration::{Migrator, MigratorTrait, SchemaManager};
 use sea_orm::{
@@ -125,6 +132,7 @@ impl Place {
     pub(super) fn of(url: &str) -> Result<Self, StoreError> {
         if backend(url)? == DbBackend::Sqlite {
             make_folder(url)?;
+            make_file(url)?;
             return Ok(Self::File);
         }
         let bad = |problem: Problem| StoreError::BadUrl {
@@ -293,11 +301,31 @@ pub(super) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreEr
 
 /// The folder of a SQLite file is made if it is missing, for its owner alone: what is in it has
 /// what runs were given and gave back.
-fn make_folder(url: &str) -> Result<(), StoreError> {
+/// The path of a SQLite file.
+fn path_in(url: &str) -> &Path {
     let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
-    let path = path.split('?').next().unwrap_or(path);
-    let Some(folder) = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty())
-    else {
+    Path::new(path.split('?').next().unwrap_or(path))
+}
+
+/// Makes the file, if it is not there, for this user alone: it holds contexts, outputs and the
+/// hashes of passwords. SQLite gives the files beside it the same mode.
+fn make_file(url: &str) -> Result<(), StoreError> {
+    let path = path_in(url);
+    if url.contains("mode=ro") {
+        return Ok(());
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::Unreachable {
+            url: masked(url),
+            source: DbErr::Custom(format!("make the file {}: {error}", path.display())),
+        }),
+    }
+}
+
+fn make_folder(url: &str) -> Result<(), StoreError> {
+    let Some(folder) = path_in(url).parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());
     };
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

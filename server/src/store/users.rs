@@ -28,6 +28,14 @@ pub async fn by_name<C: ConnectionTrait>(
     Ok(Entity::find().filter(Column::Name.eq(name)).one(connection).await?)
 }
 
+/// Whether a user has a name with that key.
+pub async fn is_name_taken<C: ConnectionTrait>(
+    connection: &C,
+    name_key: &str,
+) -> Result<bool, StoreError> {
+    Ok(Entity::find().filter(Column::NameKey.eq(name_key)).one(connection).await?.is_some())
+}
+
 /// Everybody, by name.
 pub async fn list<C: ConnectionTrait>(connection: &C) -> Result<Vec<Model>, StoreError> {
     Ok(Entity::find().order_by_asc(Column::Name).all(connection).await?)
@@ -125,7 +133,7 @@ pub async fn is_empty<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreE
     Ok(Entity::find().limit(1).one(connection).await?.is_none())
 }
 
-/// Adds a user; a name that exists is [`super::Constraint::UserName`].
+/// Adds a user; a name that exists, or looks like one that does, is [`super::Constraint::UserName`].
 pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), StoreError> {
     Entity::insert(row).exec_without_returning(tx).await?;
     Ok(())

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
-    engine::commands::{Call, NewPerson, OwnPassword},
+    engine::commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
 };
 
 /// What can be changed about people.
@@ -150,36 +150,44 @@ impl PeopleMutation {
         Ok(member.into())
     }
 
-    /// Changes your password. Your other sessions end.
+    /// Changes your password. Your other sessions end. Your API tokens go on working unless
+    /// `revokeTokens` is true.
     async fn change_password(
         &self,
         cx: &Context<'_>,
         old_password: String,
         new_password: String,
+        #[graphql(default)] revoke_tokens: bool,
         reason: Option<String>,
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let who = cx.signed_in()?;
-        let call = Call::new("changePassword", &json!([reason]).to_string(), idempotency_key)?;
-        let change = OwnPassword { old: old_password.into(), new: new_password.into(), reason };
+        let arguments = json!([revoke_tokens, reason]).to_string();
+        let call = Call::new("changePassword", &arguments, idempotency_key)?;
+        let (old, new, tokens) =
+            (old_password.into(), new_password.into(), tokens_after(revoke_tokens));
+        let change = OwnPassword { old, new, tokens, reason };
         let id = cx.commands().change_password(who, change, &call).await?;
         UserPayload::of(cx, id).await
     }
 
-    /// Gives a user another password. Their sessions end.
+    /// Gives a user another password. Their sessions end. Their API tokens go on working unless
+    /// `revokeTokens` is true.
     async fn reset_password(
         &self,
         cx: &Context<'_>,
         user_id: Uuid,
         password: String,
+        #[graphql(default)] revoke_tokens: bool,
         reason: Option<String>,
         idempotency_key: Option<String>,
     ) -> Result<UserPayload> {
         let right = cx.owner()?;
-        let arguments = json!([user_id, reason]).to_string();
+        let arguments = json!([user_id, revoke_tokens, reason]).to_string();
         let call = Call::new("resetPassword", &arguments, idempotency_key)?;
-        let (commands, reason, password) = (cx.commands(), reason.as_deref(), password.into());
-        let id = commands.reset_password(&right, user_id, password, reason, &call).await?;
+        let (password, tokens) = (password.into(), tokens_after(revoke_tokens));
+        let new = NewPassword { password, tokens, reason };
+        let id = cx.commands().reset_password(&right, user_id, new, &call).await?;
         UserPayload::of(cx, id).await
     }
 
@@ -258,6 +266,10 @@ impl PeopleMutation {
         let id = cx.commands().rename_namespace(&right, names, reason, &call).await?;
         NamespacePayload::load(cx, id).await
     }
+}
+
+fn tokens_after(revoke_tokens: bool) -> Tokens {
+    if revoke_tokens { Tokens::Revoked } else { Tokens::Kept }
 }
 
 /// A role as an idempotency key remembers it.

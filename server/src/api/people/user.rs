@@ -13,6 +13,7 @@ use crate::{
         viewer::Role,
     },
     engine::commands::CommandError,
+    store::tokens,
 };
 
 /// A person who signs in here, or a service account that has tokens only.
@@ -116,25 +117,31 @@ impl GivenGrant {
     }
 }
 
-/// A user as an order left it.
+/// A user after a mutation.
 #[derive(SimpleObject)]
 pub(crate) struct UserPayload {
     user: User,
+    /// How many API tokens of the user work, unless the user is disabled. Another password does not
+    /// end them by itself.
+    live_api_tokens: i32,
 }
 
 impl UserPayload {
     pub(super) async fn of(cx: &Context<'_>, id: Uuid) -> Result<Self> {
         let row = cx.rows().load_one(UserRow(id)).await?;
-        Ok(Self { user: User(row.ok_or_else(|| CommandError::not_found("user", id))?) })
+        let user = User(row.ok_or_else(|| CommandError::not_found("user", id))?);
+        let live = tokens::count_of(cx.store().read(), id).await?;
+        Ok(Self { user, live_api_tokens: i32::try_from(live).unwrap_or(i32::MAX) })
     }
 }
 
 /// Somebody who is to sign in.
 #[derive(InputObject)]
 pub(crate) struct CreateUserInput {
-    /// Unique; 1 to 64 characters without spaces.
+    /// 1 to 64 letters, digits and `.`, `_`, `@`, `+`, `-`. No other user has it or a name that looks
+    /// like it.
     pub(super) name: String,
-    /// 12 to 256 characters.
+    /// 12 to 256 characters, and none that would be guessed first.
     pub(super) password: String,
     /// What they may do in every namespace. Without one they may do what `setMembership` says.
     pub(super) role: Option<Role>,

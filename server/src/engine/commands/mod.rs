@@ -116,8 +116,8 @@ pub use modules::{
 };
 pub use pause::{Foreseen, MOST_FORESEEN, ResumeChoice, ResumePreview};
 pub use people::{
-    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPerson,
-    OwnPassword,
+    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
+    NewPerson, OwnPassword, Tokens,
 };
 use places::Places;
 pub use retention::{Kept, Thought};

@@ -16,7 +16,10 @@ pub enum PeopleError {
         help: &'static str,
     },
     /// The name is taken.
-    #[error("add the {what} '{name}': there is one of that name; choose another")]
+    #[error(
+        "add the {what} '{name}': there is one of that name, or of one that looks like it; choose \
+         another"
+    )]
     Exists {
         /// `user` or `token`.
         what: &'static str,
@@ -70,26 +73,4 @@ impl From<sea_orm::DbErr> for PeopleError {
     fn from(error: sea_orm::DbErr) -> Self {
         Self::Store(error.into())
     }
-}
-
-/// Who the audit log says it was when it was no person: nobody may pass for these.
-const RESERVED: [&str; 3] = ["cli", "system", "token"];
-
-/// A name of a user or token: what can be typed, reads as what it is, and passes for nothing else.
-pub(in crate::engine) fn check_name(field: &'static str, name: &str) -> Result<(), PeopleError> {
-    let allowed = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
-    let problem = if name.is_empty() {
-        "is empty"
-    } else if name.chars().count() > 64 {
-        "is longer than 64 characters"
-    } else if !name.chars().all(allowed) {
-        "has a character that is none of letters, digits and . _ @ + -"
-    } else if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-        "is reserved"
-    } else {
-        return Ok(());
-    };
-    let value = name.chars().take(64).flat_map(char::escape_debug).collect();
-    let help = "use 1 to 64 letters, digits and . _ @ + -; not cli, system or token";
-    Err(PeopleError::BadInput { field, value, problem: problem.to_owned(), help })
 }

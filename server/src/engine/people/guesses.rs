@@ -69,7 +69,7 @@ impl Guesses {
         self.count(&[Key::Address(network(address))]).await
     }
 
-    async fn count(&self, keys: &[Key]) -> Result<(), Hindrance> {
+    pub(super) async fn count(&self, keys: &[Key]) -> Result<(), Hindrance> {
         self.known.count(keys).map_err(Hindrance::Wait)?;
         let wanted: Vec<_> = keys.iter().map(Key::guess).collect();
         let counted = guesses::take_if_left(&self.store, &wanted).await;
@@ -97,8 +97,11 @@ impl Guesses {
 
     /// The attempt was the right password: it does not count.
     pub async fn forgive(&self, name: &str, address: IpAddr) {
-        let keys = keys(name, address);
-        self.known.forgive(name, address);
+        self.forgive_keys(&keys(name, address)).await;
+    }
+
+    pub(super) async fn forgive_keys(&self, keys: &[Key]) {
+        self.known.give_back(keys);
         let given: Vec<_> = keys.iter().map(Key::guess).collect();
         if let Err(error) = guesses::give_back(&self.store, &given).await {
             tracing::warn!("failed to forgive an attempt that was none: {error}");

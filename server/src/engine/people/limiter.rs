@@ -18,6 +18,8 @@ struct Allowance {
 
 /// Guesses at one name from one address.
 const PAIR: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) };
+/// Guesses at one name from a browser in which its user has signed in before.
+const DEVICE: Allowance = Allowance { burst: 5.0, pause: Duration::from_secs(30) };
 /// Guesses at any names from one address.
 const ADDRESS: Allowance = Allowance { burst: 30.0, pause: Duration::from_secs(5) };
 /// Guesses at one name from all addresses together. Its owner shares it, so it is wide.
@@ -39,6 +41,8 @@ pub(super) enum Key {
     Pair(String, IpAddr),
     Address(IpAddr),
     Name(String),
+    /// The hash of a known device and a name.
+    Device(String),
 }
 
 impl Key {
@@ -47,6 +51,7 @@ impl Key {
             Self::Pair(..) => PAIR,
             Self::Address(_) => ADDRESS,
             Self::Name(_) => NAME,
+            Self::Device(_) => DEVICE,
         }
     }
 
@@ -56,6 +61,7 @@ impl Key {
             Self::Pair(name, address) => format!("pair\0{address}\0{name}"),
             Self::Address(address) => format!("address\0{address}"),
             Self::Name(name) => format!("name\0{name}"),
+            Self::Device(id) => format!("device\0{id}"),
         };
         let Allowance { burst, pause } = self.allowance();
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);

@@ -10,6 +10,8 @@
 //!
 //! - `password`: hashing and checking, off the reactor
 //! - `users`: adding, disabling, signing in
+//! - `names`: what a name may be, and which names look alike
+//! - `devices`: browsers in which a user has signed in before
 //! - `tokens`: making, revoking, recognising
 //! - `granted`: what a user may do
 //! - `moment`: for how long a node goes by what it has found out about them
@@ -18,23 +20,26 @@
 //! - `oidc`: signing in by an identity provider
 //! - `error`: why it was refused
 
+mod devices;
 mod error;
 mod granted;
 mod guesses;
 mod limiter;
 mod moment;
+mod names;
 pub mod oidc;
 pub(in crate::engine) mod password;
 pub(in crate::engine) mod tokens;
 mod users;
 
+pub use devices::Device;
 pub use error::PeopleError;
-pub(in crate::engine) use error::check_name;
 pub use granted::{Elsewhere, grants_of, user_viewer};
 pub use guesses::{Guesses, Hindrance};
 pub use limiter::Limiter;
 pub use moment::Moment;
 pub(in crate::engine) use moment::{commit_rights, rights_count};
+pub(in crate::engine) use names::{check_name, name_key};
 pub use password::{mark, random_password};
 pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
 pub use users::{Access, NewUser, add_user, set_access, set_password, sign_in};

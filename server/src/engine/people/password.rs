@@ -6,6 +6,7 @@ use rand::{TryRngCore, rngs::OsRng};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
+use zxcvbn::{Score, zxcvbn};
 
 use super::PeopleError;
 
@@ -26,16 +27,31 @@ pub fn random_password() -> Result<SecretString, PeopleError> {
     Ok(letters.collect::<String>().into())
 }
 
-/// Whether a password may be one.
-pub(in crate::engine) fn check(password: &SecretString) -> Result<(), PeopleError> {
-    let length = password.expose_secret().chars().count();
+/// How much of a password its strength is estimated by: the estimate's cost grows with the square of
+/// the length.
+const MAX_ESTIMATED: usize = 64;
+
+/// Refuses a password that is short, or that is among the first that are tried for the user of that
+/// name: common ones, words and dates, keyboard rows, repetitions, the name itself.
+pub(in crate::engine) fn check(password: &SecretString, name: &str) -> Result<(), PeopleError> {
+    let text = password.expose_secret();
+    let length = text.chars().count();
     let problem = match length {
         0..12 => format!("has {length} characters; the least is 12"),
+        12..=256 if is_easily_guessed(text, name) => {
+            "is among the first that would be guessed".to_owned()
+        }
         12..=256 => return Ok(()),
         _ => format!("has {length} characters; the most is 256"),
     };
-    let help = "give one of 12 to 256 characters";
+    let help = "give one of 12 to 256 characters, such as four words that have nothing to do with \
+                each other";
     Err(PeopleError::BadInput { field: "password", value: String::new(), problem, help })
+}
+
+fn is_easily_guessed(password: &str, name: &str) -> bool {
+    let beginning: String = password.chars().take(MAX_ESTIMATED).collect();
+    zxcvbn(&beginning, &[name, "carillon"]).score() < Score::Three
 }
 
 /// Argon2id with its recommended parameters, in PHC form.
@@ -102,8 +118,35 @@ mod tests {
     fn random_passwords_differ_and_pass_the_check() {
         let (one, other) = (random_password().unwrap(), random_password().unwrap());
         assert_ne!(one.expose_secret(), other.expose_secret());
-        assert!(check(&one).is_ok());
-        assert!(check(&"short".into()).is_err());
-        assert!(check(&"x".repeat(257).into()).is_err());
+        assert!(check(&one, "ada").is_ok());
+        assert!(check(&"short".into(), "ada").is_err());
+        assert!(check(&"x".repeat(257).into(), "ada").is_err());
+    }
+
+    #[test]
+    fn a_password_that_is_guessed_first_is_refused() {
+        for weak in [
+            "password1234",
+            "passwordpassword",
+            "123456789012",
+            "qwertyuiop12",
+            "aaaaaaaaaaaaaaaa",
+            "iloveyou2024",
+            "ada-lovelace",
+            "carillon1234",
+            "P@ssw0rd1234",
+        ] {
+            assert!(check(&weak.into(), "ada-lovelace").is_err(), "{weak}");
+        }
+        for strong in ["correct horse battery", "vT9#kq2Lm!xz", "zwölf Boxkämpfer jagen"] {
+            assert!(check(&strong.into(), "ada-lovelace").is_ok(), "{strong}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_password_breaks_the_estimate(text in ".{0,300}", name in ".{0,80}") {
+            let _ = check(&text.into(), &name);
+        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Elsewhere, PeopleError, commit_rights, error::check_name, grants_of, record};
+use super::{Elsewhere, PeopleError, check_name, commit_rights, grants_of, record};
 use crate::{
     clock::Clock,
     engine::commands::{Grant, Grants, Owner, Viewer, ViewerKind},

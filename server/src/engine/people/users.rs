@@ -7,11 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{PeopleError, commit_rights, error::check_name, password, record};
+use super::{PeopleError, check_name, commit_rights, name_key, password, record};
 use crate::{
     clock::Clock,
-    engine::commands::Owner,
-    store::{Store, StoreError, sessions, users},
+    engine::commands::{Owner, Tokens},
+    store::{Store, StoreError, sessions, tokens, users},
 };
 
 /// A person to be.
@@ -23,6 +23,8 @@ pub struct NewUser {
     pub password: SecretString,
     /// What they may do.
     pub role: Role,
+    /// Whether they see contexts, outputs and logs; editors do in any case.
+    pub sees_payloads: bool,
 }
 
 /// Adds a user.
@@ -33,14 +35,15 @@ pub async fn add_user(
     user: NewUser,
 ) -> Result<Uuid, PeopleError> {
     check_name("name", &user.name)?;
-    password::check(&user.password)?;
+    password::check(&user.password, &user.name)?;
     let id = Uuid::now_v7();
     let row = ActiveModel {
         id: Set(id),
         name: Set(user.name.clone()),
+        name_key: Set(name_key(&user.name)),
         password_hash: Set(password::hash(user.password).await?),
         role: Set(Some(user.role)),
-        sees_payloads: Set(true),
+        sees_payloads: Set(user.sees_payloads || user.role >= Role::Editor),
         is_service: Set(false),
         created_at: Set(Timestamp::from(clock.now())),
         disabled_at: Set(None),
@@ -56,15 +59,17 @@ pub async fn add_user(
     Ok(id)
 }
 
-/// Gives a user another password. Their sessions end.
+/// Gives a user another password. Their sessions end, and their API tokens if `fate` says so.
+/// Returns how many of their tokens go on working.
 pub async fn set_password(
     owner: &Owner,
     store: &Store,
     clock: &Clock,
     name: &str,
     password: SecretString,
-) -> Result<(), PeopleError> {
-    password::check(&password)?;
+    fate: Tokens,
+) -> Result<u64, PeopleError> {
+    password::check(&password, name)?;
     let user = named(store, name).await?;
     if user.is_service {
         let (value, problem) = (name.to_owned(), "is a service account".to_owned());
@@ -76,7 +81,13 @@ pub async fn set_password(
     users::set_password_hash(&tx, user.id, hash).await?;
     sessions::delete_all_of(&tx, user.id, None).await?;
     record(&tx, clock, owner.who(), "user.passwd", (user.id, name), None).await?;
-    Ok(store.commit(tx).await?)
+    if fate == Tokens::Revoked {
+        tokens::revoke_all_of(&tx, user.id, clock.now().into()).await?;
+        record(&tx, clock, owner.who(), "user.revokeTokens", (user.id, name), None).await?;
+    }
+    let left = tokens::count_of(&tx, user.id).await?;
+    commit_rights(store, tx).await?;
+    Ok(left)
 }
 
 /// Whether somebody may sign in.

@@ -1,7 +1,9 @@
+use std::net::IpAddr;
+
 use axum::{
     Json,
     extract::{Extension, State, rejection::JsonRejection},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use secrecy::SecretString;
@@ -9,9 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tower_sessions::Session;
 
-use super::{Asking, oidc, session::SignedIn};
+use super::{Asking, device, oidc, session::SignedIn};
 use crate::{
-    engine::people::{self, Hindrance},
+    engine::people::{self, Device, Hindrance},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };
@@ -29,14 +31,17 @@ pub(in crate::web) async fn login(
     State(web): State<Web>,
     Extension(Asking { address, .. }): Extension<Asking>,
     session: Session,
+    headers: HeaderMap,
     credentials: Result<Json<Credentials>, JsonRejection>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<Response, Refusal> {
     let Json(Credentials { name, password }) = credentials.map_err(|rejection| {
         let text = format!("{}; send {{\"name\": ..., \"password\": ...}}", rejection.body_text());
         Refusal::new(rejection.status(), text)
     })?;
     let metrics = web.telemetry.metrics();
-    web.guesses.attempt(&name, address).await.map_err(|hindrance| held_up(&web, &hindrance))?;
+    let device = device::sent(&web.config, &headers);
+    let counted = count(&web, &name, address, device.as_ref()).await;
+    let counted = counted.map_err(|hindrance| held_up(&web, &hindrance))?;
     let user = people::sign_in(&web.store, &web.clock, &name, password).await;
     let Some(user) = user.map_err(|error| Refusal::internal(&error))? else {
         metrics.sign_in(SignIn::Refused);
@@ -45,7 +50,10 @@ pub(in crate::web) async fn login(
         // One text for an unknown name, a wrong password and a disabled user.
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "wrong name or password"));
     };
-    web.guesses.forgive(&name, address).await;
+    match (counted, &device) {
+        (CountedBy::Device, Some(device)) => device.forgive(&web.guesses, &name).await,
+        (CountedBy::Device | CountedBy::Address, _) => web.guesses.forgive(&name, address).await,
+    }
     metrics.sign_in(SignIn::Accepted);
     // A key that somebody planted before is worth nothing now, and what the session kept of whoever
     // signed in before them does not go along.
@@ -56,7 +64,44 @@ pub(in crate::web) async fn login(
     };
     opened.await.map_err(|error| Refusal::internal(&error))?;
     tracing::info!(name, %address, "signed in");
-    Ok(StatusCode::NO_CONTENT)
+    // A sign-in does not fail because the browser could not be remembered.
+    let cookie = device::remember(&web, device, &user).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "failed to remember the browser of a sign-in");
+        None
+    });
+    let mut answer = StatusCode::NO_CONTENT.into_response();
+    if let Some(cookie) = cookie {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(answer)
+}
+
+/// By what an attempt was counted.
+#[derive(Clone, Copy, Debug)]
+enum CountedBy {
+    /// The name and the address.
+    Address,
+    /// The browser, in which the user has signed in before.
+    Device,
+}
+
+/// Counts an attempt. Where the name or the address has none left, a browser in which that user has
+/// signed in before still has its own: guessing at a name does not lock its user out.
+async fn count(
+    web: &Web,
+    name: &str,
+    address: IpAddr,
+    device: Option<&Device>,
+) -> Result<CountedBy, Hindrance> {
+    let hindrance = match web.guesses.attempt(name, address).await {
+        Ok(()) => return Ok(CountedBy::Address),
+        Err(hindrance) => hindrance,
+    };
+    let (Hindrance::Wait(_), Some(device)) = (&hindrance, device) else { return Err(hindrance) };
+    if !device.is_known(&web.store, name).await.map_err(Hindrance::Unknown)? {
+        return Err(hindrance);
+    }
+    device.attempt(&web.guesses, name).await.map(|()| CountedBy::Device)
 }
 
 /// What somebody hears who may not try now. Nobody may whose guesses cannot be counted.

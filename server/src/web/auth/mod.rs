@@ -16,6 +16,7 @@
 //! - `session_store`: where tower-sessions keeps it
 
 mod address;
+mod device;
 mod identity;
 mod login;
 mod looks;

@@ -80,6 +80,7 @@ mod tests {
         user::Model {
             id: Uuid::nil(),
             name: "ada".to_owned(),
+            name_key: "ada".to_owned(),
             password_hash: "$argon2id$1".to_owned(),
             role: Some(Role::Viewer),
             sees_payloads: true,

@@ -54,7 +54,7 @@ async fn the_key_of_what_is_stored_is_missed(database: TestDatabase) {
     let (found, _) = examined(command);
     let mut checks = found["checks"].as_array().unwrap().iter();
     let of_key = checks.find(|check| check["found"].as_str().unwrap().contains("open.key"));
-    assert_eq!(of_key.unwrap()["level"], "warning", "{found:#}");
+    assert_eq!(of_key.unwrap()["level"], "error", "{found:#}");
 }
 
 async fn channels_that_reach_nobody_are_named(database: TestDatabase) {

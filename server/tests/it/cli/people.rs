@@ -1,9 +1,15 @@
+use carillon::store::{tokens, users};
+use entity::{Timestamp, api_token, user::Role};
+use sea_orm::Set;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::support::{Command, TestDatabase, on_both};
 
 on_both!(
     users_come_and_go,
+    a_role_alone_shows_no_payloads,
+    tokens_outlive_a_password_and_that_is_said,
     tokens_come_and_go,
     members_come_and_go,
     namespaces_are_made_and_renamed,
@@ -24,6 +30,11 @@ async fn users_come_and_go(database: TestDatabase) {
     carillon(&database, &add).input("correct horse battery\n").run().done();
     let again = carillon(&database, &add).input("correct horse battery\n").run().refused(1);
     assert!(again.contains("the user 'ada'") && again.contains("one of that name"), "{again}");
+    for alike in ["Ada", "\u{430}da"] {
+        let add = ["user", "add", alike, "--role", "viewer", "--random"];
+        let refused = carillon(&database, &add).run().refused(1);
+        assert!(refused.contains("one that looks like it"), "{refused}");
+    }
     let users = listed(&database, "user");
     assert_eq!(users.len(), 1);
     assert_eq!((&users[0]["name"], &users[0]["role"]), (&"ada".into(), &"operator".into()));
@@ -35,6 +46,50 @@ async fn users_come_and_go(database: TestDatabase) {
     assert!(made.contains("password: "), "{made}");
     let missing = carillon(&database, &["user", "disable", "bob"]).run().refused(1);
     assert!(missing.contains("the user 'bob'"), "{missing}");
+}
+
+async fn a_role_alone_shows_no_payloads(database: TestDatabase) {
+    for (name, role, flag, sees) in [
+        ("vera", "viewer", None, false),
+        ("otto", "operator", None, false),
+        ("paul", "viewer", Some("--sees-payloads"), true),
+        ("edda", "editor", None, true),
+        ("root", "admin", None, true),
+    ] {
+        let mut add = vec!["user", "add", name, "--role", role, "--random"];
+        add.extend(flag);
+        carillon(&database, &add).run().done();
+        let row = users::by_name(database.store.read(), name).await.unwrap().unwrap();
+        assert_eq!(row.sees_payloads, sees, "{name}");
+    }
+}
+
+async fn tokens_outlive_a_password_and_that_is_said(database: TestDatabase) {
+    carillon(&database, &["user", "add", "ada", "--role", "admin", "--random"]).run().done();
+    let ada = users::by_name(database.store.read(), "ada").await.unwrap().unwrap();
+    let row = api_token::ActiveModel {
+        id: Set(Uuid::now_v7()),
+        name: Set("ci".to_owned()),
+        hash: Set("hash".to_owned()),
+        user_id: Set(Some(ada.id)),
+        namespace_id: Set(None),
+        role: Set(Role::Viewer),
+        sees_payloads: Set(false),
+        created_by: Set("ada".to_owned()),
+        created_at: Set(Timestamp(0)),
+        expires_at: Set(None),
+        revoked_at: Set(None),
+        used_at: Set(None),
+    };
+    let tx = database.store.begin().await.unwrap();
+    tokens::insert(&tx, row).await.unwrap();
+    database.store.commit(tx).await.unwrap();
+    let passwd = ["user", "passwd", "ada", "--random"];
+    let said = carillon(&database, &passwd).run().done();
+    assert!(said.contains("go on working: 1; --revoke-tokens"), "{said}");
+    let said = carillon(&database, &[&passwd[..], &["--revoke-tokens"]].concat()).run().done();
+    assert!(!said.contains("go on working"), "{said}");
+    assert_eq!(tokens::count_of(database.store.read(), ada.id).await.unwrap(), 0);
 }
 
 async fn tokens_come_and_go(database: TestDatabase) {
@@ -104,6 +159,7 @@ async fn bad_people_are_refused_and_nothing_is_kept() {
     for (args, input, part) in [
         (&["user", "add", "ada", "--role", "viewer"][..], "short\n", "the least is 12"),
         (&["user", "add", "a b", "--role", "viewer"], "correct horse battery\n", "letters"),
+        (&["user", "add", "ada", "--role", "viewer"], "password1234\n", "would be guessed"),
         (&["user", "add", "", "--role", "viewer"], "correct horse battery\n", "empty"),
     ] {
         let refused = carillon(&database, args).input(input).run().refused(1);

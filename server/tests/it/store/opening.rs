@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use carillon::store::{Migrations, Options, Store, StoreError};
 use sea_orm::{ConnectionTrait, FromQueryResult};
@@ -42,6 +42,19 @@ async fn looking_at_a_schema_changes_nothing(database: TestDatabase) {
     assert!(matches!(refused, StoreError::SchemaOlder { .. }), "{refused}");
     let select = "SELECT version FROM seaql_migrations";
     assert!(database.store.read().execute_unprepared(select).await.is_err());
+}
+
+#[tokio::test]
+async fn a_new_file_is_for_its_user_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data/new.db");
+    let store = Store::open(&Options::new(format!("sqlite:{}", path.display()))).await.unwrap();
+    for suffix in ["", "-wal", "-shm"] {
+        let file = format!("{}{suffix}", path.display());
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{file}");
+    }
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

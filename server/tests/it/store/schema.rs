@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 34] = columns![
+    let expected: [(String, BTreeSet<String>); 35] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -46,6 +46,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         fire,
         guess,
         idempotency,
+        known_device,
         lease,
         membership,
         namespace,

@@ -25,7 +25,7 @@ pub(crate) use command::{Command, Finished};
 pub(crate) use database::TestDatabase;
 pub(crate) use redis::Redis;
 pub(crate) use replicas::Replicas;
-pub(crate) use server::{Server, cookie};
+pub(crate) use server::{Server, cookie, device_cookie, set_cookie};
 pub(crate) use socket::Socket;
 
 /// Runs each test, an `async fn(TestDatabase)`, on SQLite and on PostgreSQL.

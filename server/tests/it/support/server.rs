@@ -142,8 +142,20 @@ impl Drop for Server {
     }
 }
 
-/// The cookie that an answer sets, as a request sends it back.
+/// The session's cookie that an answer sets, as a request sends it back.
 pub(crate) fn cookie(answer: &Response) -> String {
-    let set = answer.headers().get(header::SET_COOKIE).expect("a cookie").to_str().unwrap();
-    set.split(';').next().unwrap().to_owned()
+    set_cookie(answer, false).split(';').next().unwrap().to_owned()
+}
+
+/// The cookie by which a browser is known after a sign-in, as a request sends it back.
+pub(crate) fn device_cookie(answer: &Response) -> String {
+    set_cookie(answer, true).split(';').next().unwrap().to_owned()
+}
+
+/// How an answer sets the session's cookie, or the device's.
+pub(crate) fn set_cookie(answer: &Response, of_device: bool) -> String {
+    let all = answer.headers().get_all(header::SET_COOKIE).iter();
+    let mut texts = all.map(|value| value.to_str().unwrap());
+    let is_it = |text: &&str| text.split('=').next().unwrap().contains("-device") == of_device;
+    texts.find(is_it).expect("a cookie").to_owned()
 }

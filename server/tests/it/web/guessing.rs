@@ -3,14 +3,18 @@
 use std::time::Instant;
 
 use carillon::clock::Clock;
-use reqwest::StatusCode;
+use reqwest::{StatusCode, header};
 use sea_orm::ConnectionTrait;
 
-use crate::support::{Command, Server, TestDatabase, on_both};
+use crate::support::{Command, Server, TestDatabase, device_cookie, on_both};
 
 const PASSWORD: &str = "correct horse battery";
 
-on_both!(guesses_are_not_forgotten_by_a_restart, nobody_comes_in_whose_guesses_cannot_be_counted,);
+on_both!(
+    guesses_are_not_forgotten_by_a_restart,
+    nobody_comes_in_whose_guesses_cannot_be_counted,
+    a_browser_that_signed_in_before_is_not_locked_out_by_guesses,
+);
 
 fn add_ada(database: &TestDatabase) {
     let add = ["user", "add", "ada", "--role", "operator", "--password-stdin"];
@@ -68,6 +72,38 @@ async fn two_nodes_count_the_same_guesses() {
         let answer = server.sign_in("bob", "wrong horse battery").await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
+}
+
+async fn a_browser_that_signed_in_before_is_not_locked_out_by_guesses(database: TestDatabase) {
+    add_ada(&database);
+    let add = ["user", "add", "bob", "--role", "operator", "--password-stdin"];
+    Command::new(&add).on(&database).input(PASSWORD).run().done();
+    let server = Server::start(&database);
+    let known = device_cookie(&server.sign_in("ada", PASSWORD).await);
+    guesses(&[&server]).await;
+    assert_eq!(server.sign_in("ada", PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    let try_with = async |cookie: &str, name: &str, password: &str| {
+        let body = serde_json::json!({ "name": name, "password": password });
+        let post = server.post("/auth/login").header(header::COOKIE, cookie).json(&body);
+        post.send().await.unwrap().status()
+    };
+    let name = known.split('=').next().unwrap();
+    let planted = format!("{name}={}", "0".repeat(48));
+    for unknown in [&*planted, &format!("{name}=x"), &format!("{name}={}", "é".repeat(24))] {
+        let status = try_with(unknown, "ada", PASSWORD).await;
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{unknown}");
+    }
+    assert_eq!(try_with(&known, "ada", PASSWORD).await, StatusCode::NO_CONTENT);
+    // The browser is known for its user alone, and has few guesses of its own.
+    for _ in 0..5 {
+        try_with(&known, "ada", "wrong horse battery").await;
+    }
+    let status = try_with(&known, "ada", "wrong horse battery").await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    for _ in 0..6 {
+        server.sign_in("bob", "wrong horse battery").await;
+    }
+    assert_eq!(try_with(&known, "bob", PASSWORD).await, StatusCode::TOO_MANY_REQUESTS);
 }
 
 async fn nobody_comes_in_whose_guesses_cannot_be_counted(database: TestDatabase) {

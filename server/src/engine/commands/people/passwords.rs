@@ -10,9 +10,9 @@ use crate::{
         commands::{
             BadInput, Call, CommandError, Commands, Owner, Viewer, ViewerKind, audit::Entry,
         },
-        people::{Hindrance, mark, password},
+        people::{Hindrance, commit_rights, mark, password},
     },
-    store::{DatabaseTransaction, sessions, users},
+    store::{DatabaseTransaction, sessions, tokens, users},
 };
 
 /// A password that somebody changes for another one of their own.
@@ -22,8 +22,30 @@ pub struct OwnPassword {
     pub old: SecretString,
     /// The one that is to hold.
     pub new: SecretString,
+    /// What becomes of one's API tokens.
+    pub tokens: Tokens,
     /// Why.
     pub reason: Option<String>,
+}
+
+/// A password that an administrator gives a user.
+#[derive(Debug)]
+pub struct NewPassword {
+    /// The one that is to hold.
+    pub password: SecretString,
+    /// What becomes of the user's API tokens.
+    pub tokens: Tokens,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// What becomes of a user's API tokens when their password changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// They go on working: programs use them.
+    Kept,
+    /// They are revoked in the same transaction: one of them may be what leaked.
+    Revoked,
 }
 
 impl Commands {
@@ -69,7 +91,7 @@ impl Commands {
             return Err(BadInput::new("oldPassword", "", "is not your password", help).into());
         }
         self.guesses.forgive(&who.name, address).await;
-        checked("newPassword", &change.new)?;
+        checked("newPassword", &change.new, &who.name)?;
         let hash = password::hash(change.new.clone()).await?;
 
         let tx = self.store.begin().await?;
@@ -83,28 +105,31 @@ impl Commands {
             return Err(CommandError::conflict("the password was changed at this moment", help));
         }
         self.replace_password(&tx, &user, hash, who.session.as_deref()).await?;
-        let what = ("user.password", change.reason.as_deref());
-        self.audit_password(&tx, who, &user, what).await?;
+        let reason = change.reason.as_deref();
+        self.audit_password(&tx, who, &user, ("user.password", reason)).await?;
+        self.revoke_tokens_if(change.tokens, &tx, who, &user, reason).await?;
         self.remember(&tx, who, call, &user.id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(user.id)
     }
 
-    /// Gives somebody another password. All their sessions end.
+    /// Gives a user another password. All their sessions end.
     pub async fn reset_password(
         &self,
         right: &Owner,
         id: Uuid,
-        password: SecretString,
-        reason: Option<&str>,
+        new: NewPassword,
         call: &Call,
     ) -> Result<Uuid, CommandError> {
+        let reason = new.reason.as_deref();
         check_reason(reason)?;
-        checked("password", &password)?;
-        let hash = password::hash(password.clone()).await?;
+        let named = users::by_id(self.store.read(), id).await?;
+        let named = named.ok_or_else(|| CommandError::not_found("user", id))?;
+        checked("password", &new.password, &named.name)?;
+        let hash = password::hash(new.password.clone()).await?;
         let tx = self.store.begin().await?;
         if let Some(earlier) = self.recall(&tx, right.who(), call).await? {
-            self.holds(tx, earlier, password).await?;
+            self.holds(tx, earlier, new.password).await?;
             return Ok(earlier);
         }
         let user = locked_user(&tx, id).await?;
@@ -114,8 +139,9 @@ impl Commands {
         }
         self.replace_password(&tx, &user, hash, None).await?;
         self.audit_password(&tx, right.who(), &user, ("user.passwd", reason)).await?;
+        self.revoke_tokens_if(new.tokens, &tx, right.who(), &user, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
-        self.store.commit(tx).await?;
+        commit_rights(&self.store, tx).await?;
         Ok(id)
     }
 
@@ -153,6 +179,22 @@ impl Commands {
         Ok(())
     }
 
+    /// Revokes the user's API tokens, if that was asked for.
+    async fn revoke_tokens_if(
+        &self,
+        tokens: Tokens,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        user: &user::Model,
+        reason: Option<&str>,
+    ) -> Result<(), CommandError> {
+        if tokens == Tokens::Kept {
+            return Ok(());
+        }
+        tokens::revoke_all_of(tx, user.id, self.clock.now().into()).await?;
+        self.audit_password(tx, who, user, ("user.revokeTokens", reason)).await
+    }
+
     async fn audit_password(
         &self,
         tx: &DatabaseTransaction,
@@ -166,8 +208,8 @@ impl Commands {
     }
 }
 
-fn checked(field: &str, password: &SecretString) -> Result<(), CommandError> {
-    password::check(password).map_err(|error| {
+fn checked(field: &str, password: &SecretString, name: &str) -> Result<(), CommandError> {
+    password::check(password, name).map_err(|error| {
         let error = CommandError::from(error);
         let CommandError::BadInput(bad) = error else { return error };
         BadInput { field: field.to_owned(), ..bad }.into()

@@ -12,7 +12,7 @@ use crate::{
     engine::{
         commands::{BadInput, Call, CommandError, Commands, Owner, audit::Entry},
         core::new_id,
-        people::{check_name, commit_rights, password},
+        people::{check_name, commit_rights, name_key, password},
     },
     store::{
         Constraint, DatabaseTransaction, StoreError, feeds, memberships, sessions, tokens, users,
@@ -57,7 +57,7 @@ impl Commands {
         let is_service = new.password.is_none();
         let password_hash = match &new.password {
             Some(password) => {
-                password::check(password)?;
+                password::check(password, &new.name)?;
                 password::hash(password.clone()).await?
             }
             None => String::new(),
@@ -65,6 +65,7 @@ impl Commands {
         let now = self.clock.now();
         let row = Model {
             id: new_id(now),
+            name_key: name_key(&new.name),
             name: new.name,
             password_hash,
             role: new.role,
@@ -209,7 +210,7 @@ fn keeps_one(administrators: &[Model], row: &Model) -> Result<(), CommandError> 
 
 fn name_taken(error: StoreError, name: &str) -> CommandError {
     if matches!(error, StoreError::Broken { constraint: Constraint::UserName }) {
-        let problem = "is the name of a user that is there";
+        let problem = "is the name of a user that is there, or looks like one";
         return BadInput::new("name", name, problem, "choose another name").into();
     }
     error.into()

@@ -13,7 +13,7 @@ use crate::{
     config::{GroupGrant, GroupRole},
     engine::{
         core::new_id,
-        people::{error::check_name, rights_count},
+        people::{check_name, name_key, rights_count},
     },
     store::{
         Constraint, DatabaseTransaction, Store, StoreError, audit, memberships, namespaces, users,
@@ -84,9 +84,11 @@ async fn once(
         // Whoever may do nothing leaves no trace: a provider may know half the world.
         None if given.0.is_empty() => Joined::NoGroup,
         None => {
+            let name = free_name(&tx, identity).await?;
             let user = Model {
                 id: new_id(now),
-                name: free_name(&tx, identity).await?,
+                name_key: name_key(&name),
+                name,
                 password_hash: String::new(),
                 role: None,
                 sees_payloads: false,
@@ -158,7 +160,7 @@ fn role(role: GroupRole) -> Role {
 /// The name that the provider gives them; if somebody here has it, one that is theirs alone.
 async fn free_name(tx: &DatabaseTransaction, identity: &Identity) -> Result<String, StoreError> {
     let name = usable(identity.name.as_deref().unwrap_or_default());
-    if users::by_name(tx, &name).await?.is_none() {
+    if !users::is_name_taken(tx, &name_key(&name)).await? {
         return Ok(name);
     }
     let digest = Sha256::digest(format!("{} {}", identity.issuer, identity.subject));

@@ -1,0 +1,64 @@
+use serde_json::{Value, json};
+
+/// Templates that are deep, one for each way in which a parser may go deeper.
+pub(super) fn deep_templates() -> Vec<String> {
+    const TIMES: usize = 20_000;
+    let ifs = "{% if a %}".to_owned() + &"{% elif a %}".repeat(2_000) + "{% endif %}";
+    vec![
+        format!("{{{{ {}true }}}}", "not ".repeat(TIMES)),
+        format!("{{{{ {}1 }}}}", "-".repeat(TIMES)),
+        format!("{{{{ a{} }}}}", ".a".repeat(TIMES)),
+        format!("{{{{ a{} }}}}", "|upper".repeat(TIMES / 2)),
+        format!("{{{{ a{} }}}}", " and a".repeat(TIMES / 2)),
+        format!("{{{{ {}1{} }}}}", "(".repeat(TIMES), ")".repeat(TIMES)),
+        format!("{{{{ {}1{} }}}}", "[".repeat(TIMES), "]".repeat(TIMES)),
+        ifs,
+    ]
+}
+
+/// Templates that are wide: many small pieces, and much work from few words.
+pub(super) fn wide_templates() -> Vec<String> {
+    let chain = "|upper|lower".repeat(200);
+    vec![
+        "{{1}}".repeat(13_000),
+        format!("{{% set a = 'x' * 60000 %}}{{{{ a{chain} }}}}"),
+        "{% for i in range(9999) %}{% for j in range(9999) %}{{ i }}{% endfor %}{% endfor %}"
+            .to_owned(),
+    ]
+}
+
+/// A schedule of the attackers with that template as its body.
+pub(super) fn with_template(number: usize, template: &str, url: &str) -> Value {
+    json!({
+        "namespace": "attackers",
+        "name": format!("template-{number}"),
+        "timing": { "expressions": ["* * * * * *"], "zone": "UTC" },
+        "overlap": "ALLOW",
+        "task": { "target": { "http": { "url": url, "body": template } } },
+    })
+}
+
+/// Introspection that multiplies: types of fields of types of fields.
+pub(super) fn introspection() -> String {
+    let mut inner = "name".to_owned();
+    for _ in 0..5 {
+        inner = format!("name fields {{ name type {{ {inner} ofType {{ {inner} }} }} }}");
+        if inner.len() > 3_500 {
+            break;
+        }
+    }
+    format!("{{ __schema {{ types {{ {inner} }} }} }}")
+}
+
+/// One document that asks the calculator hundreds of times.
+pub(super) fn previews(calls: usize) -> String {
+    let call = |number: usize| {
+        format!(
+            "p{number}: schedulePreview(timing: {{ expressions: [\"{} 3 29 2 *\"], \
+             zone: \"Europe/Berlin\" }}, count: 1000) {{ fires {{ at }} }}",
+            number % 60
+        )
+    };
+    let all: Vec<String> = (0..calls).map(call).collect();
+    format!("{{ {} }}", all.join(" "))
+}

@@ -1,0 +1,21 @@
+//! A browser in which a user has signed in with a password before.
+
+use sea_orm::entity::prelude::*;
+
+use crate::Timestamp;
+
+/// One browser of one user.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "known_device")]
+pub struct Model {
+    /// SHA-256 of the user's name and the cookie that the browser sends.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: String,
+    /// The user who signed in.
+    pub user_id: Uuid,
+    /// Their last sign-in there.
+    pub used_at: Timestamp,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,79 @@
+//! Browsers in which a user has signed in before. While others guess at that user's password and
+//! have used up what its name allows, such a browser still has guesses of its own.
+
+use rand::{TryRngCore, rngs::OsRng};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Guesses, Hindrance, PeopleError, limiter::Key};
+use crate::{
+    clock::Clock,
+    store::{Store, StoreError, devices},
+};
+
+/// The maximum number of browsers that are remembered of one user.
+const MAX_DEVICES: u64 = 20;
+
+/// What identifies a browser: the value of a cookie that only it has.
+#[derive(Clone)]
+pub struct Device(String);
+
+impl Device {
+    /// One that no browser has yet: 192 random bits.
+    pub fn new() -> Result<Self, PeopleError> {
+        let mut random = [0_u8; 24];
+        OsRng.try_fill_bytes(&mut random).map_err(|error| PeopleError::Hash(error.to_string()))?;
+        Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// What a browser sent; `None` if it cannot be one of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_ours = text.len() == 48 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_ours.then(|| Self(text.to_owned()))
+    }
+
+    /// The value of its cookie.
+    pub fn cookie(&self) -> &str {
+        &self.0
+    }
+
+    /// Its key in the database for the user of that name.
+    fn id(&self, name: &str) -> String {
+        format!("{:x}", Sha256::digest(format!("device\0{name}\0{}", self.0)))
+    }
+
+    /// Whether the user of that name has signed in with it.
+    pub async fn is_known(&self, store: &Store, name: &str) -> Result<bool, StoreError> {
+        devices::is_known(store.read(), &self.id(name)).await
+    }
+
+    /// Remembers that the user has signed in with it.
+    pub async fn remember(
+        &self,
+        store: &Store,
+        clock: &Clock,
+        user_id: Uuid,
+        name: &str,
+    ) -> Result<(), StoreError> {
+        let tx = store.begin().await?;
+        let at = clock.now().into();
+        devices::remember(&tx, self.id(name), user_id, at, MAX_DEVICES).await?;
+        store.commit(tx).await
+    }
+
+    /// Counts an attempt at the password of the user of that name among the device's own.
+    pub async fn attempt(&self, guesses: &Guesses, name: &str) -> Result<(), Hindrance> {
+        guesses.count(&[Key::Device(self.id(name))]).await
+    }
+
+    /// The attempt was the right password: it does not count.
+    pub async fn forgive(&self, guesses: &Guesses, name: &str) {
+        guesses.forgive_keys(&[Key::Device(self.id(name))]).await;
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Device(***)")
+    }
+}

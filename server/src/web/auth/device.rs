@@ -1,0 +1,60 @@
+//! The cookie by which a browser is known in which a user has signed in before.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use tower_sessions::cookie::{Cookie, SameSite, time::Duration};
+
+use crate::{
+    config::Config,
+    engine::people::{Device, PeopleError},
+    web::Web,
+};
+
+/// How long a browser is remembered after the last sign-in.
+const LASTS: Duration = Duration::days(180);
+
+/// The name of the cookie: like the session's, one for each port of a host.
+fn name(config: &Config) -> Cow<'static, str> {
+    match config.is_secure() {
+        true => "__Host-carillon-device".into(),
+        false => format!("carillon-device-{}", config.listen.port()).into(),
+    }
+}
+
+/// The device that the browser says it is.
+pub(super) fn sent(config: &Config, headers: &HeaderMap) -> Option<Device> {
+    let name = name(config);
+    let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = texts.flat_map(Cookie::split_parse).flatten();
+    cookies.find(|cookie| cookie.name() == name).and_then(|cookie| Device::parse(cookie.value()))
+}
+
+/// Remembers the browser after a sign-in. Returns the cookie to set, if it has none of this user.
+pub(super) async fn remember(
+    web: &Web,
+    sent: Option<Device>,
+    user: &entity::user::Model,
+) -> Result<Option<HeaderValue>, PeopleError> {
+    let known = match sent {
+        Some(device) if device.is_known(&web.store, &user.name).await? => Some(device),
+        Some(_) | None => None,
+    };
+    // A cookie that is not known may have been planted: it is not taken up.
+    let (device, is_new) = match known {
+        Some(device) => (device, false),
+        None => (Device::new()?, true),
+    };
+    device.remember(&web.store, &web.clock, user.id, &user.name).await?;
+    if !is_new {
+        return Ok(None);
+    }
+    let cookie = Cookie::build((name(&web.config), device.cookie().to_owned()))
+        .path("/")
+        .http_only(true)
+        .secure(web.config.is_secure())
+        .same_site(SameSite::Lax)
+        .max_age(LASTS)
+        .build();
+    Ok(HeaderValue::from_str(&cookie.to_string()).ok())
+}
