@@ -84,8 +84,12 @@ impl Attack {
                 clock.sleep(time).await;
                 Ok(0)
             }
-            Self::DeepTemplates => saves(camp, clock, time, &texts::deep_templates(), nowhere).await,
-            Self::WideTemplates => saves(camp, clock, time, &texts::wide_templates(), nowhere).await,
+            Self::DeepTemplates => {
+                saves(camp, clock, time, &texts::deep_templates(), nowhere).await
+            }
+            Self::WideTemplates => {
+                saves(camp, clock, time, &texts::wide_templates(), nowhere).await
+            }
             Self::Introspection => {
                 let body = json!({ "query": texts::introspection() }).to_string();
                 asks(camp, clock, time, (None, &body)).await

@@ -87,11 +87,7 @@ struct Round {
     answered: f64,
 }
 
-async fn one(
-    arguments: &Arguments,
-    kind: crate::database::Kind,
-    attack: Attack,
-) -> Result<Round> {
+async fn one(arguments: &Arguments, kind: crate::database::Kind, attack: Attack) -> Result<Round> {
     let clock = Clock::system();
     let fresh = arguments.place.fresh(kind).await?;
     let witness = Witness::start(&clock).await?;

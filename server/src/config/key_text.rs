@@ -75,9 +75,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         fs::write(&path, "  secret\n").unwrap();
-        for (mode, is_refused) in
-            [(0o600, false), (0o400, false), (0o640, !geteuid().is_root()), (0o604, true), (0o644, true)]
-        {
+        for (mode, is_refused) in [
+            (0o600, false),
+            (0o400, false),
+            (0o640, !geteuid().is_root()),
+            (0o604, true),
+            (0o644, true),
+        ] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             match text("secrets.key_file", None, Some(&path)) {
                 Ok(read) => {
