@@ -17,6 +17,9 @@ pub struct Model {
     pub name: String,
     /// How many days its settled history is kept; as the server is configured without.
     pub retention_days: Option<i32>,
+    /// The quotas that differ from those of the configuration; null for none.
+    #[sea_orm(column_type = "JsonBinary", nullable)]
+    pub quotas: Option<Json>,
     /// When it was made.
     pub created_at: Timestamp,
 }

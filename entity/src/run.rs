@@ -118,6 +118,9 @@ pub struct Model {
     /// The tags that the node must have that takes it; null for none.
     #[sea_orm(column_type = "JsonBinary")]
     pub runs_on: Option<Strings>,
+    /// Where its first task goes, if that is known before the run: scheme, host and port, or
+    /// `command:` and a program. A node shares its places by it.
+    pub origin: Option<String>,
     /// The backfill that it belongs to.
     pub backfill_id: Option<Uuid>,
     /// The change feed's position of the last write; see the server's `store::changes`.

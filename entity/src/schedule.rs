@@ -119,6 +119,8 @@ pub struct Model {
     pub max_fires: Option<i64>,
     /// How many have started, or were on their way to it, since it was made.
     pub fire_count: i64,
+    /// How many fires an hour it has in its busiest minute, for the namespace's quota.
+    pub fires_an_hour: i64,
 
     /// See [`CatchUp`].
     pub catch_up: CatchUp,

@@ -33,6 +33,7 @@ mod m0024_calendar_users;
 mod m0025_search_text;
 mod m0026_ended_badly_list;
 mod m0027_due_in_order;
+mod m0028_origins_and_quotas;
 mod m0029_packed_logs;
 mod m0031_sign_in;
 
@@ -69,6 +70,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0025_search_text::Migration),
             Box::new(m0026_ended_badly_list::Migration),
             Box::new(m0027_due_in_order::Migration),
+            Box::new(m0028_origins_and_quotas::Migration),
             Box::new(m0029_packed_logs::Migration),
             Box::new(m0031_sign_in::Migration),
         ]

@@ -460,6 +460,7 @@ fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
             Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
             None => defaults.capacity,
         },
+        max_share: config.node.max_share.unwrap_or(defaults.max_share),
         heartbeat_interval: config.engine.heartbeat_interval.0,
         heartbeat_expiry: config.engine.heartbeat_expiry.0,
         recovery_interval: config.engine.recovery_interval.0,

@@ -113,6 +113,7 @@ fn models(seeded: &Seeded, at: Timestamp) -> (fire::Model, run::Model) {
         group_id: None,
         priority: 0,
         runs_on: None,
+        origin: None,
         backfill_id: None,
         changed: 0,
     };

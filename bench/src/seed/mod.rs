@@ -178,6 +178,7 @@ fn schedule(
         calendars: None,
         max_fires: None,
         fire_count: 0,
+        fires_an_hour: 0,
         catch_up: schedule::CatchUp::Latest,
         grace_ms: 300_000,
         catch_up_max: 100,

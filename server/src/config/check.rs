@@ -183,6 +183,7 @@ impl Config {
         }
         between("health.unclaimed", self.health.unclaimed, SECOND, DAY)?;
         between("health.canary", self.health.canary, Span::seconds(61), DAY)?;
+        between("health.saturated", self.health.saturated, Span::seconds(1), DAY)?;
         let schedules = &self.metrics.schedules;
         if schedules.len() > MOST_SERIES {
             let help = format!("give at most {MOST_SERIES}: each has many series");
@@ -254,8 +255,11 @@ impl Config {
             value.map_or(Ok(()), |value| number(field, value, least, 1_000_000))?;
         }
         number("retention.days", self.retention.days, 1, 3_650)?;
-        match self.node.capacity {
-            Some(capacity) => number("node.capacity", capacity, 1, 10_000),
+        if let Some(capacity) = self.node.capacity {
+            number("node.capacity", capacity, 1, 10_000)?;
+        }
+        match self.node.max_share {
+            Some(share) => number("node.max_share", share, 1, 100),
             None => Ok(()),
         }
     }
@@ -362,6 +366,10 @@ mod tests {
         assert_eq!(
             problem_of(|config| config.node.capacity = Some(0)),
             "node.capacity: '0' is too small; give 1 to 10000"
+        );
+        assert_eq!(
+            problem_of(|config| config.node.max_share = Some(101)),
+            "node.max_share: '101' is too large; give 1 to 100"
         );
     }
 

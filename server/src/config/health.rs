@@ -21,6 +21,9 @@ pub struct Health {
     pub unclaimed: Span,
     /// The canary's last success was due longer ago than this.
     pub canary: Span,
+    /// All places of a node, or the share of one target origin or schedule, are taken and runs wait
+    /// for longer than this.
+    pub saturated: Span,
     /// What is otherwise for a namespace that is asked for, by its name.
     pub namespaces: BTreeMap<String, Limits>,
     /// What is otherwise for a tag that is asked for; it goes before the namespace.
@@ -52,6 +55,7 @@ impl Default for Health {
             pending_handoffs: 1_000,
             unclaimed: Span::seconds(60),
             canary: Span::seconds(180),
+            saturated: Span::seconds(60),
             namespaces: BTreeMap::new(),
             tags: BTreeMap::new(),
         }

@@ -93,6 +93,9 @@ pub struct Node {
     pub name: Option<String>,
     /// How many runs it works on at once; the engine's default if absent.
     pub capacity: Option<u32>,
+    /// Up to how many percent of these places one origin or schedule may hold; the engine's default
+    /// if absent.
+    pub max_share: Option<u32>,
     /// What it does.
     pub roles: Roles,
     /// What runs may ask of it.

@@ -7,7 +7,7 @@ use entity::Timestamp;
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -16,6 +16,7 @@ use super::{
     definition::Known,
     flow,
     logs::{self, Numbers},
+    places::Place,
     settle::{self, Standing},
     vault::{Mask, Whose},
 };
@@ -38,7 +39,7 @@ pub(super) struct Attempt {
     /// For the run's only task; of a flow what is the same for all tasks.
     pub(super) invocation: Invocation,
     pub(super) run: Times,
-    pub(super) slot: OwnedSemaphorePermit,
+    pub(super) place: Place,
 }
 
 /// A run's own instants.
@@ -66,7 +67,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
     let core = core.clone();
     let tracker = core.attempts.clone();
     tracker.spawn(async move {
-        let Attempt { hold, max_attempts, known, invocation, run, slot } = attempt;
+        let Attempt { hold, max_attempts, known, invocation, run, place } = attempt;
         let start = core.clock.instant();
         let task = known.task(0);
         let tasks = json!({});
@@ -80,7 +81,7 @@ pub(super) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         let numbers = Numbers::new(hold.attempt);
         let outcome = perform(&core, assignment, &numbers, grip.stop.clone()).await;
         let took = start.elapsed();
-        drop(slot);
+        drop(place);
         core.slot_freed();
 
         let now = core.agreed_now().await;

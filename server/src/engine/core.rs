@@ -10,7 +10,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Notify, OwnedSemaphorePermit, RwLock, Semaphore, futures::Notified, mpsc};
+use tokio::sync::{Notify, RwLock, futures::Notified, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -23,6 +23,7 @@ use super::{
     definition::Definitions,
     flow,
     logs::LogMessage,
+    places::{Claim, NoPlace, Place, Places},
     signals::Kind,
 };
 use crate::{
@@ -55,7 +56,7 @@ pub(super) struct Core {
     /// The current life of this node.
     pub(super) node: RwLock<Uuid>,
     /// Room for runs.
-    pub(super) slots: Arc<Semaphore>,
+    pub(super) places: Places,
     /// Whether runs wait for room: whoever frees some then wakes the dispatcher.
     pub(super) backlog: AtomicBool,
     /// Whether runs wait for others of their group: whoever settles one then wakes the dispatcher.
@@ -122,7 +123,7 @@ impl Core {
         let Parts { store, clock, executor, timings, signals, settings, metrics } = parts;
         let Writers { settlements, steps, logs } = writers;
         Self {
-            slots: Arc::new(Semaphore::new(settings.capacity)),
+            places: cluster.places().clone(),
             definitions: Definitions::default(),
             calendars: Calendars::default(),
             cluster,
@@ -203,9 +204,13 @@ impl Core {
         self.clock.sleep_from(self.clock.now(), shown).await;
     }
 
-    /// Up to `wanted` places for runs, as many as are free.
-    pub(super) fn free_slots(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
-        std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok()).take(wanted).collect()
+    /// A place for a run, if there is one that it may have.
+    pub(super) fn place(&self, claim: &Claim) -> Result<Place, NoPlace> {
+        let place = self.places.take(claim, &self.clock);
+        if let Err(NoPlace::Share(holder)) = &place {
+            self.metrics.held_back(holder.kind());
+        }
+        place
     }
 
     /// Remembers an attempt that begins, and after how long it counts as stuck.
@@ -219,6 +224,7 @@ impl Core {
             earlier.stop.cancel();
         }
         self.metrics.live_runs(held.len());
+        self.metrics.places(self.places.held(), self.places.capacity());
         Grip { hold, stop, serial }
     }
 
@@ -232,6 +238,7 @@ impl Core {
         lock(&self.settling).insert(grip.hold.run_id, grip.hold);
         let why = entry.remove().why;
         self.metrics.live_runs(held.len());
+        self.metrics.places(self.places.held(), self.places.capacity());
         Ok(why)
     }
 

@@ -4,7 +4,10 @@
 use entity::Timestamp;
 use uuid::Uuid;
 
-use super::cluster::{Cluster, Issue, issues, redis};
+use super::{
+    cluster::{Cluster, Issue, issues, redis},
+    saturation,
+};
 use crate::{
     clock::Clock,
     config,
@@ -57,6 +60,9 @@ pub async fn examine(
     checks.extend(judge(&figures(store, scope, now).await?, limits));
     if scope.namespace.is_none() && scope.tag.is_none() {
         checks.extend(sings(store.canary().await?, now, limits));
+    }
+    if scope.namespace.is_none() && scope.tag.is_none() {
+        checks.push(saturation::check(store, clock, cluster.places(), limits).await?);
     }
     checks.extend(claims(&cluster.refused()));
     let fleet = cluster.fleet(store).await?;

@@ -24,6 +24,8 @@ pub struct Settings {
     /// How many runs the node works on at once. With room for a batch, a batch of short runs needs
     /// no queue.
     pub capacity: usize,
+    /// Up to how many percent of these one origin or schedule may hold while others could want some.
+    pub max_share: u32,
     /// How many schedules, intents or runs go into one transaction.
     pub batch: u64,
     /// After how long the planner looks again when nothing is due before.
@@ -63,6 +65,7 @@ impl Default for Settings {
             beacon: None,
             second_owner_after: Duration::from_secs(1),
             capacity: 512,
+            max_share: 80,
             batch: 500,
             look_ahead: Duration::from_secs(60),
             poll: Duration::from_secs(5),

@@ -47,6 +47,8 @@ pub struct BackfillRuns {
     pub context: serde_json::Value,
     /// The tags that the node must have that takes them.
     pub runs_on: Option<Strings>,
+    /// See `entity::run`.
+    pub origin: Option<String>,
     /// The group whose limit they count in.
     pub group_id: Option<Uuid>,
     /// See `entity::run`.
@@ -133,10 +135,12 @@ impl Store {
             "INSERT INTO run (id, namespace_id, schedule_id, fire_id, workflow_id, \
                workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
                attempt, max_attempts, recovery_attempts, epoch, context, is_recovery, \
-               idempotency_key, backfill_id, group_id, priority, runs_on, changed) \
+               idempotency_key, backfill_id, group_id, priority, runs_on, origin, \
+               changed) \
              SELECT id, {{0}}, {{1}}, fire_id, {{2}}, {{3}}, 'backfill', 'queued', at, {{4}}, \
                {{4}}, {{4}}, 0, {{5}}, 0, 0, (SELECT context FROM v WHERE context IS NOT NULL), \
-               false, idempotency_key, {{6}}, {{7}}, {{8}}, {{9}}, {} FROM v WHERE true",
+               false, idempotency_key, {{6}}, {{7}}, {{8}}, {{9}}, {{10}}, {} \
+             FROM v WHERE true",
             self.dialect().stamp("run")
         );
         let statement = Bulk::default()
@@ -159,6 +163,7 @@ impl Store {
                     of.group_id.into(),
                     of.priority.into(),
                     of.runs_on.clone().into(),
+                    of.origin.clone().into(),
                 ],
             );
         tx.execute_raw(statement).await?;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -114,6 +115,8 @@ pub struct NewRun {
     pub max_attempts: i32,
     /// The tags that the node must have that takes it.
     pub runs_on: Option<Strings>,
+    /// See `entity::run`.
+    pub origin: Option<Arc<str>>,
     /// What travels with it, if that is not the schedule's context as it is: this is copied inside
     /// the database.
     pub context: Option<serde_json::Value>,
@@ -268,13 +271,14 @@ impl Store {
                workflow_version, trigger, state, scheduled_at, due_at, created_at, available_at, \
                started_at, attempt, max_attempts, recovery_attempts, node_id, epoch, \
                hard_deadline_at, context, is_recovery, idempotency_key, group_id, priority, \
-               runs_on, changed) \
+               runs_on, origin, changed) \
              SELECT id, namespace_id, schedule_id, id, workflow_id, workflow_version, \
                'schedule', CASE WHEN started = 1 THEN 'running' ELSE 'queued' END, scheduled_at, \
                due_at, {{0}}, {{0}}, CASE WHEN started = 1 THEN {{0}} END, started, max_attempts, \
                0, CASE WHEN started = 1 THEN {{1}} END, started, {} + hard_limit, \
                coalesce(context, (SELECT s.context FROM schedule s WHERE s.id = v.schedule_id)), \
-               is_recovery = 1, idempotency_key, group_id, priority, runs_on, {} FROM v WHERE true",
+               is_recovery = 1, idempotency_key, group_id, priority, runs_on, origin, {} \
+             FROM v WHERE true",
             self.dialect().now(),
             self.dialect().stamp("run")
         );
@@ -296,6 +300,7 @@ impl Store {
             .uuid("group_id", runs.iter().map(|run| run.group_id))
             .int("priority", runs.iter().map(|run| i64::from(run.priority)))
             .json("runs_on", runs.iter().map(|run| run.runs_on.as_ref().map(|tags| json!(tags))))
+            .text("origin", runs.iter().map(|run| run.origin.as_deref().map(str::to_owned)))
             .statement(self.dialect(), &sql, vec![now.0.into(), node.into()]);
         tx.execute_raw(statement).await?;
 

@@ -27,6 +27,8 @@ pub struct Waiting {
     pub schedule: Option<String>,
     /// The tenant's name.
     pub namespace: String,
+    /// Its key.
+    pub namespace_id: Uuid,
     /// What it runs.
     pub workflow_id: Uuid,
     /// In which version.
@@ -79,6 +81,44 @@ pub struct Taker<'a> {
     pub node: Uuid,
     /// What runs may ask of it.
     pub tags: &'a [String],
+    /// Whose runs it takes none of now.
+    pub without: &'a Without,
+}
+
+/// Those that have their share of a node's places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Without {
+    /// See `entity::run`.
+    pub origins: Vec<String>,
+    /// By their keys.
+    pub schedules: Vec<Uuid>,
+    /// By their keys.
+    pub namespaces: Vec<Uuid>,
+}
+
+impl Without {
+    /// The condition, to stand after another one; its values go behind those that are there.
+    fn condition(&self, values: &mut Vec<Value>) -> String {
+        let mut condition = String::new();
+        let origins = self.origins.iter().map(|origin| Value::from(origin.clone()));
+        let schedules = self.schedules.iter().map(|id| Value::from(*id));
+        let namespaces = self.namespaces.iter().map(|id| Value::from(*id));
+        let lists: [(&str, Vec<Value>); 3] = [
+            ("origin", origins.collect()),
+            ("schedule_id", schedules.collect()),
+            ("namespace_id", namespaces.collect()),
+        ];
+        for (column, keys) in lists.into_iter().filter(|(_, keys)| !keys.is_empty()) {
+            let first = values.len() + 1;
+            values.extend(keys);
+            let places = (first..=values.len()).map(|number| format!("${number}"));
+            let places = places.collect::<Vec<_>>().join(", ");
+            condition.push_str(&format!(
+                " AND (run.{column} IS NULL OR run.{column} NOT IN ({places}))"
+            ));
+        }
+        condition
+    }
 }
 
 /// In which they are taken.
@@ -97,18 +137,19 @@ impl Store {
     ) -> Result<Vec<Waiting>, StoreError> {
         let dialect = self.dialect();
         let tags = serde_json::json!(taker.tags).to_string();
-        let values: [Value; 4] =
-            [now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
+        let mut values: Vec<Value> =
+            vec![now.0.into(), limit.cast_signed().into(), taker.node.into(), tags.into()];
+        let without = taker.without.condition(&mut values);
         let may_start = format!(
             "run.state IN ('queued', 'retrying') AND run.available_at <= $1{} \
-               AND (run.runs_on IS NULL OR {})",
+               AND (run.runs_on IS NULL OR {}){without}",
             dialect.live_runs("run.id", now),
             dialect.list_within("run.runs_on", "$4"),
         );
         let what = |from: &str| {
             format!(
                 "SELECT run.id, run.schedule_id, s.name AS schedule, n.name AS namespace, \
-                   run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, \
+                   run.namespace_id, run.workflow_id, run.workflow_version, run.trigger, run.scheduled_at, \
                    run.due_at, run.started_at, run.attempt, run.max_attempts, run.epoch, \
                    run.context, run.idempotency_key, run.group_id, run.runs_on, \
                    run.available_at, run.priority, s.start_deadline_ms, s.jitter_ms \
@@ -157,6 +198,29 @@ impl Store {
         );
         let row = connection.query_one_raw(self.dialect().statement(sql, [])).await?;
         Ok(row.map(|row| row.try_get("", "found")).transpose()?.unwrap_or_default())
+    }
+
+    /// When the next run may start that is not due at `now`, of those for a node with these tags.
+    pub async fn next_available(
+        &self,
+        tags: &[String],
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        #[derive(FromQueryResult)]
+        struct Next {
+            next: Option<i64>,
+        }
+        let tags = serde_json::json!(tags).to_string();
+        let sql = format!(
+            "SELECT min(run.available_at) AS next FROM run \
+             WHERE run.state IN ('queued', 'retrying') AND run.available_at > $1 \
+               AND (run.runs_on IS NULL OR {}){}",
+            self.dialect().list_within("run.runs_on", "$2"),
+            self.dialect().live_runs("run.id", now)
+        );
+        let statement = self.dialect().statement(sql, [now.0.into(), tags.into()]);
+        let row = Next::find_by_statement(statement).one(self.rounds()).await?;
+        Ok(row.and_then(|row| row.next).map(Timestamp))
     }
 
     /// What still waits at `now` for a node with these tags.

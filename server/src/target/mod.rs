@@ -19,6 +19,7 @@
 //! - `signature`: Standard Webhooks
 //! - `command`: programs
 //! - `executor`: carries targets out
+//! - `origin`: where a target goes, as far as its definition tells
 //! - `mail`: mails to people, by the server that the configuration names
 //! - `invocation`: what an attempt is told, and how it ends
 //! - `template`: texts of a definition that are filled in before each attempt
@@ -38,6 +39,7 @@ mod http;
 mod invocation;
 mod log;
 mod mail;
+mod origin;
 mod policy;
 mod result;
 mod secret;

@@ -64,6 +64,9 @@ pub struct Metrics {
     attempts: Counter<u64>,
     recovery_events: Counter<u64>,
     live_runs: Gauge<u64>,
+    places: Gauge<u64>,
+    places_held: Gauge<u64>,
+    held_back: Counter<u64>,
     info: Gauge<u64>,
     schedule_fires: Counter<u64>,
     schedule_executions: Counter<u64>,
@@ -104,6 +107,7 @@ impl Metrics {
         zero(&self.attempts, "state", &states);
         let kinds = ["lost_handoff", "orphaned_run", "hard_timeout", "abandoned"];
         zero(&self.recovery_events, "kind", &kinds);
+        zero(&self.held_back, "share", &["origin", "schedule", "namespace"]);
         zero(&self.sign_ins, "outcome", &["accepted", "refused", "limited"]);
         let tables = ["fire", "run", "task_run", "task_log"];
         zero(&self.retention_rows, "table", &tables);
@@ -145,6 +149,12 @@ impl Metrics {
             attempts: counter("carillon.attempts", "Attempts at tasks that ended, by state."),
             recovery_events: counter("carillon.recovery_events", "What recovery did, by kind."),
             live_runs: gauge("carillon.live_runs", "Runs at work on this node."),
+            places: gauge("carillon.places", "Places for runs on this node: its capacity."),
+            places_held: gauge("carillon.places_held", "Places that runs hold on this node."),
+            held_back: counter(
+                "carillon.held_back",
+                "Refusals of a place that was free, by whose share or quota was used up.",
+            ),
             info: gauge("carillon.info", "What runs here: always 1."),
             schedule_fires: counter(
                 "carillon.schedule_fires",
@@ -257,6 +267,17 @@ impl Metrics {
     /// So many runs are at work on this node.
     pub fn live_runs(&self, count: usize) {
         self.live_runs.record(count as u64, &[]);
+    }
+
+    /// So many places of this node's are held.
+    pub fn places(&self, held: usize, capacity: usize) {
+        self.places_held.record(held as u64, &[]);
+        self.places.record(capacity as u64, &[]);
+    }
+
+    /// A run found a place that it could not have: its origin, schedule or namespace holds its share.
+    pub fn held_back(&self, share: &'static str) {
+        self.held_back.add(1, &[KeyValue::new("share", share)]);
     }
 
     /// What was counted in the database just now; nothing if it did not answer.

@@ -111,6 +111,7 @@ async fn furnish(store: &Store) {
         id: Uuid::from_u128(1),
         name: NAMESPACE.to_owned(),
         retention_days: None,
+        quotas: None,
         created_at: entity::Timestamp(0),
     };
     row.into_active_model().insert(&tx).await.unwrap();

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::Clock,
     config::{Role, Roles},
-    engine::Settings,
+    engine::{Settings, places::Places},
     store::{
         Store, StoreError,
         leases::Theirs,
@@ -42,6 +42,7 @@ struct Inner {
     witness: Mutex<Witness>,
     terms: Mutex<Terms>,
     refused: Mutex<Vec<Uuid>>,
+    places: Places,
     is_draining: AtomicBool,
     is_usurped: AtomicBool,
 }
@@ -77,7 +78,8 @@ pub enum Standing {
 
 impl Cluster {
     pub(in crate::engine) fn new(settings: Settings) -> Self {
-        Self { inner: Arc::new(Inner { settings, ..Inner::default() }) }
+        let places = Places::new(settings.capacity, settings.max_share);
+        Self { inner: Arc::new(Inner { settings, places, ..Inner::default() }) }
     }
 
     /// Whether the node may schedule, as far as it knows.
@@ -161,6 +163,11 @@ impl Cluster {
     /// The schedules whose fires the database refuses to this node.
     pub fn refused(&self) -> Vec<Uuid> {
         self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The places of this node.
+    pub fn places(&self) -> &Places {
+        &self.inner.places
     }
 
     /// Takes down what another has of a lease.

@@ -24,6 +24,7 @@ pub(in crate::engine) struct Known {
     pub(in crate::engine) graph: Graph,
     templates: Vec<TemplateUse>,
     secrets: Vec<Vec<String>>,
+    origin: Option<Arc<str>>,
 }
 
 impl Known {
@@ -36,6 +37,7 @@ impl Known {
         Some(Self {
             templates: definition.tasks.iter().map(of).collect(),
             secrets: definition.tasks.iter().map(named).collect(),
+            origin: definition.origin().map(Arc::from),
             graph,
             definition,
         })
@@ -54,6 +56,11 @@ impl Known {
     /// The secrets that the task at `index` asks for.
     pub(in crate::engine) fn secrets(&self, index: usize) -> &[String] {
         self.secrets.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the first task of it goes, as its runs say in their rows.
+    pub(in crate::engine) fn origin(&self) -> Option<&Arc<str>> {
+        self.origin.as_ref()
     }
 
     /// Whether a run of it needs a plan.

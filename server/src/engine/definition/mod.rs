@@ -147,6 +147,11 @@ impl Definition {
         (!tags.is_empty()).then_some(Strings(tags))
     }
 
+    /// Where its first task goes: a node shares its places by it.
+    pub fn origin(&self) -> Option<String> {
+        self.tasks.first()?.target.origin()
+    }
+
     /// A workflow of one task.
     pub fn single(task: Task) -> Self {
         Self::of(vec![task])

@@ -16,7 +16,6 @@ use std::{
 
 use entity::fire::Verdict;
 use sea_orm::ActiveEnum;
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use self::{decision::decide, run::new_run};
@@ -30,6 +29,7 @@ use super::{
     cluster::Tenure,
     core::Core,
     definition::Known,
+    places::{Claim, NoPlace, Place},
 };
 use crate::{
     store::{
@@ -168,7 +168,7 @@ async fn try_hand_over(
                 continue;
             }
         };
-        runs.push(new_run(intent, schedule, &known.definition, reason, now));
+        runs.push(new_run(intent, schedule, &known, reason, now));
         works.push((known, schedule));
     }
 
@@ -177,7 +177,7 @@ async fn try_hand_over(
     let (mut runs, works): (Vec<_>, Vec<_>) =
         runs.into_iter().zip(works).filter(|(run, _)| linked.contains(&run.id)).unzip();
     // As late as can be: by now short runs of the batch before may have ended.
-    let mut slots = start_here(core, &mut runs, &works);
+    let places = start_here(core, &mut runs, &works);
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
     let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
@@ -210,12 +210,12 @@ async fn try_hand_over(
     }
 
     let mut handed = HandedOver { refused: refused.len(), ..HandedOver::default() };
-    for (index, (run, (known, schedule))) in runs.into_iter().zip(works).enumerate() {
+    let runs = runs.into_iter().zip(places);
+    for (index, ((run, place), (known, schedule))) in runs.zip(works).enumerate() {
         if index > 0 && index.is_multiple_of(BEGUN_AT_ONCE) {
             tokio::task::yield_now().await;
         }
-        let slot = if run.start.is_some() { slots.pop() } else { None };
-        let Some(slot) = slot else {
+        let Some(place) = place else {
             handed.queued += 1;
             continue;
         };
@@ -241,7 +241,7 @@ async fn try_hand_over(
         };
         let max_attempts = run.max_attempts;
         let run = Times { stands_for: run.scheduled_at.utc(), started_at: now, by_fire: true };
-        attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, slot });
+        attempt::spawn(core, Attempt { hold, max_attempts, known, invocation, run, place });
     }
     drop(beginning);
     if !lost.is_empty() {
@@ -254,26 +254,37 @@ async fn try_hand_over(
     Ok(handed)
 }
 
-/// Marks those runs as started that may start in this transaction and for which there is room;
-/// gives their places, one for each. The dispatcher alone starts runs of a group: it keeps their
-/// limit and their order. And what a life that was declared dead started would be taken from it at
-/// once.
+/// Marks those runs as started that may start in this transaction and for which there is a place;
+/// gives the places, one for each of these runs. The dispatcher alone starts runs of a group: it
+/// keeps their limit and their order. And what a life that was declared dead started would be taken
+/// from it at once.
 fn start_here(
     core: &Core,
     runs: &mut [NewRun],
     works: &[(Arc<Known>, &Current)],
-) -> Vec<OwnedSemaphorePermit> {
+) -> Vec<Option<Place>> {
     let may = |(known, schedule): &(Arc<Known>, &Current)| {
         schedule.group_id.is_none()
             && schedule.node_is_alive
             && core.cluster.takes(&known.definition.runs_on)
             && !core.cluster.lets_others_go_first(&known.definition.runs_on)
     };
-    let those: Vec<_> = runs.iter_mut().zip(works).filter(|(_, work)| may(work)).collect();
-    let slots = core.free_slots(those.len());
-    for ((run, (known, _)), _) in those.into_iter().zip(&slots) {
-        let (task, hard_limit) = known.start(core.settings.heartbeat_expiry);
+    let mut is_full = false;
+    let start = |(run, work): (&mut NewRun, &(Arc<Known>, &Current))| {
+        if is_full || !may(work) {
+            return None;
+        }
+        let claim = Claim {
+            origin: run.origin.clone(),
+            schedule: Some(run.schedule_id),
+            namespace: run.namespace_id,
+        };
+        let place = core.place(&claim);
+        is_full = matches!(place, Err(NoPlace::Full));
+        let (task, hard_limit) = work.0.start(core.settings.heartbeat_expiry);
+        let place = place.ok()?;
         run.start = Some(Start { task, hard_limit });
-    }
-    slots
+        Some(place)
+    };
+    runs.iter_mut().zip(works).map(start).collect()
 }

@@ -5,7 +5,7 @@ use entity::fire::Reason;
 use serde_json::{Value, json};
 
 use crate::{
-    engine::Definition,
+    engine::definition::Known,
     store::handoffs::{Current, Intent, NewRun},
 };
 
@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn new_run(
     intent: &Intent,
     schedule: &Current,
-    definition: &Definition,
+    known: &Known,
     reason: Reason,
     now: DateTime<Utc>,
 ) -> NewRun {
@@ -31,8 +31,9 @@ pub(super) fn new_run(
         workflow_version: schedule.workflow_version,
         scheduled_at: intent.scheduled_at,
         due_at: intent.due_at,
-        max_attempts: definition.max_attempts(),
-        runs_on: definition.asked_tags(),
+        max_attempts: known.definition.max_attempts(),
+        runs_on: known.definition.asked_tags(),
+        origin: known.origin().cloned(),
         context,
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),

@@ -1,7 +1,8 @@
 //! Runs that wait for a node with certain tags.
 
 use entity::{Strings, Timestamp};
-use sea_orm::{FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+use uuid::Uuid;
 
 use super::health::Scope;
 use crate::store::{Store, StoreError};
@@ -13,6 +14,38 @@ pub struct Waiting {
     pub runs_on: Strings,
     /// The runs.
     pub runs: i64,
+}
+
+/// Who shares the places of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// See `entity::run`.
+    Origin(String),
+    /// By its key.
+    Schedule(Uuid),
+}
+
+/// So many runs that wait are counted at the most.
+pub const MAX_COUNTED: i64 = 10_000;
+
+/// How many runs of one that shares places could start by `now`.
+pub async fn waiting_for_share(
+    store: &Store,
+    sharing: &Sharing,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let (column, key): (&str, Value) = match sharing {
+        Sharing::Origin(origin) => ("origin", origin.clone().into()),
+        Sharing::Schedule(id) => ("schedule_id", (*id).into()),
+    };
+    let sql = format!(
+        "SELECT count(*) AS runs FROM (SELECT 1 FROM run WHERE run.state IN ('queued', 'retrying') \
+           AND run.available_at <= $1 AND run.{column} = $2{} LIMIT {MAX_COUNTED}) waiting",
+        store.dialect().live_runs("run.id", now)
+    );
+    let statement = store.dialect().statement(sql, [now.0.into(), key]);
+    let row = store.read().query_one_raw(statement).await?;
+    Ok(row.map(|row| row.try_get("", "runs")).transpose()?.unwrap_or_default())
 }
 
 /// The runs of what `scope` names that could start by `now` and ask for tags, counted by these.

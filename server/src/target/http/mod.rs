@@ -34,4 +34,5 @@ mod sender;
 pub use definition::{Answers, Http, Method};
 pub use expected::StatusSet;
 pub use fetch::{FetchError, Fetched, Fetcher};
+pub(super) use place::origin;
 pub(super) use sender::Sender;

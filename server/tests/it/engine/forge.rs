@@ -100,6 +100,7 @@ pub(crate) async fn orphan(
         group_id: None,
         priority: 0,
         runs_on: None,
+        origin: None,
         backfill_id: None,
         changed: 0,
     };

@@ -50,6 +50,7 @@ mod retention;
 mod retry;
 mod secrets;
 mod settling;
+mod sharing;
 mod shutdown;
 mod silenced;
 mod stats;

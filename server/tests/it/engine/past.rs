@@ -87,6 +87,7 @@ pub(crate) fn succeeded(
         priority: 0,
         group_id: None,
         runs_on: None,
+        origin: None,
         changed: 0,
     };
     (fire, run)

@@ -88,6 +88,7 @@ impl World {
             calendars: None,
             max_fires: None,
             fire_count: 0,
+            fires_an_hour: 0,
             catch_up: schedule::CatchUp::Latest,
             grace_ms: 300_000,
             catch_up_max: 100,

@@ -8,7 +8,11 @@ use std::{
 
 use carillon::{
     engine::Definition,
-    store::{DatabaseTransaction, live::Since, queue::Taker},
+    store::{
+        DatabaseTransaction,
+        live::Since,
+        queue::{Taker, Without},
+    },
 };
 use chrono::TimeDelta;
 use entity::{run, schedule::Overlap};
@@ -181,7 +185,7 @@ async fn what_is_alive_is_looked_for_from_its_oldest_day_to_the_next() {
     store.refresh_live_days(now).await.unwrap();
     texts.lock().unwrap().clear();
     let tx = store.begin().await.unwrap();
-    let taker = Taker { node: Uuid::nil(), tags: &[] };
+    let taker = Taker { node: Uuid::nil(), tags: &[], without: &Without::default() };
     store.lock_waiting_runs(&tx, taker, now, 1).await.unwrap();
     store.backlog(&[], now).await.unwrap();
     store.live_by_schedule(&tx, &[old], now, Since::Margin).await.unwrap();

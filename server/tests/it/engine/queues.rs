@@ -7,7 +7,7 @@ use std::{
 
 use carillon::store::{
     DatabaseTransaction, Dialect,
-    queue::{Taker, Waiting},
+    queue::{Taker, Waiting, Without},
 };
 use entity::{Timestamp, run};
 use sea_orm::{ConnectionTrait, EntityTrait, Statement};
@@ -60,7 +60,10 @@ async fn ten_thousand_runs_in_a_full_group_are_not_looked_at(database: TestDatab
         }
     });
     let store = &world.database.store;
-    let (now, taker) = (Timestamp::from(world.clock.now()), Taker { node, tags: &[] });
+    let (now, taker) = (
+        Timestamp::from(world.clock.now()),
+        Taker { node, tags: &[], without: &Without::default() },
+    );
     let tx = store.begin().await.unwrap();
     let ids = |next: Vec<Waiting>| next.into_iter().map(|run| run.id).collect::<Vec<_>>();
     let next = store.lock_waiting_runs(&tx, taker, now, 8).await.unwrap();

@@ -76,6 +76,7 @@ impl World {
             id: namespace,
             name: "test".to_owned(),
             retention_days: None,
+            quotas: None,
             created_at: clock.now().into(),
         };
         let tx = database.store.begin().await.unwrap();

@@ -159,6 +159,7 @@ async fn canary_has_sung(database: &TestDatabase) {
         group_id: None,
         priority: 0,
         runs_on: None,
+        origin: None,
         backfill_id: None,
         changed: 1,
     };

@@ -33,6 +33,7 @@ impl Commands {
             id: Set(id),
             name: Set(name.to_owned()),
             retention_days: Set(None),
+            quotas: Set(None),
             created_at: Set(now.into()),
         };
         namespaces::insert(&tx, row).await.map_err(|error| name_taken(error, name))?;

@@ -21,7 +21,7 @@ use entity::{run, task_run};
 use futures::FutureExt;
 use sea_orm::ActiveEnum;
 use serde_json::{Map, Value};
-use tokio::{sync::OwnedSemaphorePermit, task::JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::writing::let_go;
@@ -38,6 +38,7 @@ use crate::{
         core::{Core, Grip, StopReason},
         definition::Known,
         logs::Numbers,
+        places::{Claim, Place},
         signals::Kind,
     },
     store::{flows::Ended, holds::Hold},
@@ -95,7 +96,9 @@ struct Conductor {
     grip: Grip,
     /// Stops its tasks: when the run is stopped, and when its time is over.
     stop_tasks: CancellationToken,
-    places: Vec<OwnedSemaphorePermit>,
+    /// What its places are counted for.
+    claim: Claim,
+    places: Vec<Place>,
     numbers: Arc<Numbers>,
     parts: Vec<Part>,
     at_work: JoinSet<Done>,
@@ -108,12 +111,12 @@ enum Event {
     Done(Done),
     /// Time passed, or the run is to stop: look again.
     Look,
-    Place(OwnedSemaphorePermit),
+    Place(Place),
 }
 
 impl Conductor {
     fn new(core: Arc<Core>, attempt: Attempt, grip: Grip) -> Self {
-        let Attempt { hold, known, invocation, run, slot, max_attempts: _ } = attempt;
+        let Attempt { hold, known, invocation, run, place, max_attempts: _ } = attempt;
         let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
         let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();
         Self {
@@ -121,7 +124,8 @@ impl Conductor {
             begun: core.clock.instant(),
             numbers: Arc::new(Numbers::new(hold.attempt)),
             stop_tasks: grip.stop.child_token(),
-            places: vec![slot],
+            claim: place.claim().clone(),
+            places: vec![place],
             told: invocation,
             run,
             stands_for: run.stands_for,
@@ -265,7 +269,7 @@ impl Conductor {
         // As many places as it could use and there are; one it has always.
         let wanted = self.at_work.len() + plan(&situation).begin.len();
         while self.places.len() < wanted {
-            let Ok(place) = self.core.slots.clone().try_acquire_owned() else { break };
+            let Ok(place) = self.core.place(&self.claim) else { break };
             self.places.push(place);
         }
         situation.room = self.places.len();
@@ -287,7 +291,6 @@ impl Conductor {
             }
         };
         let is_stopped = self.grip.stop.is_cancelled();
-        let slots = self.core.slots.clone();
         tokio::select! {
             biased;
             Some(joined) = self.at_work.join_next() => {
@@ -296,10 +299,9 @@ impl Conductor {
             // Once is enough: from then on the tasks end by themselves.
             () = self.grip.stop.cancelled(), if !is_stopped => Event::Look,
             () = time => Event::Look,
-            place = slots.acquire_owned(), if wants_place && !is_stopped => match place {
-                Ok(place) => Event::Place(place),
-                Err(_) => Event::Look,
-            },
+            place = core.places.wait(&self.claim, &core.clock), if wants_place && !is_stopped => {
+                Event::Place(place)
+            }
         }
     }
 

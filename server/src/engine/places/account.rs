@@ -1,0 +1,273 @@
+//! Who holds how many places: pure.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::{NoPlace, Room};
+
+/// A party among which places are shared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Holder {
+    /// Scheme, host and port of an address, or `command:` and a program.
+    Origin(Arc<str>),
+    /// A schedule.
+    Schedule(Uuid),
+    /// A namespace: it has a quota, and no share.
+    Namespace(Uuid),
+}
+
+impl Holder {
+    /// What it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Origin(_) => "origin",
+            Self::Schedule(_) => "schedule",
+            Self::Namespace(_) => "namespace",
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Origin(origin) => write!(f, "target origin {origin}"),
+            Self::Schedule(id) => write!(f, "schedule {id}"),
+            Self::Namespace(id) => write!(f, "namespace {id}"),
+        }
+    }
+}
+
+/// A holder whose runs wait because it has its share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// Which.
+    pub holder: Holder,
+    /// How many places it holds.
+    pub held: usize,
+    /// Since when runs of it wait without a break.
+    pub since: DateTime<Utc>,
+}
+
+/// The account of all places.
+#[derive(Debug)]
+pub(super) struct Account {
+    capacity: usize,
+    max_share: usize,
+    held: usize,
+    by: HashMap<Holder, usize>,
+    quotas: HashMap<Uuid, i64>,
+    held_back: HashMap<Holder, DateTime<Utc>>,
+    full_since: Option<DateTime<Utc>>,
+}
+
+impl Account {
+    pub(super) fn new(capacity: usize, max_share: u32) -> Self {
+        let max_share = usize::try_from(max_share).unwrap_or(100).clamp(1, 100);
+        let (by, quotas, held_back) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { capacity, max_share, held: 0, by, quotas, held_back, full_since: None }
+    }
+
+    /// Takes a place for all of `holders`, or notes who has its share.
+    pub(super) fn take(
+        &mut self,
+        holders: impl Iterator<Item = Holder>,
+        now: impl FnOnce() -> DateTime<Utc>,
+    ) -> Result<(), NoPlace> {
+        if self.free() == 0 {
+            self.full_since.get_or_insert_with(now);
+            return Err(NoPlace::Full);
+        }
+        let holders: Vec<Holder> = holders.collect();
+        if let Some(full) = holders.iter().find(|holder| self.room_of(holder) == 0) {
+            self.held_back.entry(full.clone()).or_insert_with(now);
+            return Err(NoPlace::Share(full.clone()));
+        }
+        self.held += 1;
+        for holder in holders {
+            *self.by.entry(holder).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn give_back(&mut self, holders: impl Iterator<Item = Holder>) {
+        self.held = self.held.saturating_sub(1);
+        for holder in holders {
+            if let Some(held) = self.by.get_mut(&holder) {
+                *held -= 1;
+                if *held == 0 {
+                    self.by.remove(&holder);
+                }
+            }
+        }
+    }
+
+    pub(super) fn room(&self) -> Room {
+        let (mut of_held_back, mut full) = (0, Vec::new());
+        for holder in self.held_back.keys() {
+            match self.room_of(holder) {
+                0 => full.push(holder.clone()),
+                room => of_held_back += room,
+            }
+        }
+        full.sort();
+        let (free, is_held_back) = (self.free(), !self.held_back.is_empty());
+        Room { free, is_held_back, of_held_back: of_held_back.min(free), full }
+    }
+
+    pub(super) fn forget_held_back(&mut self, but: &[Holder]) {
+        self.held_back.retain(|holder, _| but.contains(holder));
+    }
+
+    pub(super) fn full_since(&self) -> Option<DateTime<Utc>> {
+        self.full_since.filter(|_| self.free() == 0)
+    }
+
+    pub(super) fn forget_full(&mut self) {
+        self.full_since = None;
+    }
+
+    pub(super) fn set_quotas(&mut self, quotas: impl IntoIterator<Item = (Uuid, i64)>) {
+        self.quotas = quotas.into_iter().collect();
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn held_back(&self) -> Vec<HeldBack> {
+        let of = |(holder, since): (&Holder, &DateTime<Utc>)| HeldBack {
+            holder: holder.clone(),
+            held: self.held_by(holder),
+            since: *since,
+        };
+        let mut all: Vec<_> = self.held_back.iter().map(of).collect();
+        all.sort_by(|a, b| b.held.cmp(&a.held).then_with(|| a.holder.cmp(&b.holder)));
+        all
+    }
+
+    fn free(&self) -> usize {
+        self.capacity.saturating_sub(self.held)
+    }
+
+    fn held_by(&self, holder: &Holder) -> usize {
+        self.by.get(holder).copied().unwrap_or(0)
+    }
+
+    /// How many more places the holder may take now, if no other takes one.
+    fn room_of(&self, holder: &Holder) -> usize {
+        let (free, held) = (self.free(), self.held_by(holder));
+        if let Holder::Namespace(id) = holder {
+            let Some(quota) = self.quotas.get(id) else { return free };
+            return usize::try_from(*quota).unwrap_or(0).saturating_sub(held).min(free);
+        }
+        // The places that it may take are the first of these: what it may hold shrinks with each.
+        let (mut room, mut more) = (0, free);
+        while room < more {
+            let middle = room + (more - room).div_ceil(2);
+            if self.may_have(held + middle - 1, free - (middle - 1)) {
+                room = middle;
+            } else {
+                more = middle - 1;
+            }
+        }
+        room
+    }
+
+    /// Whether one that holds so many may have another of the places that are free. It grows with
+    /// the square of these: one alone gets its whole share, and each that comes later leaves a
+    /// larger part of what is left to those behind it.
+    fn may_have(&self, held: usize, free: usize) -> bool {
+        let (share, rest) = (self.max_share, 100 - self.max_share);
+        held * rest * rest * self.capacity < share * 100 * free * free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn origin(name: &str) -> Holder {
+        Holder::Origin(name.into())
+    }
+
+    /// Takes as many as it gets.
+    fn fill(account: &mut Account, holder: &Holder) -> usize {
+        let mut taken = 0;
+        while account.take([holder.clone()].into_iter(), || at(7)).is_ok() {
+            taken += 1;
+        }
+        taken
+    }
+
+    #[test]
+    fn one_holder_has_its_share_and_a_newcomer_finds_a_place() {
+        for (capacity, most) in [(1, 1), (2, 2), (4, 4), (5, 4), (10, 8), (512, 410)] {
+            let mut account = Account::new(capacity, 80);
+            assert_eq!(fill(&mut account, &origin("a")), most, "of {capacity}");
+        }
+        let mut whole = Account::new(512, 100);
+        assert_eq!(fill(&mut whole, &origin("a")), 512);
+    }
+
+    #[test]
+    fn those_that_hang_one_after_the_other_leave_places() {
+        let mut account = Account::new(512, 80);
+        let left = (0..11).map(|number| {
+            assert!(fill(&mut account, &origin(&number.to_string())) > 0, "holder {number}");
+            512 - account.held()
+        });
+        assert_eq!(left.collect::<Vec<_>>(), [102, 39, 21, 13, 9, 7, 5, 4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn the_room_is_what_can_be_taken() {
+        for share in [1, 50, 67, 80, 99, 100] {
+            for (capacity, others) in [(1, 0), (7, 3), (64, 10), (512, 300)] {
+                let mut account = Account::new(capacity, share);
+                for number in 0..others {
+                    let one = [origin(&format!("other {number}"))].into_iter();
+                    assert!(account.take(one, || at(7)).is_ok());
+                }
+                let room = account.room_of(&origin("a"));
+                assert_eq!(fill(&mut account, &origin("a")), room, "{share} % of {capacity}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_holder_that_waits_is_known_until_it_is_forgotten() {
+        let mut account = Account::new(10, 80);
+        fill(&mut account, &origin("slow"));
+        let room = account.room();
+        assert_eq!((room.free, room.of_held_back, &*room.full), (2, 0, &[origin("slow")][..]));
+        let held = [HeldBack { holder: origin("slow"), held: 8, since: at(7) }];
+        assert_eq!(account.held_back(), held);
+        account.give_back([origin("slow")].into_iter());
+        let room = account.room();
+        assert_eq!((room.free, room.of_held_back, room.full.len()), (3, 1, 0));
+        assert!(room.is_held_back);
+        account.forget_held_back(&[origin("other")]);
+        assert!(!account.room().is_held_back);
+    }
+
+    #[test]
+    fn a_namespace_has_its_quota_and_no_share() {
+        let (id, mut account) = (Uuid::from_u128(1), Account::new(10, 50));
+        assert_eq!(fill(&mut account, &Holder::Namespace(id)), 10);
+        let mut account = Account::new(10, 50);
+        account.set_quotas([(id, 3)]);
+        assert_eq!(fill(&mut account, &Holder::Namespace(id)), 3);
+        account.set_quotas([(id, -4)]);
+        assert_eq!(account.room_of(&Holder::Namespace(id)), 0);
+    }
+}

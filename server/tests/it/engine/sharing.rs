@@ -1,0 +1,198 @@
+//! A target that hangs holds its share of a node's places, and no more.
+
+use std::time::Duration;
+
+use axum::Router;
+use carillon::{
+    config,
+    engine::{Definition, Engine, Task, health, places::Holder},
+    store::reads::health::Scope,
+    target::{Http, Target},
+};
+use entity::{run, schedule};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
+use serde_json::json;
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+use super::{
+    gate::{Arrival, Gate},
+    groups::group,
+    world::{World, task},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    others_are_on_time_while_hundreds_of_requests_hang,
+    runs_that_wait_overtake_those_whose_origin_has_its_share,
+    one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done,
+    runs_of_several_tasks_have_one_share_of_the_places,
+);
+
+const CAPACITY: usize = 50;
+
+/// Of the capacity, for one.
+const SHARE: usize = 40;
+
+/// Of what that leaves, for another one.
+const SECOND_SHARE: usize = 7;
+
+/// A receiver that answers at once.
+async fn prompt() -> Task {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let router = Router::new().fallback(async || "well");
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    task(Target::Http(Http::post(url)))
+}
+
+async fn due(world: &World, count: usize, work: Task) -> Vec<Uuid> {
+    let now = world.clock.now();
+    let is_due = |_, row: &mut schedule::Model| {
+        row.anchor_at = (now - chrono::TimeDelta::days(365)).into();
+        row.next_scheduled_at = Some(now.into());
+        row.next_fire_at = Some(now.into());
+    };
+    let made = world.schedules_with(count, work, is_due).await;
+    world.signals.wake_planner();
+    made
+}
+
+async fn arrivals(gate: &mut Gate, count: usize) -> Vec<Arrival> {
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count {
+        all.push(gate.arrival().await);
+    }
+    all
+}
+
+async fn count(world: &World, state: run::State) -> u64 {
+    let of_state = run::Entity::find().filter(run::COLUMN.state.eq(state));
+    of_state.count(world.database.store.read()).await.unwrap()
+}
+
+/// Waits until so many runs have succeeded.
+async fn succeeded(world: &World, wanted: u64) {
+    world
+        .until(&format!("{wanted} runs have succeeded"), || async {
+            (count(world, run::State::Succeeded).await >= wanted).then_some(())
+        })
+        .await;
+}
+
+/// Answers all that arrives until so many runs have succeeded.
+async fn let_all_go(world: &World, gate: &mut Gate, held: Vec<Arrival>, wanted: u64) {
+    for arrival in held {
+        arrival.answer_with(200, json!({}));
+    }
+    let answer = async {
+        loop {
+            gate.arrival().await.answer_with(200, json!({}));
+        }
+    };
+    tokio::select! {
+        () = answer => {}
+        () = succeeded(world, wanted) => {}
+    }
+}
+
+async fn issue(world: &World, engine: &Engine) -> Option<String> {
+    let limits =
+        config::Health { saturated: config::Span::seconds(0), ..config::Health::default() };
+    let (cluster, scope) = (engine.cluster(), Scope::default());
+    let store = &world.database.store;
+    let checks = health::examine(store, &world.clock, &cluster, &scope, &limits).await.unwrap();
+    let places = checks.into_iter().find(|check| check.name == "places").unwrap();
+    assert_eq!(places.healthy, places.issue.is_none());
+    places.issue
+}
+
+async fn others_are_on_time_while_hundreds_of_requests_hang(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    let (mut slow, mut slower) = (Gate::open().await, Gate::open().await);
+    let engine = world.engine().await;
+    assert_eq!(issue(&world, &engine).await, None);
+    due(&world, 300, slow.task()).await;
+    let held = arrivals(&mut slow, SHARE).await;
+    // A second target that hangs finds places, too.
+    due(&world, 300, slower.task()).await;
+    let also_held = arrivals(&mut slower, SECOND_SHARE).await;
+    let good = due(&world, 300, prompt().await).await;
+    succeeded(&world, 300).await;
+    for id in good {
+        assert_eq!(world.settled_run(id).await.state, run::State::Succeeded);
+    }
+    assert!(!slow.has_more(), "more than its share of the places");
+    assert!(count(&world, run::State::Running).await < CAPACITY as u64);
+
+    let told = issue(&world, &engine).await.unwrap();
+    let origin = Holder::Origin(slow.task().target.origin().unwrap().into());
+    assert!(told.contains(&format!("{origin} holds 40 of the 50 places")), "{told}");
+    assert!(told.contains("260 runs wait"), "{told}");
+    let_all_go(&world, &mut slow, held, 600).await;
+    let_all_go(&world, &mut slower, also_held, 900).await;
+    world
+        .until("nothing waits for a share", async || {
+            issue(&world, &engine).await.is_none().then_some(())
+        })
+        .await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn runs_that_wait_overtake_those_whose_origin_has_its_share(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    let mut slow = Gate::open().await;
+    let engine = world.engine().await;
+    due(&world, 200, slow.task()).await;
+    let held = arrivals(&mut slow, SHARE).await;
+    // Those of a group are in the queue first, behind all that hang.
+    let (group, quick) = (group(&world, 5).await, prompt().await);
+    for _ in 0..30 {
+        let behind = |row: &mut schedule::Model| {
+            row.group_id = Some(group);
+            row.priority = -100;
+        };
+        world.due_now(quick.clone(), behind).await;
+    }
+    succeeded(&world, 30).await;
+    assert_eq!(count(&world, run::State::Running).await, SHARE as u64);
+    let_all_go(&world, &mut slow, held, 230).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn one_origin_alone_has_nearly_all_places_and_all_its_runs_are_done(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    let mut gate = Gate::open().await;
+    let engine = world.engine().await;
+    due(&world, 400, gate.task()).await;
+    let held = arrivals(&mut gate, SHARE).await;
+    let_all_go(&world, &mut gate, held, 400).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    // Where the share is the whole there is no reserve.
+    world.settings.max_share = 100;
+    let engine = world.engine().await;
+    due(&world, 60, gate.task()).await;
+    let held = arrivals(&mut gate, CAPACITY).await;
+    let_all_go(&world, &mut gate, held, 460).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn runs_of_several_tasks_have_one_share_of_the_places(database: TestDatabase) {
+    let mut world = World::new(database).await;
+    world.settings.capacity = CAPACITY;
+    let mut slow = Gate::open().await;
+    let engine = world.engine().await;
+    for _ in 0..20 {
+        let steps = ["a", "b", "c", "d", "e"].map(|name| slow.step(name, &[]));
+        world.due_now(Definition::of(steps.to_vec()), |_| {}).await;
+    }
+    let held = arrivals(&mut slow, SHARE).await;
+    due(&world, 100, prompt().await).await;
+    succeeded(&world, 100).await;
+    assert!(!slow.has_more());
+    let_all_go(&world, &mut slow, held, 120).await;
+    engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
