@@ -19,6 +19,9 @@ const PACE: &[(&str, &str)] = &[
     ("CARILLON_ENGINE__LOST_AFTER", "5s"),
 ];
 
+/// The storm's schedules lie in a namespace of their own.
+const NAMESPACES: (&str, &str) = ("CARILLON_COMMANDS__NAMESPACES", "*");
+
 impl Server {
     /// Starts the real program on the storm's database.
     pub(super) fn start(storm: &Storm) -> Self {
@@ -28,7 +31,7 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0", "--node-name", "crash"])
             .args(["--allow-commands", "--log-filter", "error", "--database-url", storm.url()])
             .env_clear()
-            .envs(PACE.iter().copied())
+            .envs(PACE.iter().copied().chain([NAMESPACES]))
             .current_dir(storm.folder())
             .stdin(Stdio::null())
             .stdout(errors.try_clone().unwrap())

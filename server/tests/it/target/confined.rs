@@ -162,7 +162,8 @@ async fn a_directory_that_the_user_may_not_enter_is_named() {
     if !may_switch() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::Builder::new().permissions(PermissionsExt::from_mode(0o700)).tempdir();
+    let folder = folder.unwrap();
     let definition = json!({"command": {"program": "true", "directory": folder.path()}});
     let (message, _) = failed(run(confined(CommandLimits::default()), definition).await.0);
     let expected = format!(
