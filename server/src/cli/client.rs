@@ -151,6 +151,43 @@ impl Server {
     }
 }
 
+/// The entries of one page of a list.
+const PAGE: usize = 200;
+
+/// The most entries that a list may print.
+pub(super) const MAX_LISTED: u32 = 100_000;
+
+impl Server {
+    /// The first `limit` entries of a list, and whether there are more. The query takes `$first` and
+    /// `$after` beside the variables, and gives the list as `all`.
+    pub(super) async fn pages(
+        &self,
+        action: &'static str,
+        query: &str,
+        mut variables: Value,
+        limit: u32,
+    ) -> Result<(Vec<Value>, bool), CliError> {
+        let (mut all, limit) = (Vec::new(), limit as usize);
+        loop {
+            variables["first"] = json!(PAGE.min(limit - all.len()));
+            let mut page = self.ask(action, query, variables.clone()).await?["all"].take();
+            if let Value::Array(nodes) = page["nodes"].take() {
+                all.extend(nodes);
+            }
+            let has_more = page["pageInfo"]["hasNextPage"] == true;
+            if !has_more || all.len() >= limit {
+                return Ok((all, has_more));
+            }
+            variables["after"] = page["pageInfo"]["endCursor"].take();
+        }
+    }
+}
+
+/// Says on standard error that a list was cut, with what a program reads left as it is.
+pub(super) fn tell_more(shown: usize) {
+    eprintln!("{shown} shown, and there are more: give --limit, up to {MAX_LISTED}");
+}
+
 /// A client for `server`.
 pub(super) fn http(server: &str) -> Result<reqwest::Client, CliError> {
     // Only the first call has an effect; a later one finds the same provider.

@@ -65,8 +65,8 @@ pub(super) enum CliError {
     /// A person or token was refused.
     #[error("failed to {0}")]
     People(#[from] PeopleError),
-    /// A command was refused.
-    #[error("failed to {0}")]
+    /// A command was refused, or could not be carried out.
+    #[error("{}", command(.0))]
     Command(#[from] CommandError),
     /// Standard input or output broke off.
     #[error("failed to {what}: {source}")]
@@ -76,6 +76,15 @@ pub(super) enum CliError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// A refusal says itself what is in the way; what went wrong reads after "failed to".
+fn command(error: &CommandError) -> String {
+    let is_failure = matches!(
+        error,
+        CommandError::Unreadable { .. } | CommandError::Store(_) | CommandError::Engine(_)
+    );
+    if is_failure { format!("failed to {error}") } else { error.to_string() }
 }
 
 impl CliError {

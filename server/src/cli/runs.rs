@@ -1,7 +1,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{CliError, client::Server, named, output, search};
+use super::{
+    CliError,
+    client::{MAX_LISTED, Server, tell_more},
+    named, output, search,
+};
 use crate::search::List;
 
 /// List runs, newest first
@@ -24,8 +28,12 @@ pub(super) struct Runs {
     /// Only those that have not ended
     #[arg(long)]
     live: bool,
-    /// How many, 1 to 200
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// How many, 1 to 100000
+    #[arg(
+        long,
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED))
+    )]
     limit: u32,
     /// Answer as JSON
     #[arg(long)]
@@ -57,12 +65,14 @@ impl State {
     }
 }
 
-const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: String, $first: Int) {
-    runs(namespace: $namespace, filter: $filter, search: $search, first: $first) {
+const RUNS: &str = "query ($namespace: String!, $filter: RunFilter, $search: String,
+    $first: Int, $after: String) {
+    all: runs(namespace: $namespace, filter: $filter, search: $search, first: $first, after: $after) {
         nodes {
             id state trigger scheduledAt startedAt finishedAt durationMs latenessMs attempt
             maxAttempts error schedule { name }
         }
+        pageInfo { hasNextPage endCursor }
     }
 }";
 
@@ -85,15 +95,17 @@ impl Runs {
             "namespace": self.namespace,
             "filter": filter,
             "search": self.search,
-            "first": self.limit,
         });
-        let answer = self.server.ask(ACTION, RUNS, variables).await?;
-        let runs = &answer["runs"]["nodes"];
-        if self.json { output::json(runs) } else { print(runs) }
+        let (runs, has_more) = self.server.pages(ACTION, RUNS, variables, self.limit).await?;
+        if self.json { output::json(&runs) } else { print(&runs) }?;
+        if has_more {
+            tell_more(runs.len());
+        }
+        Ok(())
     }
 }
 
-fn print(runs: &Value) -> Result<(), CliError> {
+fn print(runs: &[Value]) -> Result<(), CliError> {
     let row = |run: &Value| {
         let took = run["durationMs"].as_i64().map_or("-".to_owned(), |ms| format!("{ms} ms"));
         let state = output::cell(&run["state"]).to_lowercase();
@@ -105,6 +117,6 @@ fn print(runs: &Value) -> Result<(), CliError> {
             took,
         ]
     };
-    let rows: Vec<[String; 5]> = runs.as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<[String; 5]> = runs.iter().map(row).collect();
     output::table(["RUN", "SCHEDULE", "STATE", "SCHEDULED", "TOOK"], &rows)
 }

@@ -1,7 +1,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, client::Server, output, search};
+use super::{
+    CliError,
+    client::{MAX_LISTED, Server, tell_more},
+    output, search,
+};
 use crate::search::List;
 
 /// List schedules, by name
@@ -15,20 +19,22 @@ pub(super) struct Schedules {
     /// In the search language, as in 'state:paused tag:billing next:<1h'
     #[arg(long, value_name = "SEARCH", allow_hyphen_values = true)]
     search: Option<String>,
-    /// How many, 1 to 200
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
-    limit: u32,
+    /// How many, 1 to 100000 [default: all]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LISTED)))]
+    limit: Option<u32>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
 }
 
-const SCHEDULES: &str = "query ($namespace: String!, $search: String, $first: Int) {
-    schedules(namespace: $namespace, search: $search, first: $first) {
+const SCHEDULES: &str =
+    "query ($namespace: String!, $search: String, $first: Int, $after: String) {
+    all: schedules(namespace: $namespace, search: $search, first: $first, after: $after) {
         nodes {
             id name note tags state timing { expressions zone } workflow { name }
             nextFireAt lastFireAt lastRun { id state }
         }
+        pageInfo { hasNextPage endCursor }
     }
 }";
 
@@ -38,15 +44,19 @@ impl Schedules {
         let variables = json!({
             "namespace": self.namespace,
             "search": self.search,
-            "first": self.limit,
         });
-        let answer = self.server.ask("list the schedules", SCHEDULES, variables).await?;
-        let schedules = &answer["schedules"]["nodes"];
-        if self.json { output::json(schedules) } else { print(schedules) }
+        let limit = self.limit.unwrap_or(MAX_LISTED);
+        let pages = self.server.pages("list the schedules", SCHEDULES, variables, limit);
+        let (schedules, has_more) = pages.await?;
+        if self.json { output::json(&schedules) } else { print(&schedules) }?;
+        if has_more {
+            tell_more(schedules.len());
+        }
+        Ok(())
     }
 }
 
-fn print(schedules: &Value) -> Result<(), CliError> {
+fn print(schedules: &[Value]) -> Result<(), CliError> {
     let row = |schedule: &Value| {
         let all = schedule["timing"]["expressions"].as_array();
         let when: Vec<_> = all.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -59,6 +69,6 @@ fn print(schedules: &Value) -> Result<(), CliError> {
             output::cell(&schedule["lastRun"]["state"]).to_lowercase(),
         ]
     };
-    let rows: Vec<[String; 6]> = schedules.as_array().into_iter().flatten().map(row).collect();
+    let rows: Vec<[String; 6]> = schedules.iter().map(row).collect();
     output::table(["SCHEDULE", "STATE", "WHEN", "ZONE", "NEXT", "LAST RUN"], &rows)
 }

@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
-use timetable::{Definition, DstPolicy, Gap, Overlap, Timetable, TimingError};
+use timetable::{Definition, Dialect, DstPolicy, Gap, Overlap, Timetable, TimingError};
 
 use super::{CliError, caret};
 use crate::clock::Clock;
@@ -27,6 +27,27 @@ pub(super) struct Timing {
     /// In which pass a fixed time that the clock repeats fires
     #[arg(long, value_enum, value_name = "POLICY", default_value = "first")]
     dst_overlap: OverlapFlag,
+    /// How the expressions are written, if it is not our way
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    dialect: Option<DialectFlag>,
+}
+
+/// Another scheduler's way of writing: weekdays from 1 (Sunday), ranges that wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DialectFlag {
+    /// Second, minute, hour, day of month, month, day of week, and perhaps a year
+    Quartz,
+    /// cron(minute hour day-of-month month day-of-week year), rate(5 minutes), at(...)
+    Eventbridge,
+}
+
+impl DialectFlag {
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Self::Quartz => Dialect::Quartz,
+            Self::Eventbridge => Dialect::EventBridge,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -48,23 +69,33 @@ pub(super) struct Defaults<'a> {
     /// Now, where no instant is given.
     pub(super) from: DateTime<Utc>,
     pub(super) dst: DstPolicy,
+    pub(super) dialect: Option<Dialect>,
+}
+
+/// An expression in our dialect.
+pub(super) fn translated(text: &str, dialect: Option<Dialect>) -> Result<String, String> {
+    let Some(dialect) = dialect else { return Ok(text.to_owned()) };
+    dialect.translate(text).map_err(|error| format!("expression {text:?}: {error}"))
 }
 
 impl Timing {
     /// Everything but the expressions.
     pub(super) fn defaults(&self) -> Defaults<'_> {
         let from = self.from.unwrap_or_else(|| Clock::system().now());
-        Defaults { tz: &self.tz, from, dst: self.policy() }
+        let dialect = self.dialect.map(DialectFlag::dialect);
+        Defaults { tz: &self.tz, from, dst: self.policy(), dialect }
     }
 
     /// The compiled timing, and the instant to look from.
     pub(super) fn compile(&self) -> Result<(Timetable, DateTime<Utc>), CliError> {
-        let expressions = self.expressions();
+        let dialect = self.dialect.map(DialectFlag::dialect);
+        let expressions = self.expressions().iter().map(|text| translated(text, dialect)).collect();
+        let expressions: Vec<String> = Result::map_err(expressions, CliError::Timing)?;
         if expressions.is_empty() {
             let text = "give an expression, such as '30 2 * * *'";
             return Err(CliError::Usage(text.to_owned()));
         }
-        let Defaults { tz, from, dst } = self.defaults();
+        let Defaults { tz, from, dst, .. } = self.defaults();
         let definition = definition(&expressions, tz, from, dst);
         let compiled = Timetable::new(&definition);
         Ok((compiled.map_err(|error| CliError::Timing(self.explain(&expressions, &error)))?, from))

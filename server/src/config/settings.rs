@@ -43,6 +43,8 @@ pub struct Config {
     pub cluster: Cluster,
     /// See [`Engine`].
     pub engine: Engine,
+    /// See [`Time`].
+    pub time: Time,
     /// See [`Targets`].
     pub targets: Targets,
     /// See [`Retention`].
@@ -140,6 +142,15 @@ pub struct Engine {
     pub lost_after: Span,
     /// Between two rounds of recovery.
     pub recovery_interval: Span,
+}
+
+/// What zones mean.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Time {
+    /// A folder as /usr/share/zoneinfo, or a concatenated file, that is taken where it is newer than
+    /// the system's zone data and than what is built in.
+    pub zone_data: Option<PathBuf>,
 }
 
 /// What is kept of an attempt.
@@ -252,6 +263,7 @@ impl Default for Config {
             node: Node::default(),
             cluster: Cluster::default(),
             engine: Engine::default(),
+            time: Time::default(),
             targets: Targets::default(),
             retention: Retention::default(),
             egress: Egress::default(),

@@ -7,7 +7,7 @@ use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
 pub enum StoreError {
     /// The address is no database that Carillon knows.
     #[error(
-        "database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
+        "use database.url: '{url}' is neither sqlite:PATH nor postgres://USER@HOST/NAME; \
          set it in the configuration file, by CARILLON_DATABASE__URL or --database-url"
     )]
     UnknownUrl {
@@ -16,7 +16,7 @@ pub enum StoreError {
     },
     /// Each connection would have a database of its own, which ends with it.
     #[error(
-        "database.url: '{url}' names no file, and a database in memory is not enough; give \
+        "use database.url: '{url}' names no file, and a database in memory is not enough; give \
          sqlite:PATH"
     )]
     NoFile {
@@ -24,7 +24,7 @@ pub enum StoreError {
         url: String,
     },
     /// The address names servers in a way that nobody can read.
-    #[error("database.url: '{url}' {problem}")]
+    #[error("use database.url: '{url}' {problem}")]
     BadUrl {
         /// As given, its password masked.
         url: String,

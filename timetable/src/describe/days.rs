@@ -32,7 +32,11 @@ pub(super) fn words(cron: &Cron, pattern: &Pattern) -> String {
     let of = named.as_deref().unwrap_or("the month");
     let inside = named.as_ref().map_or_else(String::new, |names| format!(" in {names}"));
     let of_month = " of the month";
-    let days = match (month.any(), week.any()) {
+    // Where either field will do, one that names every day leaves nothing to the other.
+    let either = !cron.both_days() && !month.any() && !week.any();
+    let (every_month, every_week) = (month.any() || month.full(), week.any() || week.full());
+    let every = either && (every_month || every_week);
+    let days = match (every || every_month, every || every_week) {
         // A rhythm around the clock needs no "every day"; a time of day does.
         (true, true) if clock::around(pattern.clock) => inside,
         (true, true) => format!(" every day{inside}"),
@@ -60,6 +64,8 @@ fn day_of_month(field: &Field) -> String {
     let the = |day: u16| format!("the {}", ordinal(day));
     let words = |item: &Item| match *item {
         Item::LastDay => vec!["the last day".to_owned()],
+        Item::BeforeLast(1) => vec!["the day before the last".to_owned()],
+        Item::BeforeLast(days) => vec![format!("the day {days} days before the last")],
         Item::LastWorkday => vec!["the last weekday (Monday to Friday)".to_owned()],
         Item::NearestWorkday(day) => {
             vec![format!("the weekday (Monday to Friday) nearest to the {}", ordinal(day))]
@@ -102,6 +108,7 @@ fn day_of_week(field: &Field, of: &str, join: &str) -> String {
         | Item::Range { .. }
         | Item::From { .. }
         | Item::LastDay
+        | Item::BeforeLast(_)
         | Item::LastWorkday
         | Item::NearestWorkday(_) => match Run::of(item, Unit::DayOfWeek) {
             Some(Run { step: 1, count: 7.., .. }) => vec!["any day of the week".to_owned()],

@@ -71,6 +71,7 @@ fn phrase(expression: &Expression, source: &Source) -> String {
             format!("every {}, counted from {}", duration(*seconds), instant(every.anchor))
         }
         (_, Source::At(at)) => format!("once, at {}", instant(*at)),
+        (_, Source::Never) => "only when it is triggered".to_owned(),
         // Both are made from one text, so they are of one kind.
         (_, Source::Cron(_) | Source::Every(_)) => String::new(),
     }
@@ -103,7 +104,7 @@ fn dst(parts: &Parts) -> Option<String> {
                     && restricted
                     && changes.iter().any(|span| touches(pattern.clock, span))
             }
-            Source::Every(_) | Source::At(_) => false,
+            Source::Every(_) | Source::At(_) | Source::Never => false,
         })
     };
     let following = "what does not exist does not fire, what comes twice fires twice";

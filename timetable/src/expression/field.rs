@@ -4,7 +4,7 @@
 //! field = item *( "," item )            day of week: an optional "+" in front, see below
 //! item  = ( "*" | value | value "-" value | hash ) [ "/" step ]
 //!       | "?"                           both day fields, alone
-//!       | "L" | "LW" | value "W"        day of month
+//!       | "L" | "L-" 1..27 | "LW" | value "W"   day of month
 //!       | value "L" | value "#" 1..5    day of week
 //! hash  = "H" [ "(" value "-" value ")" ]
 //! value = 1 to 4 digits, or a whole name in the month and the day of week
@@ -69,10 +69,34 @@ impl Field {
         Field { unit, items: vec![item], starred: !second, hashed: false, both: false }
     }
 
-    /// The field as croner's strict parser reads it.
+    /// The field in a form that is the same for equal meanings.
     pub(crate) fn canonical(&self) -> String {
         let items: Vec<String> = self.items.iter().map(|item| item.canonical(self.unit)).collect();
         items.join(",")
+    }
+
+    /// The field in months of `length` days, as croner's strict parser reads it.
+    pub(crate) fn canonical_of(&self, length: u16) -> String {
+        let items = self.items.iter().map(|item| item.canonical_of(self.unit, length));
+        items.collect::<Vec<_>>().join(",")
+    }
+
+    /// Does it count days back from the last of the month, in a way that croner does not know?
+    pub(crate) fn counts_back(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::BeforeLast(_)))
+    }
+
+    /// Does it name every value of its field, in whatever way it was typed?
+    pub(crate) fn full(&self) -> bool {
+        let runs = || self.items.iter().filter_map(|item| item.run(self.unit));
+        let named = |value: u16| {
+            runs().any(|(low, high, step)| {
+                (low..=high).contains(&value) && (value - low).is_multiple_of(step)
+            })
+        };
+        // Sunday is 7 as well as 0.
+        let sunday = |value: u16| self.unit == Unit::DayOfWeek && value == 0 && named(7);
+        (*self.unit.values().start()..=self.unit.last()).all(|value| named(value) || sunday(value))
     }
 
     /// Does it restrict nothing: `*`, `?` or `*/1`? A year in steps, even of one, begins with 1970.
@@ -83,6 +107,9 @@ impl Field {
         self.items.first().is_some_and(|item| forms.contains(item))
     }
 }
+
+/// How many days before the last of the month a day may be: every month has such a day.
+const BEFORE_LAST: std::ops::RangeInclusive<u16> = 1..=27;
 
 struct Parser<'a> {
     unit: Unit,
@@ -205,11 +232,26 @@ impl Parser<'_> {
         if head.eq_ignore_ascii_case("LW") {
             return Ok(Some(Item::LastWorkday));
         }
+        if let Some(days) = head.strip_prefix(['L', 'l']).and_then(|rest| rest.strip_prefix('-')) {
+            let known = days.parse::<u16>().ok().filter(|known| BEFORE_LAST.contains(known));
+            let is_number = days.len() <= 2 && days.bytes().all(|b| b.is_ascii_digit());
+            return match known.filter(|_| is_number) {
+                Some(days) => Ok(Some(Item::BeforeLast(days))),
+                None => Err(Fault::new(
+                    format!(
+                        "{:?} does not say how many days before the last",
+                        crate::error::cut(days)
+                    ),
+                    "write `L-1` to `L-27`: `L-3` is three days before the last day of the month",
+                )
+                .at(here)),
+            };
+        }
         if head.starts_with(['L', 'l']) {
             return Err(Fault::new(
                 format!("{:?} is not a day of month", crate::error::cut(head)),
-                "`L` is the last day and `LW` the last weekday (Monday to Friday); days counted back from \
-                 the last cannot be named",
+                "`L` is the last day, `L-3` three days before it, and `LW` the last weekday (Monday to \
+                 Friday)",
             )
             .at(here));
         }

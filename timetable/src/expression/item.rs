@@ -13,6 +13,8 @@ pub(crate) enum Item {
     From { low: u16, step: u16 },
     /// `L` in the day of month: the last day.
     LastDay,
+    /// `L-3` in the day of month: so many days before the last.
+    BeforeLast(u16),
     /// `LW`: the last of Monday to Friday in the month.
     LastWorkday,
     /// `15W`: the Monday to Friday nearest to a day, in the same month.
@@ -36,6 +38,7 @@ impl Item {
             Item::Any { step: Some(step) } => Some((unit.first_in_steps(), last, step)),
             Item::Any { step: None } => Some((*unit.values().start(), last, 1)),
             Item::LastDay
+            | Item::BeforeLast(_)
             | Item::LastWorkday
             | Item::NearestWorkday(_)
             | Item::Nth { .. }
@@ -49,7 +52,7 @@ impl Item {
         (low..=high).step_by(usize::from(step))
     }
 
-    /// The item as croner's strict parser reads it.
+    /// The item as croner's strict parser reads it, but for `L-3`, which it does not know.
     ///
     /// Three readings are ours and are made explicit here: `*/n` in the year counts from 1970,
     /// `x/n` ends where the field ends, and in the day of week that is Saturday, so that Sunday
@@ -68,10 +71,28 @@ impl Item {
             Item::From { low, .. } if low > unit.last() => low.to_string(),
             Item::From { low, step } => format!("{low}-{}/{step}", unit.last()),
             Item::LastDay => "L".to_owned(),
+            Item::BeforeLast(days) => format!("L-{days}"),
             Item::LastWorkday => "LW".to_owned(),
             Item::NearestWorkday(day) => format!("{day}W"),
             Item::Nth { weekday, nth } => format!("{weekday}#{nth}"),
             Item::LastOf { weekday } => format!("{weekday}L"),
+        }
+    }
+
+    /// The item in months of `length` days as croner's strict parser reads it.
+    pub(crate) fn canonical_of(self, unit: Unit, length: u16) -> String {
+        match self {
+            // The grammar leaves at least the first day of every month.
+            Item::BeforeLast(days) => length.saturating_sub(days).max(1).to_string(),
+            Item::Any { .. }
+            | Item::Value(_)
+            | Item::Range { .. }
+            | Item::From { .. }
+            | Item::LastDay
+            | Item::LastWorkday
+            | Item::NearestWorkday(_)
+            | Item::Nth { .. }
+            | Item::LastOf { .. } => self.canonical(unit),
         }
     }
 }

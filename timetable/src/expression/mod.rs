@@ -34,6 +34,8 @@ pub(crate) enum Expression {
     Every(i64),
     /// `@at`: an instant in unix milliseconds.
     At(i64),
+    /// `@manually`: never by itself.
+    Manually,
 }
 
 /// The nicknames and what they stand for.
@@ -48,8 +50,8 @@ pub(crate) const NICKNAMES: [(&str, &str); 7] = [
 ];
 
 const NICKNAME_HELP: &str = "use @yearly, @annually, @monthly, @weekly, @daily, @midnight, \
-                             @hourly, `@every 90s` or `@at 2026-11-01T09:00:00Z`, and nothing \
-                             after it";
+                             @hourly, @manually, `@every 90s` or `@at 2026-11-01T09:00:00Z`, and \
+                             nothing after it";
 
 impl Expression {
     /// Checks `text`; `seed` decides what `H` stands for.
@@ -64,7 +66,12 @@ impl Expression {
         if !first.starts_with('@') {
             return Cron::parse(&words, seed).map(Expression::Cron);
         }
-        match (first, &words[1..]) {
+        match (first.to_ascii_lowercase().as_str(), &words[1..]) {
+            ("@manually", []) => Ok(Expression::Manually),
+            ("@manually", [(_, from), ..]) => {
+                Err(Fault::new("@manually takes nothing after it", NICKNAME_HELP)
+                    .at(*from..text.len()))
+            }
             ("@every", [(interval, at)]) => every::parse(interval, *at).map(Expression::Every),
             ("@at", [(instant, at)]) => at::parse(instant, *at).map(Expression::At),
             ("@every", _) => Err(Fault::new(
@@ -77,8 +84,9 @@ impl Expression {
                 "write unix seconds or RFC 3339, as in `@at 2026-11-01T09:00:00Z`",
             )
             .at(at..text.len())),
-            (name, rest) => {
-                let known = NICKNAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            (folded, rest) => {
+                let name = first;
+                let known = NICKNAMES.iter().find(|(known, _)| *known == folded);
                 match (known, rest) {
                     (Some((_, cron)), []) => {
                         Cron::parse(&text::words(cron)?, seed).map(Expression::Cron)
@@ -108,6 +116,9 @@ pub(crate) struct Cron {
 impl Cron {
     fn parse(words: &[(&str, usize)], seed: &[u8; 16]) -> Result<Cron, Fault> {
         if let Some(fault) = text::zone_inside(words) {
+            return Err(fault);
+        }
+        if let Some(fault) = text::other_dialect(words) {
             return Err(fault);
         }
         let Some(layout) = Unit::layout(words.len()) else {
@@ -149,9 +160,16 @@ impl Cron {
         month.starred || week.starred || week.both
     }
 
-    /// The first six fields as croner's strict parser reads them.
+    /// The first six fields in a form that is the same for equal meanings.
     pub(crate) fn canonical(&self) -> String {
         let fields: Vec<String> = self.fields[..6].iter().map(Field::canonical).collect();
+        fields.join(" ")
+    }
+
+    /// The same as croner's strict parser reads them, for months of `length` days.
+    pub(crate) fn canonical_of(&self, length: u16) -> String {
+        let fields: Vec<String> =
+            self.fields[..6].iter().map(|field| field.canonical_of(length)).collect();
         fields.join(" ")
     }
 }

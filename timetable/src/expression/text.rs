@@ -60,6 +60,29 @@ pub(crate) fn field_count(words: &[(&str, usize)]) -> Fault {
     Fault::new(format!("{count} {fields}, beginning with {:?}", cut(first)), LAYOUT).at(position)
 }
 
+/// Refuses what is written in the dialect of EventBridge, which puts the minute first and the year
+/// last: read as ours it would be something else, or make no sense.
+pub(crate) fn other_dialect(words: &[(&str, usize)]) -> Option<Fault> {
+    let (first, at) = *words.first()?;
+    let (last, from) = *words.last()?;
+    let is_call = ["cron(", "rate(", "at("].iter().any(|call| first.starts_with(call));
+    // Ours has `?` in the day fields alone, which of six stand one further on.
+    let is_shifted = words.len() == 6 && [words[2], words[4]].iter().any(|(word, _)| *word == "?");
+    if !is_call && !is_shifted {
+        return None;
+    }
+    let text: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let here = crate::dialect::Dialect::EventBridge.translate(&text.join(" ")).ok();
+    let help = here.map_or(String::new(), |here| format!("write `{here}`, or "));
+    Some(
+        Fault::new(
+            "this is how EventBridge writes: the minute first, the year last, weekdays from 1, Sunday",
+            format!("{help}translate it by 'carillon preview --dialect eventbridge'"),
+        )
+        .at(at..from + last.len()),
+    )
+}
+
 /// Refuses a zone inside the expression, as some crontabs allow it.
 pub(crate) fn zone_inside(words: &[(&str, usize)]) -> Option<Fault> {
     let (word, at) = words.first()?;

@@ -117,7 +117,7 @@ impl Unit {
             Unit::Second | Unit::Minute => "a number from 0 to 59, a range, a list, `*/n` or `H`",
             Unit::Hour => "a number from 0 to 23, a range, a list, `*/n` or `H`",
             Unit::DayOfMonth => {
-                "a number from 1 to 31, a range, a list, `*/n`, `L`, `LW`, `15W`, `?` or `H`"
+                "a number from 1 to 31, a range, a list, `*/n`, `L`, `L-3`, `LW`, `15W`, `?` or `H`"
             }
             Unit::Month => "a number from 1 to 12, JAN to DEC, a range, a list, `*/n` or `H`",
             Unit::DayOfWeek => {

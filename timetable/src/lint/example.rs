@@ -5,7 +5,7 @@ use crate::{expression::Expression, timetable::Parts};
 pub(crate) fn hashed(parts: &Parts) -> Option<Warning> {
     let hashed = |expression: &Expression| match expression {
         Expression::Cron(cron) => cron.hashed(),
-        Expression::Every(_) | Expression::At(_) => false,
+        Expression::Every(_) | Expression::At(_) | Expression::Manually => false,
     };
     let index = parts.expressions.iter().position(|(_, expression)| hashed(expression))?;
     Some(Warning {

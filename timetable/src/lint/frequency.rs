@@ -154,7 +154,7 @@ pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option
     let a_day = match source {
         Source::Cron(pattern) => pattern.clock.per_day(),
         Source::Every(every) => u64::try_from(86_400_000 / every.interval).unwrap_or(0),
-        Source::At(_) => 0,
+        Source::At(_) | Source::Never => 0,
     };
     if a_day < OFTEN {
         return None;
@@ -162,7 +162,7 @@ pub(super) fn often(field: &str, source: &Source, from: DateTime<Utc>) -> Option
     let today = from.timestamp().div_euclid(DAY);
     let days = match source {
         Source::Cron(pattern) => pattern.days.count(today, today + 365),
-        Source::Every(_) | Source::At(_) => 365,
+        Source::Every(_) | Source::At(_) | Source::Never => 365,
     };
     let when = match days {
         365 => "a day".to_owned(),
@@ -182,7 +182,7 @@ pub(super) fn duplicate(field: &str, parts: &Parts, index: usize) -> Option<Warn
         (Source::Cron(a), Source::Cron(b)) => a == b,
         (Source::Every(a), Source::Every(b)) => a == b,
         (Source::At(a), Source::At(b)) => a == b,
-        (Source::Cron(_) | Source::Every(_) | Source::At(_), _) => false,
+        (Source::Cron(_) | Source::Every(_) | Source::At(_) | Source::Never, _) => false,
     };
     let twin = parts.sources[..index].iter().position(same)?;
     Some(Warning {

@@ -9,6 +9,7 @@
 //! - [`days`]: the rule that joins the day fields; months that have no such day.
 //! - [`dst`]: what the next two clock changes do, and every one of the coming years to a schedule
 //!   of every hour.
+//! - [`quartz`]: weekdays as another dialect counts them.
 //! - [`example`]: times that `H` would choose otherwise.
 //! - [`rewrite`]: how a suggestion is made from what was typed.
 
@@ -16,6 +17,7 @@ mod days;
 mod dst;
 mod example;
 mod frequency;
+mod quartz;
 mod rewrite;
 mod steps;
 
@@ -80,6 +82,8 @@ pub enum WarningCode {
     WildcardRepeats,
     /// Written without `*`, it names every hour and yet skips one that comes twice.
     SkipsRepeatedHour,
+    /// Written like Quartz, which counts weekdays from 1: here they are counted from 0.
+    OtherDialect,
     /// `H` stands for something, but no schedule is there to say for what.
     HashedExample,
 }
@@ -104,7 +108,7 @@ impl Subject<'_> {
     fn accepts(&self, text: &str) -> bool {
         match Expression::parse(text, self.seed) {
             Ok(Expression::Cron(cron)) => Pattern::compile(&cron).is_ok(),
-            Ok(Expression::Every(_) | Expression::At(_)) => true,
+            Ok(Expression::Every(_) | Expression::At(_) | Expression::Manually) => true,
             Err(_) => false,
         }
     }
@@ -114,6 +118,10 @@ impl Subject<'_> {
 pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) -> Vec<Warning> {
     // What does not fire any more needs no advice on how it fires.
     let Some(first) = timetable.next(from) else {
+        // That it never fires by itself is what was asked for.
+        if parts.expressions.iter().all(|(_, e)| *e == Expression::Manually) {
+            return Vec::new();
+        }
         return vec![frequency::never(timetable, parts, from)];
     };
     let mut warnings = frequency::whole(timetable, parts, first);
@@ -124,6 +132,7 @@ pub(crate) fn lint(timetable: &Timetable, parts: &Parts, from: DateTime<Utc>) ->
         if let (Expression::Cron(cron), Source::Cron(pattern)) = (expression, &parts.sources[index])
         {
             let subject = Subject { field, text, cron, pattern, seed: &parts.seed };
+            warnings.extend(quartz::weekdays(&subject));
             warnings.extend(steps::uneven(&subject));
             warnings.extend(days::joined(&subject, from));
             warnings.extend(days::short_months(&subject));

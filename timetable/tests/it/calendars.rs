@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
-use jiff::{Timestamp, tz::TimeZoneDatabase};
+use jiff::Timestamp;
 use proptest::prelude::*;
 use timetable::{
     Calendar, CalendarEntries, CalendarMode, DateRange, Definition, Fire, TimeWindow, Timetable,
-    Weekday, ZoneSource, misfire, zone_data,
+    Weekday, misfire,
 };
 
 use crate::{
@@ -134,11 +134,7 @@ fn names(entries: &CalendarEntries, local: NaiveDateTime) -> bool {
 
 /// What the wall clock shows, read from the zone data and not from the calculator's tables.
 fn local(zone: &str, at: DateTime<Utc>) -> NaiveDateTime {
-    let database = match zone_data().source {
-        ZoneSource::Bundled => TimeZoneDatabase::bundled().clone(),
-        ZoneSource::System => TimeZoneDatabase::from_dir("/usr/share/zoneinfo").expect("readable"),
-    };
-    let rules = database.get(zone).expect("a zone");
+    let rules = crate::support::rules(zone);
     let offset = rules.to_offset(Timestamp::from_second(at.timestamp()).expect("within bounds"));
     at.naive_utc().with_nanosecond(0).expect("whole") + TimeDelta::seconds(offset.seconds().into())
 }

@@ -225,3 +225,43 @@ fn start_is_inclusive_and_end_exclusive() {
     assert_eq!(fires, ["2026-05-01T00:00:00+00:00", "2026-05-02T00:00:00+00:00"]);
     assert_eq!(timetable.count(DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC), 2);
 }
+
+#[test]
+fn nicknames_are_known_in_any_case_and_one_never_fires() {
+    let from = instant("2026-11-01T00:00:00Z");
+    for (odd, plain) in
+        [("@EVERY 1h", "@every 1h"), ("@At 1800000000", "@at 1800000000"), ("@Daily", "@daily")]
+    {
+        let next = |text| timetable(text, "UTC").next(from);
+        assert_eq!(next(odd), next(plain), "{odd}");
+        assert!(next(odd).is_some(), "{odd}");
+    }
+    for text in ["@manually", "@Manually"] {
+        let manual = timetable(text, "UTC");
+        assert_eq!((manual.next(from), manual.lint(from)), (None, vec![]));
+        assert_eq!(manual.count(from, instant("2030-01-01T00:00:00Z")), 0);
+    }
+    let both = Definition {
+        expressions: vec!["@manually".to_owned(), "@daily".to_owned()],
+        ..definition("", "UTC")
+    };
+    assert!(Timetable::new(&both).unwrap_err().problem.contains("@manually"));
+}
+
+#[test]
+fn days_are_counted_back_from_the_last_of_each_month() {
+    let (from, until) = (instant("2027-12-31T12:00:00Z"), instant("2028-05-01T00:00:00Z"));
+    let days = |text: &str| {
+        let fires = timetable(text, "UTC");
+        let days = fires.fires(from, until).map(|fire| fire.local.format("%m-%d").to_string());
+        days.collect::<Vec<_>>().join(" ")
+    };
+    // 2028 is a leap year.
+    assert_eq!(days("0 0 L-3 * *"), "01-28 02-26 03-28 04-27");
+    assert_eq!(days("0 0 L-27,L * *"), "01-04 01-31 02-02 02-29 03-04 03-31 04-03 04-30");
+    assert_eq!(days("0 0 L-6,L-5,L-4,L-3,L-2,L-1,L * +1"), days("0 0 * * 1L"));
+    for odd in ["L-", "L-0", "L-28", "L-x", "L-1-2", "L-+1", "L-3W", "L-3/2"] {
+        let error = Timetable::new(&definition(&format!("0 0 {odd} * *"), "UTC"));
+        assert!(error.is_err(), "{odd}");
+    }
+}

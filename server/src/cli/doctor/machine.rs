@@ -21,7 +21,7 @@ const FILES_BESIDE: u64 = 256;
 pub(super) fn zone_data(data: &ZoneData, now: DateTime<Utc>) -> Finding {
     const CHECK: &str = "zone data";
     let ZoneData { version, source } = data;
-    let found = format!("{version}, {source}: the newer of this machine's and our own");
+    let found = format!("{version}, {source}: the newest there is here");
     let digits = version.trim_end_matches(|c: char| !c.is_ascii_digit());
     let Ok(year) = digits.parse::<i32>() else {
         let help = "bring the tzdata package up to date";

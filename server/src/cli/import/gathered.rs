@@ -18,6 +18,8 @@ pub(super) struct Gathered {
     file: File,
     names: Names,
     found: Vec<Found>,
+    /// What is to be known of the next entry without being a change of it.
+    remarks: Vec<String>,
 }
 
 /// One entry.
@@ -45,6 +47,8 @@ pub(super) enum Outcome {
     MeaningChanged,
     /// It is not there.
     Unsupported,
+    /// It was never asked for: it stands beside what is imported.
+    Skipped,
 }
 
 /// An entry of another scheduler.
@@ -56,32 +60,48 @@ pub(super) struct Origin<'a> {
 /// What runs, if it is more than one task.
 pub(super) type Workflow = Option<WorkflowEntry>;
 
-/// So much of an entry is repeated in the report.
-const SHOWN: usize = 100;
-/// So many schedules and workflows a module has at the most.
-const MOST: usize = 1_000;
-/// The longest note.
-const NOTE: usize = 1_000;
+/// The characters of an entry that the report repeats.
+const MAX_SHOWN: usize = 100;
+/// The schedules and workflows that a module may have.
+const MAX_ENTRIES: usize = 1_000;
+/// The characters of a schedule's note.
+const MAX_NOTE: usize = 1_000;
+/// The characters of one note in the report.
+const MAX_SAID: usize = 600;
+/// The entries of one import.
+const MAX_FOUND: usize = 20_000;
 
 impl Gathered {
     pub(super) fn new(module: &str, namespace: &str) -> Self {
         let (file, found) = (File::new(module, namespace), vec![]);
-        Self { file, names: Names::default(), found }
+        Self { file, names: Names::default(), found, remarks: vec![] }
     }
 
-    /// Takes an entry in, under a name like `wanted`; `changes` say what is otherwise.
+    /// Says something of the next entry that does not change its meaning.
+    pub(super) fn remark(&mut self, text: impl Into<String>) {
+        self.remarks.push(text.into());
+    }
+
+    /// Takes an entry in, under the first of the `wanted` names that is free; `changes` say what is
+    /// otherwise.
     pub(super) fn add(
         &mut self,
         origin: &Origin<'_>,
-        wanted: &str,
+        wanted: &[&str],
         (mut schedule, workflow): (ScheduleEntry, Workflow),
         changes: Vec<String>,
     ) {
         if let Err(why) = check_timing(&schedule) {
             return self.refuse(origin, why);
         }
+        schedule.note = schedule.note.replace('\0', "");
+        let written = serde_json::to_string(&(&schedule, &workflow)).unwrap_or_default();
+        if written.contains("\\u0000") {
+            let why = "it has a NUL character, which no program and no address may have";
+            return self.refuse(origin, why);
+        }
         let name = self.names.take(wanted);
-        schedule.note = schedule.note.replace('\0', "").chars().take(NOTE).collect();
+        schedule.note = schedule.note.chars().take(MAX_NOTE).collect();
         if let Some(workflow) = workflow {
             schedule.workflow = Some(name.clone());
             self.file.workflows.insert(name.clone(), workflow);
@@ -96,28 +116,46 @@ impl Gathered {
         self.put(origin, Outcome::Unsupported, None, vec![why.into()]);
     }
 
+    /// Counts what stands beside the entries that are asked for.
+    pub(super) fn skip(&mut self, origin: &Origin<'_>, why: impl Into<String>) {
+        self.put(origin, Outcome::Skipped, None, vec![why.into()]);
+    }
+
     fn put(
         &mut self,
         origin: &Origin<'_>,
         outcome: Outcome,
         schedule: Option<String>,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) {
-        let (place, entry) = (origin.place.clone(), cut(origin.entry));
+        notes.append(&mut self.remarks);
+        // One variable in each of a hundred arguments is one note.
+        let mut said = std::collections::HashSet::new();
+        notes.retain(|note| said.insert(note.clone()));
+        let notes = notes.iter().map(|note| cut(note, MAX_SAID)).collect();
+        let (place, entry) = (origin.place.clone(), cut(origin.entry, MAX_SHOWN));
         self.found.push(Found { place, entry, outcome, schedule, notes });
     }
 
     pub(super) fn all_keep_their_meaning(&self) -> bool {
-        self.found.iter().all(|found| found.outcome == Outcome::Imported)
+        let keeps = |found: &Found| matches!(found.outcome, Outcome::Imported | Outcome::Skipped);
+        self.found.iter().all(keeps)
     }
 
     /// The module's file.
     pub(super) fn source(&self, format: Format) -> Result<String, CliError> {
         let entries = self.file.entries();
-        if entries > MOST {
+        if self.found.len() > MAX_FOUND {
+            return Err(CliError::Usage(format!(
+                "{} entries are too many for one import; import fewer files at a time, at most \
+                 {MAX_FOUND} entries",
+                self.found.len()
+            )));
+        }
+        if entries > MAX_ENTRIES {
             return Err(CliError::Usage(format!(
                 "{entries} schedules and workflows are too many for one module; import fewer \
-                 files at a time, at most {MOST}"
+                 files at a time, at most {MAX_ENTRIES}"
             )));
         }
         Ok(self.file.write(format)?)
@@ -131,6 +169,7 @@ impl Gathered {
                 Outcome::Imported => "imported",
                 Outcome::MeaningChanged => "meaning changed",
                 Outcome::Unsupported => "unsupported",
+                Outcome::Skipped => "skipped",
             };
             let became = found.schedule.as_ref().map(|name| format!(" as {name}"));
             let became = became.unwrap_or_default();
@@ -141,11 +180,15 @@ impl Gathered {
         }
         let count = |outcome| self.found.iter().filter(|found| found.outcome == outcome).count();
         words += &format!(
-            "{} imported, {} with another meaning, {} unsupported\n",
+            "{} imported, {} with another meaning, {} unsupported",
             count(Outcome::Imported),
             count(Outcome::MeaningChanged),
             count(Outcome::Unsupported),
         );
+        match count(Outcome::Skipped) {
+            0 => words += "\n",
+            skipped => words += &format!(", {skipped} skipped\n"),
+        }
         words
     }
 
@@ -181,10 +224,11 @@ pub(super) fn check_zone(zone: &str) -> Result<(), String> {
     check_timing(&probe)
 }
 
-fn cut(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().count() <= SHOWN {
+fn cut(text: &str, most: usize) -> String {
+    let text: String =
+        text.chars().take(most + 1).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().count() <= most {
         return text;
     }
-    text.chars().take(SHOWN - 1).chain(['…']).collect()
+    text.chars().take(most - 1).chain(['…']).collect()
 }

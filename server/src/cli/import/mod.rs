@@ -1,30 +1,40 @@
 //! Bringing along what other schedulers run: module files made of theirs, with a report of each
 //! entry.
 //!
-//! Whatever is imported keeps its meaning as far as the two allow; where they do not, the report
-//! says what is otherwise, and what cannot be brought along, it says with the reason. Nothing is
-//! asked of a server: the file that comes out is read by a person and applied.
+//! What is imported keeps its meaning as far as the two allow; where they do not, the report says
+//! what is otherwise, and what cannot be brought along, it says with the reason. Nothing is asked of
+//! a server: the file that comes out is read by a person and applied.
 //!
 //! - `crontab`: of users and of the system
 //! - `kubernetes`: CronJob manifests
-//! - `systemd`: timers and their services; `on_calendar`: their expressions
+//! - `systemd`: timers and their services
+//! - `eventbridge`, `dkron`, `cronicle`: exports in JSON; `exported`: what these share
+//! - `into`: where the module and the report go
 //! - `gathered`: what was found, checked as a server would check it; `names`: what it is called
 //! - `plain`: texts that must not be taken for templates
 
+mod cronicle;
 mod crontab;
+mod dkron;
+mod eventbridge;
+mod exported;
 mod gathered;
+mod into;
 mod kubernetes;
 mod names;
 mod plain;
 mod systemd;
 
+#[cfg(test)]
+mod hostile;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
-use self::gathered::Gathered;
-use super::{CliError, modules, output};
-use crate::engine::commands::Format;
+use self::into::Into;
+use super::{CliError, modules, timing::DialectFlag};
 
 /// Make a module file of what another scheduler runs, and say what becomes of each entry
 #[derive(Debug, Args)]
@@ -41,6 +51,12 @@ enum From {
     Kubernetes(Kubernetes),
     /// Of systemd timers and their services
     Systemd(Systemd),
+    /// Of schedules of EventBridge Scheduler, as 'aws scheduler get-schedule' prints them
+    Eventbridge(Exported),
+    /// Of jobs of Dkron, as its API gives them: curl http://HOST:8080/v1/jobs
+    Dkron(Dkron),
+    /// Of events of Cronicle, from the file of 'control.sh export'
+    Cronicle(Exported),
 }
 
 /// Of crontab files
@@ -52,9 +68,15 @@ struct Crontab {
     /// The files have a user in the sixth field, as /etc/crontab and /etc/cron.d have
     #[arg(long, conflicts_with = "user")]
     system: bool,
-    /// Whose crontab it is: the commands run as that user [default: whoever the server runs as]
+    /// The files have no user in the sixth field, whatever they look like
+    #[arg(long, conflicts_with = "system")]
+    no_users: bool,
+    /// Whose crontab it is: the commands run as that user [default: the user of the server]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
+    /// How the times are written, if it is not cron's way
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    dialect: Option<DialectFlag>,
     /// The zone of the machine that the files come from [default: that of this machine]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
@@ -71,6 +93,12 @@ struct Kubernetes {
     /// The zone of the cluster, for what names none
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
+    /// What a fire does
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "job")]
+    target: kubernetes::Runs,
+    /// How 'schedule' is written, if it is not cron's way
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    dialect: Option<DialectFlag>,
     #[command(flatten)]
     into: Into,
 }
@@ -78,9 +106,13 @@ struct Kubernetes {
 /// Of systemd timers and their services
 #[derive(Debug, Args)]
 struct Systemd {
-    /// Folders with units, or .timer files; the services stand beside them
+    /// Folders with units in their order, such as /etc/systemd/system and /usr/lib/systemd/system,
+    /// or .timer files; the services stand in the same folders
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Timers of the folders that are not enabled, too
+    #[arg(long)]
+    all: bool,
     /// The zone of the machine that the units come from [default: that of this machine]
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
@@ -88,28 +120,27 @@ struct Systemd {
     into: Into,
 }
 
-/// Where what comes out goes.
+/// Of an export in JSON
 #[derive(Debug, Args)]
-struct Into {
-    /// What the module is called
-    #[arg(long, value_name = "NAME", default_value = "imported")]
-    module: String,
-    /// The namespace that it is for
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    namespace: String,
-    /// Write the module here; the report goes to standard output [default: the module goes to
-    /// standard output, the report to standard error]
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    output: Option<PathBuf>,
-    /// Only report
-    #[arg(long)]
-    dry_run: bool,
-    /// The report as JSON
-    #[arg(long)]
-    json: bool,
-    /// Exit with 3 unless every entry keeps its meaning
-    #[arg(long)]
-    strict: bool,
+struct Exported {
+    /// Files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The zone of what names none
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    tz: String,
+    #[command(flatten)]
+    into: Into,
+}
+
+/// Of jobs of Dkron
+#[derive(Debug, Args)]
+struct Dkron {
+    #[command(flatten)]
+    exported: Exported,
+    /// How 'schedule' is written, if it is not cron's way
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    dialect: Option<DialectFlag>,
 }
 
 impl Import {
@@ -118,6 +149,21 @@ impl Import {
             From::Crontab(order) => order.run(),
             From::Kubernetes(order) => order.run(),
             From::Systemd(order) => order.run(),
+            From::Eventbridge(order) => order.run(|gathered, file, source, _| {
+                eventbridge::gather(gathered, file, &json(file, source)?);
+                Ok(())
+            }),
+            From::Dkron(Dkron { exported, dialect }) => {
+                exported.run(|gathered, file, source, zone| {
+                    let dialect = dialect.map(DialectFlag::dialect);
+                    dkron::gather(gathered, file, &json(file, source)?, zone, dialect);
+                    Ok(())
+                })
+            }
+            From::Cronicle(order) => order.run(|gathered, file, source, zone| {
+                cronicle::gather(gathered, file, source, zone);
+                Ok(())
+            }),
         }
     }
 }
@@ -128,9 +174,20 @@ impl Crontab {
         let mut gathered = self.into.gathered();
         for file in &self.files {
             let text = modules::text(file, "crontab")?;
-            let form =
-                crontab::Form { system: self.system, user: self.user.as_deref(), zone: &zone };
-            crontab::gather(&mut gathered, &shown(file), &text, form);
+            let form = crontab::Form {
+                system: (self.system || self.no_users).then_some(self.system),
+                dialect: self.dialect.map(DialectFlag::dialect),
+                user: self.user.as_deref(),
+                zone: &zone,
+            };
+            crontab::gather(&mut gathered, file, &shown(file), &text, form).map_err(|why| {
+                CliError::Usage(format!(
+                    "{} looks like a crontab of the system, with a user in the sixth field: {}; \
+                     give --system if it is, or --no-users if the sixth field is a program",
+                    shown(file),
+                    why.0
+                ))
+            })?;
         }
         self.into.end(gathered)
     }
@@ -140,9 +197,11 @@ impl Kubernetes {
     fn run(self) -> Result<(), CliError> {
         let zone = checked(self.tz)?;
         let mut gathered = self.into.gathered();
+        let dialect = self.dialect.map(DialectFlag::dialect);
         for file in &self.files {
             let text = modules::text(file, "manifest")?;
-            kubernetes::gather(&mut gathered, &shown(file), &text, &zone);
+            let cluster = kubernetes::Cluster { zone: &zone, runs: self.target, dialect };
+            kubernetes::gather(&mut gathered, &shown(file), &text, cluster);
         }
         self.into.end(gathered)
     }
@@ -152,41 +211,30 @@ impl Systemd {
     fn run(self) -> Result<(), CliError> {
         let zone = zone(self.tz)?;
         let mut gathered = self.into.gathered();
-        for path in &self.paths {
-            systemd::gather(&mut gathered, path, &zone)?;
+        systemd::gather(&mut gathered, &self.paths, &zone, self.all)?;
+        self.into.end(gathered)
+    }
+}
+
+impl Exported {
+    fn run(
+        self,
+        take: impl Fn(&mut gathered::Gathered, &str, &str, &str) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let zone = checked(self.tz)?;
+        let mut gathered = self.into.gathered();
+        for file in &self.files {
+            let source = modules::text(file, "export")?;
+            take(&mut gathered, &shown(file), &source, &zone)?;
         }
         self.into.end(gathered)
     }
 }
 
-impl Into {
-    fn gathered(&self) -> Gathered {
-        Gathered::new(&self.module, &self.namespace)
-    }
-
-    fn end(&self, gathered: Gathered) -> Result<(), CliError> {
-        let format = match &self.output {
-            Some(path) => modules::format_of(path),
-            None => Format::Yaml,
-        };
-        if !self.dry_run {
-            let source = gathered.source(format)?;
-            match &self.output {
-                Some(path) => modules::write(path, &source)?,
-                None => output::text(&source)?,
-            }
-        }
-        let report = if self.json { gathered.json() } else { gathered.words() };
-        if self.dry_run || self.output.is_some() {
-            output::text(&report)?;
-        } else {
-            eprint!("{report}");
-        }
-        if self.strict && !gathered.all_keep_their_meaning() {
-            return Err(CliError::Differs);
-        }
-        Ok(())
-    }
+/// The JSON of a file. serde_json refuses what is nested deeper than 128.
+fn json(file: &str, source: &str) -> Result<Value, CliError> {
+    serde_json::from_str(source)
+        .map_err(|error| CliError::Usage(format!("{file} is no JSON: {error}")))
 }
 
 /// The zone that is given, or that of this machine; UTC where that cannot be told.

@@ -1,30 +1,42 @@
 //! Names for what had none, or others.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-/// The names that were given.
+/// The names that were given, and for each the number to try behind it next.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct Names(HashMap<String, u32>);
 
-/// So long a name is at the most, so that a number fits behind it.
-const MOST: usize = 110;
+/// The characters of a name, so that a number fits behind it.
+const MAX_LENGTH: usize = 110;
 
 impl Names {
-    /// A name like `wanted` that names may have and nothing has yet.
-    pub(super) fn take(&mut self, wanted: &str) -> String {
-        let base = fitting(wanted);
-        let numbered = (2..).map(|number| format!("{base}-{number}"));
-        let mut candidates = std::iter::once(base.clone()).chain(numbered);
-        let free = candidates.find(|name| !self.0.contains(name)).unwrap_or(base);
-        self.0.insert(free.clone());
-        free
+    /// The first of the `wanted` names, as names may be, that nothing has yet; where all are taken,
+    /// the last of them with a number.
+    pub(super) fn take(&mut self, wanted: &[&str]) -> String {
+        let mut last = fitting("");
+        for text in wanted {
+            last = fitting(text);
+            if !self.0.contains_key(&last) {
+                self.0.insert(last.clone(), 2);
+                return last;
+            }
+        }
+        loop {
+            let next = self.0.entry(last.clone()).or_insert(2);
+            let numbered = format!("{last}-{next}");
+            *next += 1;
+            if !self.0.contains_key(&numbered) {
+                self.0.insert(numbered.clone(), 2);
+                return numbered;
+            }
+        }
     }
 }
 
 /// What names may have of a text.
 fn fitting(text: &str) -> String {
     let mut name = String::new();
-    for c in text.chars().take(MOST) {
+    for c in text.chars().take(MAX_LENGTH) {
         if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
             name.push(c);
         } else if !name.ends_with('-') {
@@ -43,9 +55,11 @@ mod tests {
     fn names_are_free_and_have_only_what_names_may_have() {
         let mut names = Names::default();
         let taken: Vec<_> = ["backup.sh", "backup.sh", "-ä b//c-", "", &"x".repeat(500)]
-            .map(|w| names.take(w))
+            .map(|w| names.take(&[w]))
             .into();
         assert_eq!(taken[..4], ["backup.sh", "backup.sh-2", "b-c", "job"]);
-        assert_eq!(taken[4].len(), MOST);
+        assert_eq!(taken[4].len(), MAX_LENGTH);
+        assert_eq!(names.take(&["job", "job-daily"]), "job-daily");
+        assert_eq!(names.take(&["job", "job-daily"]), "job-daily-2");
     }
 }

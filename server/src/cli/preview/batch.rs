@@ -13,12 +13,13 @@ use timetable::{DstPolicy, Timetable};
 use super::{MOST, fires::PreviewFire};
 use crate::cli::{
     CliError,
-    timing::{Defaults, definition, instant},
+    timing::{Defaults, definition, instant, translated},
 };
 
-/// A question. What it leaves out is as the flags say; keys that it does not know are the asker's
-/// own.
+/// A question. What it leaves out is as the flags say; a key that is not known is refused, since a
+/// misspelt one would change the answer in silence.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Question {
     expr: String,
     tz: Option<String>,
@@ -90,7 +91,8 @@ fn answer_line(line: &[u8], defaults: &Defaults<'_>, count: usize) -> Result<Ans
         overlap: question.dst_overlap.unwrap_or(defaults.dst.overlap),
     };
     let tz = question.tz.as_deref().unwrap_or(defaults.tz);
-    let definition = definition(&[question.expr], tz, from, dst);
+    let expression = translated(&question.expr, defaults.dialect)?;
+    let definition = definition(&[expression], tz, from, dst);
     let timetable = match Timetable::new(&definition) {
         Ok(timetable) => timetable,
         Err(error) => {

@@ -220,7 +220,7 @@ pub(super) fn refused(error: VaultError) -> CommandError {
         | VaultError::Broken { .. }
         | VaultError::Missing { .. }
         | VaultError::NoRandom) => {
-            CommandError::conflict(format!("failed to {error}"), "docs/secrets.md says more")
+            CommandError::conflict(format!("cannot {error}"), "docs/secrets.md says more")
         }
     }
 }

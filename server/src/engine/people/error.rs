@@ -4,7 +4,7 @@ use crate::store::{Constraint, StoreError};
 #[derive(Debug, thiserror::Error)]
 pub enum PeopleError {
     /// A value cannot be accepted.
-    #[error("accept the {field} '{value}': it {problem}; {help}")]
+    #[error("accept the {field}{}: it {problem}; {help}", quoted(value))]
     BadInput {
         /// Which.
         field: &'static str,
@@ -49,6 +49,11 @@ pub enum PeopleError {
     /// The store could not answer.
     #[error(transparent)]
     Store(StoreError),
+}
+
+/// The value, but for one that is not to be said, such as a password.
+fn quoted(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" '{value}'") }
 }
 
 impl PeopleError {

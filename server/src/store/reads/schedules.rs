@@ -102,6 +102,11 @@ pub async fn count(
     Ok(rows.first().map_or(0, |row| row.rows))
 }
 
+/// That it never fires by itself, and so is never finished.
+pub(in crate::store) fn is_manual() -> SimpleExpr {
+    Expr::cust("lower(CAST(schedule.expressions AS text)) = '[\"@manually\"]'")
+}
+
 pub(in crate::store) fn matching(
     store: &Store,
     namespace: Uuid,
@@ -115,13 +120,15 @@ pub(in crate::store) fn matching(
         })
         .apply_if(filter.standing, |query, standing| {
             query.filter(match standing {
-                Standing::Active => Condition::all()
-                    .add(Column::Enabled.eq(true))
-                    .add(Column::NextScheduledAt.is_not_null()),
+                Standing::Active => {
+                    let fires = Condition::any().add(Column::NextScheduledAt.is_not_null());
+                    Condition::all().add(Column::Enabled.eq(true)).add(fires.add(is_manual()))
+                }
                 Standing::Paused => Condition::all().add(Column::Enabled.eq(false)),
                 Standing::Finished => Condition::all()
                     .add(Column::Enabled.eq(true))
                     .add(Column::NextScheduledAt.is_null())
+                    .add(is_manual().not())
                     .add(spent().not()),
                 Standing::Exhausted => Condition::all()
                     .add(Column::Enabled.eq(true))

@@ -22,6 +22,7 @@ use super::{
         some,
     },
     runs::ended_badly,
+    schedules,
 };
 use crate::{
     search::{Moment, Order, Search, Span, SpanField, State, Test, TimeField, Trigger, WordField},
@@ -236,7 +237,7 @@ impl Scope<'_> {
 
     fn standing(&self, state: State) -> Condition {
         use schedule::Column as C;
-        let fires = || C::NextScheduledAt.is_not_null();
+        let fires = || any_of(C::NextScheduledAt.is_not_null()).add(schedules::is_manual());
         let enabled = || Condition::all().add(C::Enabled.eq(true));
         let spent = || {
             let most = Expr::col((schedule::Entity, C::MaxFires));

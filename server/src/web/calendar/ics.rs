@@ -52,7 +52,8 @@ impl Lines {
                 self.raw(&format!("UID:{id}-{}@carillon", date.format("%Y%m%d")));
                 self.raw(&format!("DTSTART;VALUE=DATE:{}", date.format("%Y%m%d")));
                 self.raw(&format!("DTEND;VALUE=DATE:{}", next.format("%Y%m%d")));
-                self.text("SUMMARY", &format!("{name}: {times} runs"));
+                let runs = if *times == 1 { "run" } else { "runs" };
+                self.text("SUMMARY", &format!("{name}: {times} {runs}"));
             }
         }
         // What is told of it changes with the schedule only.

@@ -93,3 +93,20 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
         .env("CARILLON_DATABASE__URL", "mysql://env");
     assert!(refused(flagged).contains("mysql://flag"));
 }
+
+#[test]
+fn zone_data_that_is_none_is_refused() {
+    let line = with_file("listen = \"127.0.0.1:0\"\n[time]\nzone_data = \"carillon.toml\"");
+    assert!(line.contains("failed to use the zone data at 'carillon.toml'"), "{line}");
+    assert!(line.contains("tzdata.zi"), "{line}");
+}
+
+#[test]
+fn errors_about_values_read_as_sentences() {
+    let line = refused(Command::new(&["migrate", "--database-url", "mysql://x"]));
+    assert!(line.starts_with("failed to use database.url: 'mysql://x'"), "{line}");
+    let add = ["user", "add", "ana", "--role", "viewer", "--password-stdin"];
+    let add = Command::new(&add).file("carillon.toml", "[database]\nurl = \"sqlite:c.db\"");
+    let said = add.input("short").run();
+    assert!(said.err.contains("accept the password: it has 5 characters"), "{said:?}");
+}

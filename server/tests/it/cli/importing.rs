@@ -168,12 +168,13 @@ fn manifests_become_commands_and_say_what_is_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     fs::write(&file, CRONJOBS).unwrap();
-    let (report, module) = import(folder.path(), &["kubernetes", file.to_str().unwrap()]);
+    let args = ["kubernetes", file.to_str().unwrap(), "--target", "command"];
+    let (report, module) = import(folder.path(), &args);
     let told: Vec<_> = report
         .iter()
         .map(|(place, outcome, note)| (place.rsplit(':').next().unwrap(), &**outcome, &**note))
         .collect();
-    assert_eq!((told[0].0, told[0].1), ("1", "unsupported"));
+    assert_eq!((told[0].0, told[0].1), ("1", "skipped"));
     assert_eq!((told[1].0, told[1].1), ("6", "meaning_changed"));
     assert!(told[1].2.contains("busybox"), "{told:?}");
     assert!(told[2].2.contains("decided by the image \"b\""), "{told:?}");
@@ -218,7 +219,8 @@ fn timers_bring_their_services_along() {
     assert_eq!(told[0].2, "of the service is left out: Nice");
     unsupported(1, "boot.timer:2", "OnBootSec=15min");
     assert!(told[2].2.contains("@every 3600s"), "{told:?}");
-    unsupported(3, "last.timer:2", "from the end of the month");
+    assert_eq!((told[3].0, told[3].1), ("last.timer:2", "meaning_changed"));
+    assert!(module.contains("0 0 L-4 * *"), "{module}");
     unsupported(4, "lonely.timer:2", "lonely.service is not there");
     for line in
         ["30 2 * * 1-5", "jitter: 5m", "window: 30d", "name: pre", "timeout: 2h", "/srv/a b"]
@@ -251,7 +253,7 @@ async fn what_is_imported_is_applied_and_fires_as_it_did() {
     let mut modules = Vec::new();
     for (name, args) in [
         ("crontab", vec!["crontab", &*tab, "--tz", "UTC"]),
-        ("kubernetes", vec!["kubernetes", &*jobs]),
+        ("kubernetes", vec!["kubernetes", &*jobs, "--target", "command"]),
         ("systemd", vec!["systemd", units.to_str().unwrap(), "--tz", "Europe/Berlin"]),
     ] {
         for extension in ["yaml", "toml"] {

@@ -11,6 +11,7 @@ mod desk;
 mod doctor;
 mod doctor_outside;
 mod importing;
+mod importing_more;
 mod leftovers;
 mod modules;
 mod operating;

@@ -39,3 +39,40 @@ async fn lists_are_searched_from_the_command_line() {
     assert!(lines[0].contains("did you mean 'state'?"), "{refused}");
     assert_eq!(lines[1..], ["  tag:billing stat:failed", "              ^^^^"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_go_through_all_pages_or_say_that_there_are_more() {
+    let database = TestDatabase::sqlite().await;
+    let create = ["token", "create", "shell", "--role", "editor"];
+    let token = Command::new(&create).on(&database).run().done().trim().to_owned();
+    let server = Server::start(&database);
+    let ask = |args: &[&str]| {
+        Command::new(args).env("CARILLON_SERVER", &server.url).env("CARILLON_TOKEN", &token)
+    };
+    let entry = |index: usize| {
+        format!("  s{index:03}: {{ when: '@manually', task: {{ target: {{ noop: {{}} }} }} }}\n")
+    };
+    let schedules: String = (0..230).map(entry).collect();
+    let module = format!("module: many\nschedules:\n{schedules}");
+    ask(&["apply", "many.yaml"]).file("many.yaml", &module).run().done();
+
+    let count = |out: &str| serde_json::from_str::<Value>(out).unwrap().as_array().unwrap().len();
+    let all = ask(&["schedules", "--json"]).run();
+    assert_eq!((count(&all.out), &*all.err), (230, ""));
+    let some = ask(&["schedules", "--json", "--limit", "210"]).run();
+    assert_eq!(count(&some.out), 210);
+    assert!(some.err.contains("210 shown, and there are more"), "{some:?}");
+
+    // What never fires by itself is not finished.
+    for (search, found) in [("state:active", 230), ("state:finished", 0)] {
+        let listed = ask(&["schedules", "--search", search, "--json"]).run().done();
+        assert_eq!(count(&listed), found, "{search}");
+    }
+    let listed: Value = serde_json::from_str(&all.out).unwrap();
+    assert_eq!(listed[0]["state"], "ACTIVE");
+    for _ in 0..2 {
+        ask(&["trigger", "s000"]).run().done();
+    }
+    let runs = ask(&["runs", "--limit", "1"]).run();
+    assert!(runs.err.contains("1 shown, and there are more"), "{runs:?}");
+}

@@ -1,15 +1,21 @@
 //! Kubernetes CronJob manifests.
 //!
-//! A pod becomes a command on a node: its image is not used, and the report says so. What else of a
-//! manifest has no place here is named, so that nobody takes it for imported.
+//! A CronJob stays in the cluster, and each fire makes a job of it: so its image, its volumes and all
+//! else of the pod mean what they meant. Or its pod becomes a command on a node: then the image is
+//! not used, and what else has no place here is named, so that it is not taken for imported.
 //!
-//! - `container`: what a container runs
+//! - `job`: a job of the CronJob; `container`: what a container runs
+//! - `documents`: the documents of a file, and what of them is a template of Helm's
 
 mod container;
+mod documents;
+mod job;
 
 use entity::schedule::Overlap;
 use serde_json::{Map, Value};
+use timetable::Dialect;
 
+use self::documents::documents;
 use super::gathered::{Gathered, Origin, check_zone};
 use crate::{
     engine::{
@@ -28,17 +34,44 @@ const MOST_ATTEMPTS: i64 = 100;
 /// The longest attempt, and the longest catch-up window, in seconds.
 const LONGEST: i64 = 7 * 24 * 60 * 60;
 const WINDOW: i64 = 30 * 24 * 60 * 60;
-/// So deep lists may hold lists.
-const DEPTH: usize = 8;
+/// How deep lists may hold lists.
+const MAX_DEPTH: usize = 8;
+/// What Helm's templates are to be made into first.
+const HELM: &str = "it is a template of Helm's, not a manifest: render it first, as in 'helm \
+                    template CHART | carillon import kubernetes -'";
+
+/// What a fire of an imported CronJob does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Runs {
+    /// Makes a job of the CronJob, in the cluster
+    Job,
+    /// Runs the command of the first container on a node, without its image
+    Command,
+}
+
+/// What the manifests do not say themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Cluster<'a> {
+    /// The zone of what names none.
+    pub(super) zone: &'a str,
+    pub(super) runs: Runs,
+    /// Another way of writing the schedule.
+    pub(super) dialect: Option<Dialect>,
+}
 
 /// Takes in what a file has.
-pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, zone: &str) {
+pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, cluster: Cluster<'_>) {
     for (line, document) in documents(text) {
         let place = format!("{file}:{line}");
         let origin = Origin { place, entry: document.lines().next().unwrap_or_default() };
+        if documents::is_helm(document) {
+            gathered.refuse(&origin, HELM);
+            continue;
+        }
         match serde_saphyr::from_str::<Value>(document) {
             Ok(Value::Null) => {}
-            Ok(value) => manifest(gathered, &origin, &value, zone, DEPTH),
+            Ok(value) => manifest(gathered, &origin, &value, cluster, MAX_DEPTH),
+            Err(_) if document.contains("{{") => gathered.refuse(&origin, HELM),
             Err(error) => {
                 let said = error.without_snippet().to_string();
                 let place = match error.location() {
@@ -52,35 +85,13 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, zone: &str
     }
 }
 
-/// The documents of a file, with the line of each one's first key.
-fn documents(text: &str) -> Vec<(usize, &str)> {
-    let (mut found, mut start, mut first) = (Vec::new(), 0, 1);
-    let mut at = 0;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let bare = line.trim_end();
-        if bare == "---" || bare.starts_with("--- ") || bare == "..." {
-            found.push((first, &text[start..at]));
-            start = at + line.len();
-            first = index + 2;
-        }
-        at += line.len();
-    }
-    found.push((first, &text[start..]));
-    // Comments and empty lines before the first key are not what is looked for.
-    let trimmed = found.into_iter().filter_map(|(first, document)| {
-        let mut skipped = 0;
-        for (lines, line) in document.split_inclusive('\n').enumerate() {
-            if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
-                return Some((first + lines, &document[skipped..]));
-            }
-            skipped += line.len();
-        }
-        None
-    });
-    trimmed.collect()
-}
-
-fn manifest(gathered: &mut Gathered, origin: &Origin<'_>, value: &Value, zone: &str, depth: usize) {
+fn manifest(
+    gathered: &mut Gathered,
+    origin: &Origin<'_>,
+    value: &Value,
+    cluster: Cluster<'_>,
+    depth: usize,
+) {
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let shown = format!("{kind} {name}");
@@ -95,17 +106,23 @@ fn manifest(gathered: &mut Gathered, origin: &Origin<'_>, value: &Value, zone: &
             if let (Some(item), "CronJobList") = (item.as_object_mut(), kind) {
                 item.entry("kind").or_insert_with(|| "CronJob".into());
             }
-            manifest(gathered, &origin, &item, zone, depth - 1);
+            manifest(gathered, &origin, &item, cluster, depth - 1);
         }
         return;
     }
-    if kind != "CronJob" {
-        let what = if kind.is_empty() { "without a 'kind' it" } else { "it" };
-        return gathered.refuse(&origin, format!("{what} is no CronJob; only these are imported"));
+    if kind.is_empty() {
+        return gathered.refuse(&origin, "without a 'kind' it is no manifest");
     }
-    match cron_job(value, name, zone) {
+    if kind != "CronJob" {
+        return gathered.skip(&origin, "it is no CronJob: it stays as it is");
+    }
+    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
+    match cron_job(gathered, value, name, cluster) {
         Ok((schedule, workflow, changes)) => {
-            gathered.add(&origin, name, (schedule, workflow), changes);
+            let longer = namespace.map(|namespace| format!("{namespace}-{name}"));
+            let names = [Some(name), longer.as_deref()];
+            let names: Vec<&str> = names.into_iter().flatten().collect();
+            gathered.add(&origin, &names, (schedule, workflow), changes);
         }
         Err(why) => gathered.refuse(&origin, why),
     }
@@ -113,7 +130,12 @@ fn manifest(gathered: &mut Gathered, origin: &Origin<'_>, value: &Value, zone: &
 
 type Made = (ScheduleEntry, Option<WorkflowEntry>, Vec<String>);
 
-fn cron_job(value: &Value, name: &str, zone: &str) -> Result<Made, String> {
+fn cron_job(
+    gathered: &mut Gathered,
+    value: &Value,
+    name: &str,
+    cluster: Cluster<'_>,
+) -> Result<Made, String> {
     let spec = value.get("spec").and_then(Value::as_object).ok_or("it has no 'spec'")?;
     let job = value.pointer("/spec/jobTemplate/spec").and_then(Value::as_object);
     let job = job.ok_or("it has no 'spec.jobTemplate.spec'")?;
@@ -121,11 +143,25 @@ fn cron_job(value: &Value, name: &str, zone: &str) -> Result<Made, String> {
     let pod = pod.ok_or("it has no 'spec.jobTemplate.spec.template.spec'")?;
     let mut changes = Vec::new();
 
-    let mut schedule = timed(spec, zone)?;
-    if let Some(namespace) = value.pointer("/metadata/namespace").and_then(Value::as_str) {
+    let mut schedule = timed(spec, cluster)?;
+    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
+    if let Some(namespace) = namespace {
         schedule.note = format!("{namespace}/{name} in Kubernetes");
     }
     policies(spec, &mut schedule, &mut changes)?;
+    if cluster.runs == Runs::Job {
+        // The history of jobs stays the cluster's.
+        changes.retain(|change| !change.contains("HistoryLimit"));
+        let account = pod.get("serviceAccountName").and_then(Value::as_str);
+        let cron_job = job::CronJob { name, namespace, account };
+        let mut task = Task::new("main", Target::Command(cron_job.command(gathered)?));
+        // The cluster tries again, as the CronJob says.
+        let deadline = number(job, "activeDeadlineSeconds")?;
+        let limit = deadline.map_or(LONGEST, |seconds| seconds.saturating_add(job::SLACK));
+        (task.retry.max_attempts, task.timeout_ms) = (1, limit.clamp(1, LONGEST) * 1_000);
+        schedule.task = Some(TaskEntry::of(&task));
+        return Ok((schedule, None, changes));
+    }
 
     let mut task = Task::new("main", Target::Command(container::command(pod, &mut changes)?));
     let limit = number(job, "backoffLimit")?.unwrap_or(BACKOFF_LIMIT);
@@ -158,9 +194,9 @@ fn cron_job(value: &Value, name: &str, zone: &str) -> Result<Made, String> {
     Ok((schedule, Some(WorkflowEntry::of(&definition)), changes))
 }
 
-fn timed(spec: &Map<String, Value>, zone: &str) -> Result<ScheduleEntry, String> {
+fn timed(spec: &Map<String, Value>, cluster: Cluster<'_>) -> Result<ScheduleEntry, String> {
     let when = spec.get("schedule").and_then(Value::as_str).ok_or("it has no 'spec.schedule'")?;
-    let mut zone = zone;
+    let mut zone = cluster.zone;
     let mut when = when.trim();
     if let Some((prefix, rest)) = when.split_once(' ')
         && let Some(named) = prefix.strip_prefix("CRON_TZ=").or(prefix.strip_prefix("TZ="))
@@ -171,7 +207,11 @@ fn timed(spec: &Map<String, Value>, zone: &str) -> Result<ScheduleEntry, String>
         zone = named;
     }
     check_zone(zone).map_err(|why| format!("spec.timeZone: {why}"))?;
-    let mut schedule = ScheduleEntry::new(expressions(when));
+    let when = match cluster.dialect {
+        Some(dialect) => vec![dialect.translate(when).map_err(|error| error.to_string())?],
+        None => expressions(when),
+    };
+    let mut schedule = ScheduleEntry::new(when);
     zone.clone_into(&mut schedule.zone);
     if schedule.zone != "UTC" && schedule.zone != "Etc/UTC" {
         // What the clock skips is not made up for, and what it repeats comes twice.
@@ -185,17 +225,17 @@ fn timed(spec: &Map<String, Value>, zone: &str) -> Result<ScheduleEntry, String>
 
 /// The expression in our dialect. In Kubernetes a day field with steps does not count as `*`: with
 /// two restricted fields either may match, where here both must. Two expressions say the same.
-fn expressions(when: &str) -> Vec<String> {
+pub(super) fn expressions(when: &str) -> Vec<String> {
     let fields: Vec<&str> = when.split_whitespace().collect();
     let is_stepped = |field: &str| field.strip_prefix("*/").is_some_and(|step| step != "1");
-    if let [minute, hour, day, month, weekday] = fields[..] {
+    if let [time @ .., day, month, weekday] = &fields[..]
+        && matches!(time.len(), 2 | 3)
+    {
         let is_any = |field: &str| matches!(field, "*" | "?" | "*/1");
         let either = !is_any(day) && !is_any(weekday);
         if either && (is_stepped(day) || is_stepped(weekday)) {
-            return vec![
-                format!("{minute} {hour} {day} {month} *"),
-                format!("{minute} {hour} * {month} {weekday}"),
-            ];
+            let time = time.join(" ");
+            return vec![format!("{time} {day} {month} *"), format!("{time} * {month} {weekday}")];
         }
     }
     vec![fields.join(" ")]
@@ -299,15 +339,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_told_apart_with_their_lines() {
-        let text = "# head\n---\nkind: A\n\n---\n# about b\n\nkind: B\n...\n---\n";
-        let found = documents(text);
-        assert_eq!(found, [(3, "kind: A\n\n"), (8, "kind: B\n")]);
-    }
-
-    #[test]
     fn steps_do_not_count_as_a_star() {
         assert_eq!(expressions("0 0 */2 * 1"), ["0 0 */2 * *", "0 0 * * 1"]);
+        assert_eq!(expressions("5 0 0 */2 * 1"), ["5 0 0 */2 * *", "5 0 0 * * 1"]);
         assert_eq!(expressions("0 0 */2 * *"), ["0 0 */2 * *"]);
         assert_eq!(expressions("0  0 13 * 5"), ["0 0 13 * 5"]);
         assert_eq!(expressions("@hourly"), ["@hourly"]);

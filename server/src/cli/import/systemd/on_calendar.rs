@@ -129,18 +129,13 @@ impl Fields {
         if self.from_end {
             let is_one_day = self.weekday.len() == 1 && self.weekday != "*";
             match &*self.day {
-                "1" if self.weekday == "*" => self.day = "L".to_owned(),
+                "1" => self.day = "L".to_owned(),
                 // The last seven days have each weekday once.
                 "7/1" | "1-7" if is_one_day => {
                     self.weekday.push('L');
                     self.day = "*".to_owned();
                 }
-                day => {
-                    return Err(format!(
-                        "~{day} counts days from the end of the month; only the last day (~01) \
-                         and the last of one weekday (~07/1) can be said here"
-                    ));
-                }
+                day => self.day = before_last(day)?,
             }
         }
         if self.weekday != "*" && !self.day.starts_with('*') {
@@ -154,6 +149,20 @@ impl Fields {
             _ => format!("{second} {five} {year}"),
         })
     }
+}
+
+/// Days from the end of the month, of which the first is the last day: `5` is `L-4`.
+fn before_last(text: &str) -> Result<String, String> {
+    let day = |text: &str| match text.parse::<u16>() {
+        Ok(1) => Ok("L".to_owned()),
+        Ok(day @ 2..=28) => Ok(format!("L-{}", day - 1)),
+        Ok(_) | Err(_) => Err(format!(
+            "~{text} counts days from the end of the month; single days from ~01 to ~28, lists of \
+             them, and the last of one weekday (~07/1) can be said here"
+        )),
+    };
+    let days: Result<Vec<String>, String> = text.split(',').map(day).collect();
+    Ok(days?.join(","))
 }
 
 /// `*`, `5`, `1..5`, `0/15`, `8..18/2`, and lists of these.
@@ -231,6 +240,8 @@ mod tests {
             ("*-*-01,15 00:00", "0 0 1,15 * *", None),
             ("Mon *-*-01..07 03:00", "0 3 1-7 * +1", None),
             ("*-02~01", "0 0 L 2 *", None),
+            ("*-*~05", "0 0 L-4 * *", None),
+            ("Mon *-*~01,02", "0 0 L,L-1 * +1", None),
             ("Mon *-05~07/1", "0 0 * 5 1L", None),
             ("2027-01-15 08:00:00", "0 0 8 15 1 * 2027", None),
             ("12-24 18:00 Europe/Berlin", "0 18 24 12 *", Some("Europe/Berlin")),
@@ -245,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said_is_refused() {
-        for text in ["", "*-*-* 25", "*-*~05", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
+        for text in ["", "*-*-* 25", "*-*~29", "*:*:00.5", "Foo 10:00", "a b c d", "*-*-*-* 1:1"] {
             if text.is_empty() {
                 // An empty one takes back those before it, and is never asked for.
                 continue;

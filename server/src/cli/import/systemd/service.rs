@@ -96,9 +96,32 @@ fn command(
     Ok((command, prefix.contains('-')))
 }
 
+/// The instance of a template's unit as it was before systemd wrote it into a name.
+fn unescaped(instance: &str) -> String {
+    let mut bytes = Vec::with_capacity(instance.len());
+    let mut rest = instance.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let code = behind.strip_prefix(b"x").and_then(|digits| digits.get(..2));
+        let code =
+            code.filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[3..];
+            }
+            None => {
+                bytes.push(if first == b'-' { b'/' } else { first });
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// `%n` and its like with what they stand for, as far as the unit's name tells it.
-fn specified(service: &Unit, text: &str, changes: &mut Vec<String>) -> String {
-    let base = service.name.trim_end_matches(".service");
+pub(super) fn specified(unit: &Unit, text: &str, changes: &mut Vec<String>) -> String {
+    let service = unit;
+    let base = service.name.trim_end_matches(".service").trim_end_matches(".timer");
     let (prefix, instance) = base.split_once('@').unwrap_or((base, ""));
     let (mut made, mut chars) = (String::new(), text.chars());
     while let Some(c) = chars.next() {
@@ -112,6 +135,8 @@ fn specified(service: &Unit, text: &str, changes: &mut Vec<String>) -> String {
             Some('N') => made.push_str(base),
             Some('p') => made.push_str(prefix),
             Some('i') => made.push_str(instance),
+            Some('I') => made.push_str(&unescaped(instance)),
+            Some('j') => made.push_str(prefix.rsplit('-').next().unwrap_or(prefix)),
             other => {
                 let shown: String = ['%'].into_iter().chain(other).collect();
                 changes.push(format!("{shown} in {text} is left as it is"));

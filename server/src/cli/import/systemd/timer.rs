@@ -1,11 +1,14 @@
 //! When a timer elapses.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use entity::schedule::{CatchUp, DstGap};
+use timetable::{Definition, DstPolicy, FireKind, Timetable};
 
 use super::{
     on_calendar, span,
     unit::{Unit, is_true},
 };
+use crate::clock::Clock;
 use crate::engine::commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry, Seconds};
 
 const DAY: i64 = 24 * 60 * 60;
@@ -36,6 +39,13 @@ pub(super) fn schedule(
     if schedule.zone != "UTC" {
         // systemd waits for the next time that exists.
         schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: None };
+        if let Some(at) = repeated(&schedule) {
+            changes.push(format!(
+                "in the hour that comes twice when the clock goes back (next on {}) systemd fires \
+                 the first time only; here what is written with * fires both times",
+                at.format("%Y-%m-%d")
+            ));
+        }
     }
     schedule.misfire = if is_true(timer.value("Timer", "Persistent")) {
         MisfireEntry { window: Some(Seconds(WINDOW)), ..MisfireEntry::default() }
@@ -115,4 +125,32 @@ fn monotonic(
     }
     changes.push(format!("{starts}: left out, there is no start of a machine to count from"));
     Ok(found)
+}
+
+/// The next fire within 400 days that comes in the second pass of a repeated hour.
+fn repeated(schedule: &ScheduleEntry) -> Option<DateTime<Utc>> {
+    /// The longest that a clock goes back, within the bounds of an overlap.
+    const PASS: TimeDelta = TimeDelta::hours(3);
+    /// What is looked at of one pass: every second of it.
+    const MAX_FIRES: usize = 3 * 3_600;
+
+    let definition = |expressions: Vec<String>| Definition {
+        expressions,
+        zone: schedule.zone.clone(),
+        dst: DstPolicy::default(),
+        anchor: DateTime::UNIX_EPOCH,
+        start: None,
+        end: None,
+        jitter: std::time::Duration::ZERO,
+        seed: [0; 16],
+    };
+    let second = |fire: &timetable::Fire| fire.kind == FireKind::SecondOfTwo;
+    // What counts seconds knows no zone.
+    let texts = schedule.when.0.iter().filter(|text| !text.starts_with('@'));
+    let asked = Timetable::new(&definition(texts.cloned().collect())).ok()?;
+    let clock = Timetable::new(&definition(vec!["*/15 * * * *".to_owned()])).ok()?;
+    let now = Clock::system().now();
+    let change = clock.fires(now, now + TimeDelta::days(400)).find(second)?;
+    let pass = asked.fires(change.at - TimeDelta::minutes(15), change.at + PASS);
+    Some(pass.take(MAX_FIRES).find(second)?.at)
 }

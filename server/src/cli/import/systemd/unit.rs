@@ -1,6 +1,22 @@
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use crate::cli::{CliError, modules};
+
+/// The drop-ins of one unit.
+const MAX_DROP_INS: usize = 100;
+
+/// The names that a unit's file may have: its own, and that of its template.
+pub(super) fn forms(name: &str) -> impl Iterator<Item = String> {
+    let template = name.split_once('@').and_then(|(base, rest)| {
+        let (instance, suffix) = rest.rsplit_once('.')?;
+        (!instance.is_empty()).then(|| format!("{base}@.{suffix}"))
+    });
+    [Some(name.to_owned()), template].into_iter().flatten()
+}
 
 /// A unit's file, with its drop-ins behind it.
 #[derive(Debug, Default)]
@@ -19,18 +35,26 @@ struct Setting {
 }
 
 impl Unit {
-    /// Reads it.
-    pub(super) fn read(path: &Path) -> Result<Self, CliError> {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    /// Reads the unit of this name from its file, which may be that of its template, and its
+    /// drop-ins from these folders. A drop-in in an earlier folder hides one of the same name in a
+    /// later one.
+    pub(super) fn read(name: &str, file: &Path, folders: &[PathBuf]) -> Result<Self, CliError> {
         let mut unit = Self { name: name.to_owned(), settings: vec![] };
-        unit.add(&modules::text(path, "unit")?);
-        let folder = path.with_file_name(format!("{name}.d"));
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let mut drop_ins: Vec<_> = entries.map(|entry| entry.path()).collect();
-        drop_ins.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
-        drop_ins.sort();
-        for path in drop_ins {
-            unit.add(&modules::text(&path, "unit")?);
+        unit.add(&modules::text(file, "unit")?);
+        let mut drop_ins: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+        for (folder, name) in
+            folders.iter().flat_map(|folder| forms(name).map(move |name| (folder, name)))
+        {
+            let entries = std::fs::read_dir(folder.join(format!("{name}.d")));
+            for path in entries.into_iter().flatten().flatten().map(|entry| entry.path()) {
+                let is_drop_in = path.extension().is_some_and(|extension| extension == "conf");
+                if let Some(key) = path.file_name().filter(|_| is_drop_in) {
+                    drop_ins.entry(key.to_owned()).or_insert(path);
+                }
+            }
+        }
+        for path in drop_ins.values().take(MAX_DROP_INS) {
+            unit.add(&modules::text(path, "unit")?);
         }
         Ok(unit)
     }

@@ -1,8 +1,15 @@
 //! Crontab files, as Debian's cron and cronie read them.
+//!
+//! - `form`: whether users stand before the commands
+//! - `program`: what an entry is called
 
-use std::collections::BTreeMap;
+mod form;
+mod program;
+
+use std::{collections::BTreeMap, path::Path};
 
 use entity::schedule::{CatchUp, Overlap};
+use timetable::Dialect;
 
 use super::{
     gathered::{Gathered, Origin, check_zone},
@@ -19,8 +26,10 @@ use crate::{
 /// What a file does not say itself.
 #[derive(Clone, Copy)]
 pub(super) struct Form<'a> {
-    /// Whether a user stands before each command.
-    pub(super) system: bool,
+    /// Whether a user stands before each command; none where the file is to show it.
+    pub(super) system: Option<bool>,
+    /// Another way of writing the time.
+    pub(super) dialect: Option<Dialect>,
     /// Whose file it is.
     pub(super) user: Option<&'a str>,
     /// The zone of the machine.
@@ -37,8 +46,29 @@ struct Settings {
     note: Vec<String>,
 }
 
+/// Why a file was not read: it seems to name users, and it was not said that it does.
+pub(super) struct NamesUsers(pub(super) String);
+
 /// Takes in what a file has.
-pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, form: Form<'_>) {
+pub(super) fn gather(
+    gathered: &mut Gathered,
+    file: &Path,
+    shown: &str,
+    text: &str,
+    form: Form<'_>,
+) -> Result<(), NamesUsers> {
+    if form.system.is_none() && form.user.is_none() {
+        let entries = text.lines().enumerate().filter_map(|(index, line)| {
+            let line = line.trim();
+            let is_entry = !line.starts_with('#') && assignment(line).is_none();
+            let (_, rest) = timing(line, form.dialect, &mut vec![]).ok().filter(|_| is_entry)?;
+            Some(form::Rest { line: index + 1, text: rest })
+        });
+        let entries: Vec<_> = entries.collect();
+        if let Some(shown) = form::names_users(file, &entries) {
+            return Err(NamesUsers(shown));
+        }
+    }
     let mut settings =
         Settings { zone: Ok(form.zone.to_owned()), env: BTreeMap::new(), note: vec![] };
     for (index, line) in text.lines().enumerate() {
@@ -55,10 +85,11 @@ pub(super) fn gather(gathered: &mut Gathered, file: &str, text: &str, form: Form
             settings.set(name, value);
             continue;
         }
-        let place = format!("{file}:{}", index + 1);
+        let place = format!("{shown}:{}", index + 1);
         entry(gathered, &Origin { place, entry: line }, form, &settings);
         settings.note.clear();
     }
+    Ok(())
 }
 
 impl Settings {
@@ -100,12 +131,17 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
     let mut changes = Vec::new();
     // With a hyphen in front cron writes nothing to the system's log; there is none here.
     let line = origin.entry.strip_prefix('-').unwrap_or(origin.entry);
-    let (when, rest) = match timing(line, &mut changes) {
+    let (when, rest) = match timing(line, form.dialect, &mut changes) {
         Ok(found) => found,
         Err(why) => return gathered.refuse(origin, why),
     };
-    let (user, command) = if form.system {
+    let (user, command) = if form.system == Some(true) {
         match word(rest) {
+            Some((user, _)) if !form::is_user(user) => {
+                let why =
+                    format!("'{user}' is no user; is it a user's crontab? Then leave --system out");
+                return gathered.refuse(origin, why);
+            }
             Some((user, command)) if !command.is_empty() => (Some(user), command),
             Some(_) | None => {
                 let why = "a user and a command are missing behind the time; is it a user's \
@@ -160,11 +196,20 @@ fn entry(gathered: &mut Gathered, origin: &Origin<'_>, form: Form<'_>, settings:
     let mut task = Task::new("main", Target::Command(target));
     task.timeout_ms = LONGEST_MS;
     schedule.task = Some(TaskEntry::of(&task));
-    gathered.add(origin, program(command), (schedule, None), changes);
+    let names = program::names(command);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    gathered.add(origin, &names, (schedule, None), changes);
 }
 
 /// The expression that an entry begins with, and what stands behind it.
-fn timing<'a>(line: &'a str, changes: &mut Vec<String>) -> Result<(String, &'a str), String> {
+fn timing<'a>(
+    line: &'a str,
+    dialect: Option<Dialect>,
+    changes: &mut Vec<String>,
+) -> Result<(String, &'a str), String> {
+    if let Some(dialect) = dialect {
+        return translated(line, dialect);
+    }
     if line.starts_with('@') {
         let (name, rest) = word(line).unwrap_or((line, ""));
         return match name.to_ascii_lowercase().as_str() {
@@ -186,6 +231,32 @@ fn timing<'a>(line: &'a str, changes: &mut Vec<String>) -> Result<(String, &'a s
         rest = behind;
     }
     Ok((fields.join(" "), rest))
+}
+
+/// The same in another dialect, which has six fields, or seven where the seventh is of years.
+fn translated(line: &str, dialect: Dialect) -> Result<(String, &str), String> {
+    let end = |fields: usize| {
+        let mut rest = line;
+        for _ in 0..fields {
+            (_, rest) = word(rest)?;
+        }
+        Some(line.len() - rest.len())
+    };
+    let call = ["cron(", "rate(", "at("].iter().any(|call| line.starts_with(call));
+    let at = if call {
+        line.find(')').map(|at| at + 1)
+    } else {
+        let is_year = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+                && text.bytes().all(|b| b.is_ascii_digit() || b"*,-/".contains(&b))
+        };
+        let seventh = end(6).and_then(|at| word(&line[at..]));
+        let has_year = dialect == Dialect::Quartz && seventh.is_some_and(|(text, _)| is_year(text));
+        end(if has_year { 7 } else { 6 })
+    };
+    let (time, rest) = line.split_at(at.ok_or("it has too few fields for the time")?);
+    let when = dialect.translate(time).map_err(|error| error.to_string())?;
+    Ok((when, rest.trim_start_matches([' ', '\t'])))
 }
 
 /// A field in our dialect: cronie's `0~59` is a value that is chosen for good.
@@ -247,30 +318,6 @@ fn script(command: &str) -> String {
     format!("printf '%s\\n' {} | {{\n{command}\n}}", lines.join(" "))
 }
 
-/// What a command may be called: the program that it is about.
-fn program(command: &str) -> &str {
-    const BEFORE: [&str; 12] = [
-        "nice", "ionice", "nohup", "env", "exec", "sudo", "time", "timeout", "flock", "bash", "sh",
-        "test",
-    ];
-    let behind_cd = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
-    let command = behind_cd.map_or(command, |(_, rest)| rest);
-    let words = command.split([' ', '\t', ';', '|', '&', '(', ')', '<', '>', '"', '\'']);
-    let mut last = "job";
-    for word in words.filter(|word| !word.is_empty()) {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        let is_option = word.starts_with('-') || word.starts_with('[') || word.contains('=');
-        if is_option || name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
-        last = name;
-        if !BEFORE.contains(&name) {
-            break;
-        }
-    }
-    last
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,18 +343,5 @@ mod tests {
             pair("PATH", "/bin:/usr/bin # no comment")
         );
         assert_eq!(assignment("* * * * * FOO=1 run"), None);
-    }
-
-    #[test]
-    fn an_entry_is_called_as_the_program_that_it_runs() {
-        for (command, name) in [
-            ("/usr/local/bin/backup.sh --full", "backup.sh"),
-            ("cd / && run-parts --report /etc/cron.hourly", "run-parts"),
-            ("nice -n 19 /opt/report", "report"),
-            ("FOO=1 ./x", "x"),
-            ("[ -x /bin/true ] && true", "true"),
-        ] {
-            assert_eq!(program(command), name, "{command}");
-        }
     }
 }

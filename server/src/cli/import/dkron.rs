@@ -1,0 +1,162 @@
+//! Dkron: the jobs of its API, `GET /v1/jobs`.
+
+use std::collections::BTreeMap;
+
+use entity::schedule::{DstGap, DstOverlap, Overlap};
+use serde_json::Value;
+use timetable::Dialect;
+
+use super::{
+    exported::{is_on, items, number, task, text},
+    gathered::{Gathered, Origin},
+    kubernetes::expressions,
+    plain::plain,
+};
+use crate::{
+    engine::commands::modules::file::{DstEntry, ScheduleEntry},
+    target::{Command, Http, Method, Secret, Target},
+};
+
+/// Takes in what a file has.
+pub(super) fn gather(
+    gathered: &mut Gathered,
+    file: &str,
+    json: &Value,
+    zone: &str,
+    dialect: Option<Dialect>,
+) {
+    for (index, job) in items(json, &["jobs", "items"]).into_iter().enumerate() {
+        let name = text(job, "name").unwrap_or_default();
+        let when = text(job, "schedule").unwrap_or_default();
+        let entry = format!("{name} {when}");
+        let origin = Origin { place: format!("{file}:{}", index + 1), entry: entry.trim() };
+        let mut changes = Vec::new();
+        match schedule(job, when, zone, dialect, &mut changes) {
+            Ok(schedule) => gathered.add(&origin, &[name], (schedule, None), changes),
+            Err(why) => gathered.refuse(&origin, why),
+        }
+    }
+}
+
+fn schedule(
+    job: &Value,
+    when: &str,
+    zone: &str,
+    dialect: Option<Dialect>,
+    changes: &mut Vec<String>,
+) -> Result<ScheduleEntry, String> {
+    if let Some(parent) = text(job, "parent_job") {
+        return Err(format!("it runs after {parent}: make both tasks of one workflow"));
+    }
+    let mut schedule = ScheduleEntry::new(times(when, dialect)?);
+    text(job, "timezone").unwrap_or(zone).clone_into(&mut schedule.zone);
+    if schedule.zone != "UTC" {
+        // What the clock skips is not made up for, and what it repeats comes twice.
+        schedule.dst = DstEntry { gap: Some(DstGap::Skip), overlap: Some(DstOverlap::Both) };
+    }
+    schedule.paused = is_on(job, "disabled");
+    schedule.note = text(job, "displayname").unwrap_or_default().to_owned();
+    schedule.overlap = match text(job, "concurrency") {
+        Some("forbid") => None,
+        Some(_) | None => Some(Overlap::Allow),
+    };
+    let nothing = Value::Null;
+    let config = job.get("executor_config").unwrap_or(&nothing);
+    let target = match text(job, "executor").unwrap_or_default() {
+        "shell" => Target::Command(shell(config)?),
+        "http" => Target::Http(http(config, changes)?),
+        other => {
+            return Err(format!(
+                "its executor is {other:?}; shell and http are imported: write the task yourself"
+            ));
+        }
+    };
+    for key in ["tags", "processors", "ephemeral", "expires_at", "metadata"] {
+        let said = job.get(key).filter(|value| match value {
+            Value::Null => false,
+            Value::Bool(on) => *on,
+            Value::Object(map) => !map.is_empty(),
+            Value::Array(list) => !list.is_empty(),
+            Value::String(text) => !text.is_empty(),
+            Value::Number(_) => true,
+        });
+        if said.is_some() {
+            changes.push(match key {
+                "tags" => "tags: which nodes it runs on is left out; see 'node.tags'".to_owned(),
+                key => format!("{key} is left out"),
+            });
+        }
+    }
+    let timeout = text(config, "timeout").and_then(seconds).or(number(config, "timeout"));
+    task(&mut schedule, target, number(job, "retries").unwrap_or(0), timeout, changes);
+    Ok(schedule)
+}
+
+fn times(when: &str, dialect: Option<Dialect>) -> Result<Vec<String>, String> {
+    if let Some(dialect) = dialect {
+        return Ok(vec![dialect.translate(when).map_err(|error| error.to_string())?]);
+    }
+    match when.to_ascii_lowercase().as_str() {
+        "" => Err("it has no schedule".to_owned()),
+        "@minutely" => Ok(vec!["* * * * *".to_owned()]),
+        _ => Ok(expressions(when)),
+    }
+}
+
+fn shell(config: &Value) -> Result<Command, String> {
+    let line = text(config, "command").ok_or("its executor_config has no command")?;
+    let env: BTreeMap<String, Secret> = text(config, "env")
+        .into_iter()
+        .flat_map(|env| env.split(','))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .map(|(name, value)| (name.to_owned(), Secret::new(plain(value))))
+        .collect();
+    let directory = text(config, "cwd").map(plain);
+    // Without a shell the words are split at spaces, which a shell does as well.
+    Ok(Command { script: Some(plain(line)), env, directory, ..Command::default() })
+}
+
+fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
+    let url = text(config, "url").ok_or("its executor_config has no url")?;
+    let method: Method = match text(config, "method") {
+        Some(method) => serde_json::from_value(method.to_ascii_uppercase().into())
+            .map_err(|_| format!("its method {method:?} is not known"))?,
+        None => serde_json::from_value("GET".into()).map_err(|error| error.to_string())?,
+    };
+    let mut headers = BTreeMap::new();
+    if let Some(list) = text(config, "headers") {
+        match serde_json::from_str::<Vec<String>>(list) {
+            Ok(lines) => headers.extend(lines.iter().filter_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                Some((name.trim().to_owned(), Secret::new(plain(value.trim()))))
+            })),
+            Err(_) => changes.push("headers: they are no list of texts, and left out".to_owned()),
+        }
+    }
+    let expected = match text(config, "expectCode").or(text(config, "expect_code")) {
+        None => serde_json::from_value(serde_json::json!("200-299")),
+        Some(codes) => serde_json::from_value(codes.into()),
+    };
+    Ok(Http {
+        url: plain(url),
+        method,
+        headers,
+        body: text(config, "body").map(|body| Value::String(plain(body))),
+        expected_status: expected.map_err(|error| format!("its expectCode: {error}"))?,
+        expected_body: text(config, "expectBody").map(str::to_owned),
+        max_redirects: 5,
+        output: crate::target::Answers::default(),
+        signing_secret: None,
+    })
+}
+
+/// `30`, `30s`, `5m` as seconds.
+fn seconds(text: &str) -> Option<i64> {
+    let (number, scale) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) if text.ends_with('s') => (number, 1),
+        Some(number) if text.ends_with('m') => (number, 60),
+        Some(number) => (number, 3_600),
+        None => (text, 1),
+    };
+    number.trim().parse::<i64>().ok()?.checked_mul(scale)
+}

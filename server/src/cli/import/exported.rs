@@ -1,0 +1,79 @@
+//! What importers of JSON share.
+
+use serde_json::Value;
+
+use super::plain::quoted;
+use crate::{
+    engine::{
+        Task,
+        commands::modules::file::{ScheduleEntry, TaskEntry},
+    },
+    target::{Command, Target},
+};
+
+/// The longest timeout, in milliseconds.
+pub(super) const LONGEST_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+/// The most attempts that a task may have.
+const MAX_ATTEMPTS: i64 = 100;
+
+/// The text of a key, if it is there and not empty.
+pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// Whether a key says yes: as a truth, a number or a text.
+pub(super) fn is_on(value: &Value, key: &str) -> bool {
+    match value.get(key) {
+        Some(Value::Bool(on)) => *on,
+        Some(Value::Number(number)) => number.as_f64().is_some_and(|number| number != 0.0),
+        Some(Value::String(text)) => matches!(text.as_str(), "1" | "true" | "yes"),
+        Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => false,
+    }
+}
+
+/// A whole number, also as a text; none where there is none.
+pub(super) fn number(value: &Value, key: &str) -> Option<i64> {
+    match value.get(key)? {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The things in an answer: a list, a list under one of these keys, or one thing.
+pub(super) fn items<'a>(value: &'a Value, keys: &[&str]) -> Vec<&'a Value> {
+    let list = value.as_array().or_else(|| keys.iter().find_map(|key| value.get(key)?.as_array()));
+    list.map_or_else(|| vec![value], |list| list.iter().collect())
+}
+
+/// Gives the schedule its only task: with as many attempts beside the first, and the longest
+/// timeout that there is where none is given.
+pub(super) fn task(
+    schedule: &mut ScheduleEntry,
+    target: Target,
+    again: i64,
+    timeout_seconds: Option<i64>,
+    changes: &mut Vec<String>,
+) {
+    let mut task = Task::new("main", target);
+    let attempts = again.max(0).saturating_add(1);
+    if attempts > MAX_ATTEMPTS {
+        changes.push(format!("{again} further attempts: a task has at most {MAX_ATTEMPTS} in all"));
+    }
+    // Within the limit, so it fits.
+    task.retry.max_attempts = i32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(1);
+    let limit = timeout_seconds.filter(|seconds| *seconds > 0);
+    task.timeout_ms = limit.map_or(LONGEST_MS, |s| s.saturating_mul(1_000).clamp(1, LONGEST_MS));
+    schedule.task = Some(TaskEntry::of(&task));
+}
+
+/// A script of one command with these words.
+pub(super) fn script(words: &[&str]) -> Command {
+    let is_bare = |word: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+        !word.is_empty() && word.bytes().all(is_plain)
+    };
+    let shown = |word: &&str| if is_bare(word) { (*word).to_owned() } else { quoted(word) };
+    let words: Vec<String> = words.iter().map(shown).collect();
+    Command { script: Some(super::plain::plain(&words.join(" "))), ..Command::default() }
+}

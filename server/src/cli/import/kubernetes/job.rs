@@ -1,0 +1,84 @@
+//! A job of a CronJob, made by kubectl for each fire.
+
+use super::super::{
+    gathered::Gathered,
+    plain::{plain, quoted},
+};
+use crate::target::Command;
+
+/// Beyond its own deadline, a job may wait for its pod, in seconds.
+pub(super) const SLACK: i64 = 10 * 60;
+/// The characters of the CronJob's name that a job's name keeps, beside those of the run.
+const MAX_NAME: usize = 45;
+
+/// Which CronJob.
+pub(super) struct CronJob<'a> {
+    pub(super) name: &'a str,
+    pub(super) namespace: Option<&'a str>,
+    /// The service account of its pods.
+    pub(super) account: Option<&'a str>,
+}
+
+/// A run has one job: the name is the run's, so that a second attempt waits for the first one's job
+/// and makes no other. The end of a run that is cancelled is the end of its job.
+const SCRIPT: &str = r#"set -eu
+kube() { kubectl NAMESPACE "$@"; }
+name=NAME
+job="SHORT-$(printf %s "$CARILLON_RUN_ID" | tr -d - | tail -c 16)"
+trap 'kube delete job "$job" --wait=false; exit 143' TERM INT
+kube get job "$job" >/dev/null 2>&1 || kube create job "$job" --from="cronjob/$name"
+status=1
+lost=0
+while :; do
+    if state=$(kube get job "$job" -o 'jsonpath={range .status.conditions[?(@.status=="True")]}{.type} {end}'); then
+        lost=0
+    else
+        lost=$((lost + 1))
+        [ "$lost" -lt 30 ] || exit 1
+    fi
+    case " $state" in
+        *" Complete "*) status=0; break ;;
+        *" Failed "*) break ;;
+    esac
+    sleep 2 & wait $!
+done
+kube logs "job/$job" --all-containers || true
+exit $status
+"#;
+
+impl CronJob<'_> {
+    /// The command that makes a job of it and waits for its end.
+    pub(super) fn command(&self, gathered: &mut Gathered) -> Result<Command, String> {
+        if !is_name(self.name) || !self.namespace.is_none_or(is_name) {
+            return Err("its name or namespace is none that Kubernetes would take".to_owned());
+        }
+        let place = self.namespace.map_or(String::new(), |name| format!("-n {}", quoted(name)));
+        let short: String = self.name.chars().take(MAX_NAME).collect();
+        let script = SCRIPT
+            .replace("NAMESPACE", &place)
+            .replace("SHORT", short.trim_end_matches(['-', '.']))
+            .replace("name=NAME", &format!("name={}", quoted(self.name)));
+        let of = self.namespace.map_or(String::new(), |name| format!(" -n {name}"));
+        gathered.remark(format!(
+            "suspend it in the cluster, or each of its fires comes twice: kubectl{of} patch cronjob \
+             {} -p '{{\"spec\":{{\"suspend\":true}}}}'",
+            self.name
+        ));
+        let account = self.account.unwrap_or("default");
+        gathered.remark(format!(
+            "its pods keep their service account ({account}); kubectl on the node needs one, or a \
+             kubeconfig, that may get cronjobs, create, get and delete jobs, and get pods and their \
+             logs{}",
+            self.namespace.map_or(String::new(), |name| format!(" in {name}"))
+        ));
+        Ok(Command { script: Some(plain(&script)), ..Command::default() })
+    }
+}
+
+/// A name as Kubernetes has them.
+fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=253).contains(&name.len())
+        && name.bytes().all(|byte| is_part(byte) || matches!(byte, b'-' | b'.'))
+        && name.bytes().next().is_some_and(is_part)
+}

@@ -1,0 +1,257 @@
+//! Imports that could mislead, and the exports of other schedulers in JSON.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::Command;
+
+/// What became of each entry, and all its notes; and the module.
+fn import(args: &[&str], input: &str) -> (Vec<(String, String)>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.yaml");
+    let args = [&["import"], args, &["--json", "--output", output.to_str().unwrap()]].concat();
+    let out = Command::new(&args).input(input).run().done();
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let told =
+        report["entries"].as_array().unwrap().iter().map(|entry| {
+            (entry["outcome"].as_str().unwrap().to_owned(), entry["notes"].to_string())
+        });
+    (told.collect(), fs::read_to_string(&output).unwrap())
+}
+
+#[test]
+fn a_crontab_of_the_other_form_is_told_and_not_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_system = folder.path().join("cron.d");
+    fs::create_dir(&of_system).unwrap();
+    let of_system = of_system.join("php");
+    fs::write(&of_system, "0 3 * * * shop /usr/bin/clean\n").unwrap();
+    let refused = |args: &[&str], input: &str| {
+        let args = [&["import", "crontab"], args, &["--tz", "UTC"]].concat();
+        let refused = Command::new(&args).input(input).run();
+        assert_eq!(refused.out, "", "{refused:?}");
+        refused.refused(2)
+    };
+    for (args, input, shows) in [
+        (&[of_system.to_str().unwrap()][..], "", "of its place"),
+        (&["-"], "0 3 * * * root /usr/bin/clean\n", "'root' in line 1"),
+        (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
+    ] {
+        let said = refused(args, input);
+        assert!(said.contains(shows) && said.contains("--system"), "{said}");
+    }
+    let tab = "0 3 * * * root /usr/bin/clean\n";
+    let (_, module) = import(&["crontab", "-", "--tz", "UTC", "--no-users"], tab);
+    assert!(module.contains("root /usr/bin/clean"), "{module}");
+    let (told, module) = import(&["crontab", "-", "--tz", "UTC", "--system"], tab);
+    assert!(told[0].0 == "imported" && module.contains("user: root"), "{told:?} {module}");
+    let (told, _) = import(&["crontab", "-", "--tz", "UTC", "--system"], "* * * * * /bin/a b\n");
+    assert!(told[0].1.contains("'/bin/a' is no user"), "{told:?}");
+}
+
+#[test]
+fn entries_are_named_by_what_they_do() {
+    let tab = "* * * * * php /srv/shop/artisan schedule:run\n\
+               * * * * * php /srv/shop/artisan queue:work --once\n\
+               * * * * * php /srv/shop/artisan queue:work\n";
+    let (_, module) = import(&["crontab", "-", "--tz", "UTC"], tab);
+    for name in ["  artisan:", "  artisan-queue-work:", "  artisan-queue-work-2:"] {
+        assert!(module.contains(name), "{name}: {module}");
+    }
+}
+
+#[test]
+fn expressions_of_other_dialects_are_translated() {
+    let tab = "0 15 10 ? * 2-6 /bin/quartz\n0 0 9 ? * 6L 2030 /bin/last\n";
+    let args = ["crontab", "-", "--tz", "UTC", "--dialect", "quartz"];
+    let (told, module) = import(&args, tab);
+    assert!(told.iter().all(|(outcome, _)| outcome == "imported"), "{told:?}");
+    assert!(module.contains("0 15 10 * * 1-5") && module.contains("0 0 9 * * 5L 2030"), "{module}");
+    let preview = |args: &[&str]| {
+        let args = [&["preview"], args, &["--from", "2026-11-20T00:00:00Z", "--json"]].concat();
+        let shown: Value = serde_json::from_str(&Command::new(&args).run().done()).unwrap();
+        shown["fires"][0]["at"].as_str().unwrap().to_owned()
+    };
+    // The 23rd is a Monday.
+    let monday = "2026-11-23T10:15:00Z";
+    assert_eq!(preview(&["0 15 10 ? * 2", "--dialect", "quartz"]), monday);
+    assert_eq!(preview(&["cron(15 10 ? * 2 *)", "--dialect", "eventbridge"]), monday);
+    let lint = Command::new(&["lint", "0 15 10 ? * 2", "--tz", "UTC"]).run().done();
+    assert!(lint.contains("looks like Quartz") && lint.contains("0 15 10 * * 1"), "{lint}");
+    let line = "{\"expr\":\"0 15 10 ? * 2\",\"zone\":\"UTC\"}\n";
+    let batch = Command::new(&["preview", "--batch", "-"]).input(line).run().done();
+    assert!(batch.contains("unknown field `zone`"), "{batch}");
+}
+
+#[test]
+fn a_cron_job_stays_in_its_cluster() {
+    let jobs = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: { name: other }
+---
+kind: CronJob
+metadata: { name: report, namespace: shop }
+spec:
+  schedule: "@hourly"
+  jobTemplate:
+    spec:
+      activeDeadlineSeconds: 600
+      template: { spec: { serviceAccountName: reports, containers: [{ name: a, image: b }] } }
+---
+kind: CronJob
+metadata: { name: "{{ .Release.Name }}" }
+"#;
+    let (told, module) = import(&["kubernetes", "-"], jobs);
+    let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    assert_eq!(outcomes, ["skipped", "imported", "unsupported"]);
+    assert!(told[1].1.contains("suspend") && told[1].1.contains("reports"), "{told:?}");
+    assert!(told[2].1.contains("helm template"), "{told:?}");
+    for part in ["create job", "--from=\"cronjob/$name\"", "-n 'shop'", "timeout: 20m"] {
+        assert!(
+            module.contains(part) || module.contains(&part.replace('"', "\\\"")),
+            "{part}: {module}"
+        );
+    }
+    let strict = ["import", "kubernetes", "-", "--strict", "--dry-run"];
+    let all_kept = jobs.split("---\nkind: CronJob\nmetadata: { name: \"{{").next().unwrap();
+    let done = Command::new(&strict).input(all_kept).run();
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.ends_with("1 imported, 0 with another meaning, 0 unsupported, 1 skipped\n"));
+}
+
+#[test]
+fn only_timers_that_are_enabled_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (local, vendor) = (folder.path().join("etc"), folder.path().join("lib"));
+    let wants = local.join("timers.target.wants");
+    for path in [&wants, &vendor] {
+        fs::create_dir_all(path).unwrap();
+    }
+    let write = |path: &Path, text: &str| fs::write(path, text).unwrap();
+    write(&vendor.join("dump@.timer"), "[Timer]\nOnCalendar=hourly\n");
+    write(
+        &vendor.join("dump@.service"),
+        "[Unit]\nDescription=Dump of %i\n[Service]\nUser=root\nExecStart=/bin/dump %i %I\n",
+    );
+    write(&vendor.join("off.timer"), "[Timer]\nOnCalendar=daily\n");
+    write(&vendor.join("off.service"), "[Service]\nUser=root\nExecStart=/bin/off\n");
+    write(&vendor.join("plain@.timer"), "[Timer]\nOnCalendar=daily\n");
+    symlink(vendor.join("dump@.timer"), wants.join("dump@srv-data.timer")).unwrap();
+    let paths = [local.to_str().unwrap(), vendor.to_str().unwrap()];
+    let args = [&["systemd"], &paths[..], &["--tz", "Europe/Berlin"]].concat();
+    let (told, module) = import(&args, "");
+    let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    assert_eq!(outcomes, ["meaning_changed", "skipped", "unsupported"], "{told:?}");
+    assert!(told[0].1.contains("comes twice"), "{told:?}");
+    assert!(told[2].1.contains("template"), "{told:?}");
+    for part in ["dump-srv-data:", "Dump of srv-data", "- srv-data", "- srv/data"] {
+        assert!(module.contains(part), "{part}: {module}");
+    }
+    let (told, _) = import(&[&args[..], &["--all"]].concat(), "");
+    assert_eq!(told[1].0, "imported", "{told:?}");
+    // In a zone whose clock never changes there is nothing to tell.
+    let args = [&["systemd"], &paths[..], &["--tz", "Asia/Tokyo"]].concat();
+    assert_eq!(import(&args, "").0[0].0, "imported");
+}
+
+#[test]
+fn schedules_of_event_bridge_are_imported() {
+    let export = json!({ "Schedules": [
+        {
+            "Name": "nightly", "GroupName": "shop", "ScheduleExpression": "cron(30 2 ? * 2-6 *)",
+            "ScheduleExpressionTimezone": "Europe/Berlin", "State": "DISABLED",
+            "FlexibleTimeWindow": { "Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15 },
+            "StartDate": "2026-01-01T00:00:00+00:00",
+            "Target": {
+                "Arn": "arn:aws:lambda:eu-west-1:1:function:f", "RoleArn": "arn:aws:iam::1:role/r",
+                "Input": "{\"it's\": 1}", "RetryPolicy": { "MaximumRetryAttempts": 3 },
+            },
+        },
+        { "Name": "listed", "State": "ENABLED", "Target": { "Arn": "arn:aws:sns:x:1:t" } },
+        {
+            "Name": "every", "ScheduleExpression": "rate(5 minutes)",
+            "Target": { "Arn": "arn:aws:scheduler:::aws-sdk:ec2:stopInstances" },
+        },
+    ] });
+    let (told, module) = import(&["eventbridge", "-"], &export.to_string());
+    let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    assert_eq!(outcomes, ["imported", "unsupported", "meaning_changed"], "{told:?}");
+    assert!(told[0].1.contains("role/r") && told[1].1.contains("get-schedule"), "{told:?}");
+    for part in [
+        "30 2 * * 1-5",
+        "gap: skip",
+        "jitter: 15m",
+        "paused: true",
+        "max_attempts: 4",
+        "lambda invoke",
+        "@every 5m",
+        "stop-instances",
+    ] {
+        assert!(module.contains(part), "{part}: {module}");
+    }
+    let bad = Command::new(&["import", "eventbridge", "-"]).input("{").run().refused(2);
+    assert!(bad.contains("standard input is no JSON"), "{bad}");
+}
+
+#[test]
+fn jobs_of_dkron_are_imported() {
+    let export = json!([
+        {
+            "name": "clean", "schedule": "0 30 2 */2 * 1", "timezone": "Europe/Berlin",
+            "concurrency": "forbid", "retries": 2, "executor": "shell",
+            "executor_config": { "command": "/bin/clean '{{x}}'", "env": "A=1,B=2", "timeout": "5m" },
+        },
+        {
+            "name": "call", "schedule": "@every 10s", "executor": "http", "disabled": true,
+            "executor_config": { "url": "https://example.org/x", "method": "POST",
+                "headers": "[\"X-A: b\"]", "body": "{}", "expectCode": "200" },
+        },
+        { "name": "hand", "schedule": "@manually", "executor": "shell",
+            "executor_config": { "command": "true" } },
+        { "name": "after", "parent_job": "clean", "executor": "shell" },
+        { "name": "odd", "schedule": "@daily", "executor": "kafka" },
+    ]);
+    let (told, module) = import(&["dkron", "-"], &export.to_string());
+    let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    let expected = ["imported", "imported", "imported", "unsupported", "unsupported"];
+    assert_eq!(outcomes, expected, "{told:?}");
+    for part in [
+        "0 30 2 */2 * *",
+        "0 30 2 * * 1",
+        "timeout: 5m",
+        "max_attempts: 3",
+        "X-A: b",
+        "@manually",
+        "paused: true",
+    ] {
+        assert!(module.contains(part), "{part}: {module}");
+    }
+}
+
+#[test]
+fn events_of_cronicle_are_imported() {
+    let page = json!({ "type": "list_page", "items": [
+        {
+            "id": "e1", "title": "Clean up", "enabled": 1, "plugin": "shellplug", "catch_up": 1,
+            "max_children": 1, "timeout": 3600, "retries": 1, "timezone": "America/New_York",
+            "params": { "script": "#!/bin/sh\n\n/bin/clean" },
+            "timing": { "hours": [2], "minutes": [30], "weekdays": [1], "days": [1, 15] },
+        },
+        {
+            "id": "e2", "title": "Call", "enabled": 0, "plugin": "urlplug", "timing": false,
+            "params": { "method": "get", "url": "https://example.org/", "headers": "A: b" },
+        },
+        { "id": "e3", "title": "Other", "plugin": "testplug", "timing": {} },
+    ] });
+    let export = format!(
+        "# Cronicle Data Export v1.0\n\nglobal/users/0 - {{}}\n\
+                          global/schedule - {{\"type\":\"list\"}}\nglobal/schedule/0 - {page}\n"
+    );
+    let (told, module) = import(&["cronicle", "-"], &export);
+    let outcomes: Vec<_> = told.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    assert_eq!(outcomes, ["imported", "imported", "unsupported"], "{told:?}");
+    for part in ["Clean-up:", "30 2 1,15 * +1", "America/New_York", "@manually", "paused: true"] {
+        assert!(module.contains(part), "{part}: {module}");
+    }
+}
