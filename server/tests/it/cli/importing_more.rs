@@ -34,7 +34,7 @@ fn a_crontab_of_the_other_form_is_told_and_not_imported() {
         refused.refused(2)
     };
     for (args, input, shows) in [
-        (&[of_system.to_str().unwrap()][..], "", "of its place"),
+        (&[of_system.to_str().unwrap()][..], "", "it lies where these lie"),
         (&["-"], "0 3 * * * root /usr/bin/clean\n", "'root' in line 1"),
         (&["-"], "1 3 * * * shop /a\n2 3 * * * shop /b\n3 3 * * * shop cd /c\n", "all 3 entries"),
     ] {

@@ -70,8 +70,8 @@ async fn lists_go_through_all_pages_or_say_that_there_are_more() {
     }
     let listed: Value = serde_json::from_str(&all.out).unwrap();
     assert_eq!(listed[0]["state"], "ACTIVE");
-    for _ in 0..2 {
-        ask(&["trigger", "s000"]).run().done();
+    for name in ["s000", "s001"] {
+        ask(&["trigger", name]).run().done();
     }
     let runs = ask(&["runs", "--limit", "1"]).run();
     assert!(runs.err.contains("1 shown, and there are more"), "{runs:?}");
