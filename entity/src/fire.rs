@@ -28,9 +28,11 @@ pub enum Verdict {
 pub enum Reason {
     /// Claimed, waiting for the hand-off.
     AwaitingHandoff,
-    /// Started when it was due.
+    /// Started when it was due, or within two seconds of that.
     OnTime,
-    /// Missed, and started later by the catch-up policy.
+    /// Started later than that, though it was not missed.
+    Late,
+    /// Missed, and made up for: by the catch-up policy, or after a pause.
     CaughtUp,
     /// Started by recovery after its hand-off was lost.
     Recovered,
@@ -70,6 +72,16 @@ pub enum Reason {
     TooOld,
     /// Nothing had accounted for it, and a backfill started it.
     Backfilled,
+}
+
+/// What a fire is made up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumIter, DeriveActiveEnum)]
+#[sea_orm(rs_type = "String", db_type = "String(StringLen::N(8))", rename_all = "snake_case")]
+pub enum MadeUpFor {
+    /// No scheduler claimed it in time.
+    Outage,
+    /// It fell into a pause.
+    Pause,
 }
 
 /// What the clock did at a fire's local time.
@@ -115,7 +127,7 @@ pub struct Model {
     /// See [`Reason`].
     pub reason: Reason,
     /// What the reason names: the run in the way, the error of the last hand-off, the calendar, who
-    /// asked for it and why.
+    /// asked for it and why; of one that was not in time, what kept it.
     pub detail: Option<String>,
     /// The node that claimed it.
     pub claimed_by: Option<Uuid>,
@@ -123,7 +135,8 @@ pub struct Model {
     pub claimed_at: Timestamp,
     /// When the verdict was final.
     pub decided_at: Option<Timestamp>,
-    /// The run, from the hand-off on.
+    /// The run, from the hand-off on; of one that did not run by itself, the backfill's that made up
+    /// for it.
     pub run_id: Option<Uuid>,
     /// Its place among the fires of the schedule that wait for a run to settle, the lowest first;
     /// null if it does not wait for that.
@@ -132,6 +145,9 @@ pub struct Model {
     pub recovery_attempts: i32,
     /// When recovery last tried.
     pub recovery_at: Option<Timestamp>,
+    /// Set on a fire that runs although it was missed. Such fires skip each other never: they
+    /// follow one another.
+    pub made_up_for: Option<MadeUpFor>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -35,6 +35,7 @@ mod m0026_ended_badly_list;
 mod m0027_due_in_order;
 mod m0028_origins_and_quotas;
 mod m0029_packed_logs;
+mod m0030_made_up_fires;
 mod m0031_sign_in;
 
 /// Applies and rolls back what follows, in order.
@@ -72,6 +73,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0027_due_in_order::Migration),
             Box::new(m0028_origins_and_quotas::Migration),
             Box::new(m0029_packed_logs::Migration),
+            Box::new(m0030_made_up_fires::Migration),
             Box::new(m0031_sign_in::Migration),
         ]
     }

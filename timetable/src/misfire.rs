@@ -1,9 +1,10 @@
 //! What becomes of the instants between a schedule's cursor and now.
 //!
-//! Normally that is one instant, a few milliseconds old. After an outage it is many, and each must
-//! be accounted for: those within the grace run, late as they are; the missed ones run, collapse
-//! into a later one or are given up, as the policy says. The cost does not grow with the length of
-//! the outage: many instants of one fate are one entry, counted without listing them.
+//! Normally that is one instant, a few milliseconds old. It runs, and so does a single one that is
+//! late within the grace. Where several are due, none but the newest can have been in time: the
+//! catch-up policy decides about them, also within the grace. They run, collapse into the newest or
+//! are given up. The cost does not grow with the length of the outage: many instants of one fate
+//! are one entry, counted without listing them.
 //!
 //! What a calendar suppresses is never run, never missed and never the latest: it is accounted for
 //! as suppressed, and a range ends where that begins. An outage of many years under a calendar of
@@ -32,8 +33,8 @@ pub enum CatchUp {
 pub struct Policy {
     /// See [`CatchUp`].
     pub catch_up: CatchUp,
-    /// A fire was missed when its scheduled time is longer ago than this: the grace that the
-    /// schedule allows and the most that its jitter may add.
+    /// A single fire was missed when its scheduled time is longer ago than this: the grace that
+    /// the schedule allows and the most that its jitter may add.
     pub grace: TimeDelta,
     /// For [`CatchUp::All`]: how many run at the most, the latest ones.
     pub max: u32,
@@ -91,15 +92,14 @@ pub struct Plan {
 /// Up to so many instants of one fate get an entry each.
 const APART: usize = 50;
 
-/// A plan holds no more runs than this to be started now; the rest are planned next. (Those that
-/// wait for their turn are cheap: nothing is handed over for them yet.)
-const RUNS: usize = 500;
-
 /// A plan ends after so many ranges, or so many boundaries of calendars; the rest is planned next.
 const RANGES: usize = 1_000;
 const STEPS: usize = 5_000;
 
 const MS: TimeDelta = TimeDelta::milliseconds(1);
+
+/// A fire that is claimed or starts no later than this after it is due is on time.
+pub const ON_TIME: TimeDelta = TimeDelta::seconds(2);
 
 /// Plans for the instants from `cursor` (inclusive) that are due at `now`.
 pub fn plan(
@@ -108,45 +108,35 @@ pub fn plan(
     now: DateTime<Utc>,
     policy: &Policy,
 ) -> Plan {
-    let missed_until = now - policy.grace - MS;
-    let mut account = Account::new(timetable, cursor - MS, now, Limit::Anywhere);
-    if cursor <= missed_until {
-        account.missed(missed_until, policy);
-        if account.is_full() {
-            let next = timetable.next(account.accounted);
-            return Plan { entries: account.entries, next };
-        }
-        account.accounted = missed_until;
-    }
-
-    let mut next = timetable.next(account.accounted);
-    let mut is_any_on_time = false;
-    while let Some(fire) = next {
-        let due_at = timetable.due_at(fire.at);
-        if due_at > now || account.is_full() {
-            break;
-        }
-        if timetable.suppressed_by(fire.at).is_some() {
-            // With all that this calendar suppresses up to now: none of them waits for anything.
-            let (_, end) = timetable.stretch(fire.at);
-            account.alike(now.min(end - MS), Fate::Suppressed);
-        } else {
-            account.run(Entry::new(timetable, fire, Fate::Run));
-            is_any_on_time = true;
-        }
-        next = timetable.next(account.accounted);
-    }
-
-    let Account { mut entries, .. } = account;
-    if policy.catch_up == CatchUp::Latest && is_any_on_time {
-        // A fire that is on time runs for those that were missed before it.
-        for entry in &mut entries {
-            if entry.fate == Fate::CatchUp {
-                entry.fate = Fate::Collapsed;
+    let before = cursor - MS;
+    let until = due_until(timetable, before, now);
+    let mut account = Account::new(timetable, before, now, Limit::BeforeRuns);
+    if before < until {
+        let missed_until = (now - policy.grace - MS).clamp(before, until);
+        let in_grace = account.allowed(missed_until, until, 2);
+        let is_any_missed =
+            || timetable.next_allowed(before).is_some_and(|fire| fire.at <= missed_until);
+        match in_grace.as_slice() {
+            [alone] if !is_any_missed() => account.alone(*alone, until),
+            [.., newest] if now - timetable.due_at(newest.at) <= ON_TIME => {
+                account.missed(until, policy, Some(*newest));
             }
+            _ => account.missed(until, policy, None),
         }
     }
-    Plan { entries, next }
+    Plan { next: timetable.next(account.accounted), entries: account.entries }
+}
+
+/// The last moment up to `now` by which every instant behind `before` is due. Each is due before
+/// the next one comes, so at most the last still waits for its jitter. A suppressed one does not
+/// wait.
+fn due_until(timetable: &Timetable, before: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+    match timetable.last(now, before) {
+        None => before,
+        Some(last) if timetable.suppressed_by(last.at).is_some() => now,
+        Some(last) if timetable.due_at(last.at) > now => last.at - MS,
+        Some(_) => now,
+    }
 }
 
 /// Plans for the instants in `(after, until]`, all of them missed: by an outage or a pause. The
@@ -163,7 +153,7 @@ pub fn missed(
 ) -> Plan {
     let mut account = Account::new(timetable, after, now, Limit::BeforeRuns);
     if after < until {
-        account.missed(until, policy);
+        account.missed(until, policy, None);
     }
     let next = timetable.next(account.accounted);
     Plan { entries: account.entries, next }
@@ -213,7 +203,6 @@ impl Entry {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
     Nowhere,
-    Anywhere,
     BeforeRuns,
 }
 
@@ -225,8 +214,6 @@ struct Account<'a> {
     now: DateTime<Utc>,
     entries: Vec<Entry>,
     limit: Limit,
-    /// Runs to be started now.
-    runs: usize,
     ranges: usize,
     /// From one boundary of calendars to the next.
     steps: usize,
@@ -240,12 +227,12 @@ impl<'a> Account<'a> {
         limit: Limit,
     ) -> Self {
         let entries = Vec::new();
-        Account { timetable, accounted, now, entries, limit, runs: 0, ranges: 0, steps: 0 }
+        Account { timetable, accounted, now, entries, limit, ranges: 0, steps: 0 }
     }
 
     /// Whether the rest is to be planned next.
     fn is_full(&self) -> bool {
-        let is_full = self.runs >= RUNS || self.ranges >= RANGES || self.steps >= STEPS;
+        let is_full = self.ranges >= RANGES || self.steps >= STEPS;
         self.limit != Limit::Nowhere && is_full
     }
 
@@ -259,17 +246,33 @@ impl<'a> Account<'a> {
     /// An instant that runs.
     fn run(&mut self, entry: Entry) {
         self.accounted = entry.fire.at;
-        self.runs += usize::from(entry.due_at <= self.now);
         self.entries.push(entry);
     }
 
-    /// All instants up to `until`, which were missed.
-    fn missed(&mut self, until: DateTime<Utc>, policy: &Policy) {
+    /// The only instant up to `until` that may run, and is in time.
+    fn alone(&mut self, fire: Fire, until: DateTime<Utc>) {
+        self.alike(fire.at - MS, Fate::Missed);
+        if self.is_full() {
+            return;
+        }
+        self.begin_runs();
+        self.run(Entry::new(self.timetable, fire, Fate::Run));
+        self.alike(until, Fate::Missed);
+    }
+
+    /// All instants up to `until`, which were missed, but for the newest of them if that is
+    /// `in_time`.
+    fn missed(&mut self, until: DateTime<Utc>, policy: &Policy, in_time: Option<Fire>) {
         let now = self.now;
         let window_start = (now - policy.window).clamp(self.accounted, until);
+        let window_start =
+            in_time.as_ref().map_or(window_start, |newest| window_start.min(newest.at - MS));
         self.alike(window_start, Fate::OutsideWindow);
         match policy.catch_up {
-            CatchUp::Skip => self.alike(until, Fate::Missed),
+            CatchUp::Skip => match in_time {
+                Some(newest) => self.alone(newest, until),
+                None => self.alike(until, Fate::Missed),
+            },
             CatchUp::Latest => {
                 let latest = self.allowed(window_start, until, 1).pop();
                 if let Some(latest) = latest {
@@ -278,7 +281,10 @@ impl<'a> Account<'a> {
                         return;
                     }
                     self.begin_runs();
-                    self.run(Entry::late_run(self.timetable, latest, now));
+                    self.run(match in_time {
+                        Some(newest) => Entry::new(self.timetable, newest, Fate::Run),
+                        None => Entry::late_run(self.timetable, latest, now),
+                    });
                 }
                 // Nothing is left behind it but what is suppressed.
                 self.alike(until, Fate::Collapsed);

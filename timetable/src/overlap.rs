@@ -109,6 +109,27 @@ impl Policy {
         plan
     }
 
+    /// Decides about `wanting` fires that are made up for, the earliest first: by the catch-up
+    /// policy `all`, or after a pause. All of them run. They stop nothing and skip nothing: they
+    /// wait for what is alive and then follow one another.
+    pub fn follow(self, standing: Standing, wanting: usize) -> Plan {
+        let mut plan = Plan {
+            fates: Vec::with_capacity(wanting),
+            others: Others::Leave,
+            replaces_waiting: false,
+        };
+        let start = match self {
+            Self::Allow => wanting,
+            Self::Skip
+            | Self::BufferOne
+            | Self::BufferAll { .. }
+            | Self::CancelOther
+            | Self::TerminateOther => usize::from(standing.live == 0 && standing.waiting == 0),
+        };
+        plan.fates(wanting, start, wanting, Fate::Wait);
+        plan
+    }
+
     /// What becomes of what is alive because fires wait for it.
     pub fn presses(self, standing: Standing) -> Others {
         match self {
@@ -185,6 +206,26 @@ mod tests {
         assert_eq!(fates(Policy::Skip, 0, 0, 2), [Fate::Start, Fate::Overlap]);
         assert_eq!(fates(Policy::Skip, 1, 0, 2), [Fate::Overlap; 2]);
         assert_eq!(fates(Policy::Skip, 0, 0, 0), []);
+    }
+
+    #[test]
+    fn what_is_made_up_for_follows_one_another_and_none_is_skipped() {
+        let policies = [
+            Policy::Skip,
+            Policy::BufferOne,
+            BUFFER_TWO,
+            Policy::CancelOther,
+            Policy::TerminateOther,
+        ];
+        for policy in policies {
+            for (live, waiting) in [(0, 0), (1, 0), (0, 1), (2, 3)] {
+                let plan = policy.follow(standing(live, waiting), 4);
+                let first = if live + waiting == 0 { Fate::Start } else { Fate::Wait };
+                assert_eq!(plan.fates, [first, Fate::Wait, Fate::Wait, Fate::Wait]);
+                assert_eq!((plan.others, plan.replaces_waiting), (Others::Leave, false));
+            }
+        }
+        assert_eq!(Policy::Allow.follow(standing(5, 0), 3).fates, [Fate::Start; 3]);
     }
 
     #[test]

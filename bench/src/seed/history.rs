@@ -80,6 +80,7 @@ fn models(seeded: &Seeded, at: Timestamp) -> (fire::Model, run::Model) {
         queue_position: None,
         recovery_attempts: 0,
         recovery_at: None,
+        made_up_for: None,
     };
     let run = run::Model {
         id,

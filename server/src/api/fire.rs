@@ -1,5 +1,6 @@
 use async_graphql::{Context, Enum, Object, SimpleObject};
 use entity::fire;
+use timetable::misfire::ON_TIME;
 use uuid::Uuid;
 
 use super::{
@@ -56,8 +57,8 @@ impl Fire {
         self.0.verdict.into()
     }
 
-    async fn reason(&self) -> Reason {
-        Reason { code: self.0.reason.into(), text: sentence::of(&self.0) }
+    async fn reason(&self, cx: &Context<'_>) -> Result<Reason> {
+        self.why(cx).await
     }
 
     /// How many instants this row accounts for, from `scheduledAt` to `lastScheduledAt`: 1 unless
@@ -88,6 +89,8 @@ impl Fire {
         self.0.recovery_attempts
     }
 
+    /// The run that it started; of a fire that did not run by itself, the one by which a backfill
+    /// made up for it.
     async fn run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
         let Some(id) = self.0.run_id else { return Ok(None) };
         Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
@@ -95,6 +98,45 @@ impl Fire {
 }
 
 impl Fire {
+    /// What the row says, with what only its run can say: whether the one that it waits for is
+    /// alive, and whether its own began in time.
+    async fn why(&self, cx: &Context<'_>) -> Result<Reason> {
+        let fire = &self.0;
+        let plain = || Reason { code: fire.reason.into(), text: sentence::of(fire) };
+        match (fire.verdict, fire.reason) {
+            (fire::Verdict::Pending, fire::Reason::Buffered) => {
+                let before = fire.detail.as_deref().and_then(|run| Uuid::try_parse(run).ok());
+                let Some(before) = before else { return Ok(plain()) };
+                let run = cx.rows().load_one(RunRow(before)).await?;
+                Ok(match run.filter(|run| run.state.is_live()) {
+                    Some(run) => Reason { text: sentence::waits_for(run.id), ..plain() },
+                    None => plain(),
+                })
+            }
+            (fire::Verdict::Started, fire::Reason::OnTime) => {
+                let Some(id) = fire.run_id else { return Ok(plain()) };
+                let run = cx.rows().load_one(RunRow(id)).await?;
+                let began = run.and_then(|run| run.started_at);
+                let late = began.map(|began| began.utc() - fire.due_at.utc());
+                Ok(match late.filter(|late| *late > ON_TIME) {
+                    Some(late) => {
+                        Reason { code: ReasonCode::Late, text: sentence::began_late(late) }
+                    }
+                    None => plain(),
+                })
+            }
+            (
+                fire::Verdict::Pending
+                | fire::Verdict::Started
+                | fire::Verdict::Skipped
+                | fire::Verdict::Missed
+                | fire::Verdict::Collapsed
+                | fire::Verdict::Abandoned,
+                _,
+            ) => Ok(plain()),
+        }
+    }
+
     async fn wall_clock(
         &self,
         cx: &Context<'_>,
@@ -140,9 +182,11 @@ pub(crate) struct Reason {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "fire::Reason")]
 pub(crate) enum ReasonCode {
-    /// Started when it was due.
+    /// Started when it was due, or within two seconds of that.
     OnTime,
-    /// Missed, and started later by the catch-up policy.
+    /// Started later than that, though it was not missed: the text says how late and why.
+    Late,
+    /// Missed, and made up for: by the catch-up policy, or after a pause.
     CaughtUp,
     /// Started by recovery after its hand-off was lost.
     Recovered,

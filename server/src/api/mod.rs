@@ -33,6 +33,7 @@ mod calendar;
 mod call;
 mod calm;
 mod context;
+mod deleted;
 mod deploy;
 mod error;
 mod filters;

@@ -35,7 +35,7 @@ impl ResumeChoice {
         self.0.missed.into()
     }
 
-    /// How many of them would run. Each asks the overlap policy when its turn comes.
+    /// How many of them would run. Under every overlap policy but ALLOW they follow one another.
     async fn runs(&self) -> Long {
         self.0.foreseen.runs.into()
     }
@@ -53,14 +53,7 @@ impl ResumeChoice {
         first: Option<i32>,
         after: Option<String>,
     ) -> Result<Connection<ResumeRow>> {
-        // Each instant has one row at the most, so its row is found again by it.
-        let key = |text: &str| text.parse().ok().map(Timestamp);
-        let window = Paging::forward(first, after).window(key)?;
-        let behind = |fire: &&NewFire| window.after.is_none_or(|after| fire.scheduled_at > after);
-        let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
-        let rows = self.0.foreseen.fires.iter().filter(behind).take(reach).collect();
-        let cursor = |fire: &&NewFire| fire.scheduled_at.0.to_string();
-        Ok(connection(window.page(rows), cursor, ResumeRow::from))
+        page_of(&self.0.foreseen.fires, first, after)
     }
 
     /// How many rows it would get in all.
@@ -74,9 +67,27 @@ impl ResumeChoice {
     }
 }
 
+/// A page of the rows that the end of a pause would write.
+pub(crate) fn page_of(
+    fires: &[NewFire],
+    first: Option<i32>,
+    after: Option<String>,
+) -> Result<Connection<ResumeRow>> {
+    // Each instant has one row at the most, so its row is found again by it.
+    let key = |text: &str| text.parse().ok().map(Timestamp);
+    let window = Paging::forward(first, after).window(key)?;
+    let behind = |fire: &&NewFire| window.after.is_none_or(|after| fire.scheduled_at > after);
+    let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
+    let rows = fires.iter().filter(behind).take(reach).collect();
+    let cursor = |fire: &&NewFire| fire.scheduled_at.0.to_string();
+    Ok(connection(window.page(rows), cursor, ResumeRow::from))
+}
+
 /// An instant of a pause, or a range of instants of one fate.
 #[derive(SimpleObject)]
 pub(crate) struct ResumeRow {
+    /// Always true: the ledger has this row only once the pause has ended.
+    r#virtual: bool,
     scheduled_at: Instant,
     last_scheduled_at: Instant,
     count: Long,
@@ -93,6 +104,7 @@ pub(crate) struct ResumeRow {
 impl From<&NewFire> for ResumeRow {
     fn from(fire: &NewFire) -> Self {
         Self {
+            r#virtual: true,
             scheduled_at: fire.scheduled_at.into(),
             last_scheduled_at: fire.last_scheduled_at.into(),
             count: fire.count.into(),

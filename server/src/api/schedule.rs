@@ -12,6 +12,7 @@ use super::{
     loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
     page::{Connection, DECLARED, Paging, bounded_by, connection, cost, cost_by},
     ping::Ping,
+    resume::{ResumeRow, page_of},
     run::Run,
     scalar::{Instant, Long},
     timing::{self, PreviewFire, Timing},
@@ -119,6 +120,23 @@ impl Schedule {
     /// How many fires wait in the buffer.
     async fn buffer_size(&self, cx: &Context<'_>) -> Result<i64> {
         Ok(cx.rows().load_one(BufferSize(self.0.id)).await?.unwrap_or(0))
+    }
+
+    /// What fell into its pause so far, as the ledger will have it when the pause ends by itself:
+    /// rows that are not in the ledger yet. None of a schedule that is not paused; the first 10,000
+    /// of one that is. `resumePreview` says what else can become of them.
+    #[graphql(complexity = "500 + cost(first, None, child_complexity)")]
+    async fn paused_fires(
+        &self,
+        cx: &Context<'_>,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<ResumeRow>> {
+        if self.0.enabled {
+            return page_of(&[], first, after);
+        }
+        let fires = cx.commands().paused_fires(&cx.viewer()?, self.0.id).await?;
+        page_of(&fires, first, after)
     }
 
     /// The concurrency group that its runs share a limit with.

@@ -1,9 +1,21 @@
 //! Why a fire became what it is, as a sentence with the facts.
 
-use entity::fire::{Model, Reason, Verdict};
+use chrono::TimeDelta;
+use entity::fire::{MadeUpFor, Model, Reason, Verdict};
+use timetable::misfire::ON_TIME;
+use uuid::Uuid;
 
 /// The sentence for a row of the ledger.
 pub(crate) fn of(fire: &Model) -> String {
+    let is_made_up = match fire.verdict {
+        Verdict::Skipped | Verdict::Missed | Verdict::Collapsed => fire.run_id.is_some(),
+        Verdict::Pending | Verdict::Started | Verdict::Abandoned => false,
+    };
+    let said = by_itself(fire);
+    if is_made_up { format!("{said} A backfill made up for it.") } else { said }
+}
+
+fn by_itself(fire: &Model) -> String {
     let (claimed, scheduled) = (fire.claimed_at.utc(), fire.scheduled_at.utc());
     let late = span(claimed.signed_duration_since(scheduled).num_seconds());
     let detail = fire.detail.as_deref();
@@ -12,23 +24,35 @@ pub(crate) fn of(fire: &Model) -> String {
     let head = |word: &str| if many { format!("{these}{}", lower(word)) } else { word.to_owned() };
     match fire.reason {
         Reason::AwaitingHandoff => match detail {
-            Some(error) => format!("Claimed; the last attempt to start it failed: {error}."),
+            Some(error) if fire.recovery_at.is_some() => {
+                format!("Claimed; the last attempt to start it failed: {error}.")
+            }
+            Some(why) => format!("Claimed late, and about to be started: {why}."),
             None => "Claimed, and about to be started.".to_owned(),
         },
         Reason::OnTime => "Started when it was due.".to_owned(),
-        Reason::CaughtUp => format!("Missed, and started {late} late to catch up."),
+        Reason::Late => started_late(fire),
+        Reason::CaughtUp => made_up_for(fire),
         Reason::Recovered => format!(
             "Started by recovery after its hand-off was lost (attempt {}).",
             fire.recovery_attempts.max(1)
         ),
-        Reason::Overlap => match detail {
-            Some(run) => format!("{}: run {run} was still running.", head("Skipped")),
-            None => format!("{}: a run was still running.", head("Skipped")),
-        },
+        Reason::Overlap => {
+            let run = detail.map_or_else(|| "a run".to_owned(), |run| format!("run {run}"));
+            let late = claimed - fire.due_at.utc();
+            match late > ON_TIME {
+                true => format!(
+                    "{}: when it was claimed, {} late, {run} was running.",
+                    head("Skipped"),
+                    span(late.num_seconds())
+                ),
+                false => format!("{}: {run} was still running.", head("Skipped")),
+            }
+        }
         Reason::Buffered => {
             let run = detail.map_or_else(|| "a run".to_owned(), |run| format!("run {run}"));
             match fire.verdict {
-                Verdict::Pending => format!("Waits for {run} to settle."),
+                Verdict::Pending => WAITS_ITS_TURN.to_owned(),
                 Verdict::Started => format!("Started after it had waited for {run} to settle."),
                 Verdict::Skipped | Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => {
                     format!("Waited for {run} to settle.")
@@ -50,6 +74,11 @@ pub(crate) fn of(fire: &Model) -> String {
             Some(fire) => format!("{}: the later fire {fire} took its place.", head("Skipped")),
             None => format!("{}: a later fire took its place.", head("Skipped")),
         },
+        Reason::Paused if fire.verdict == Verdict::Collapsed => format!(
+            "{}: the schedule was paused, and a later fire stands for {}.",
+            head("Collapsed"),
+            if many { "them" } else { "it" }
+        ),
         Reason::Paused => match detail {
             Some(why) => format!("{}: the schedule was paused ({why}).", head("Skipped")),
             None => format!("{}: the schedule was paused.", head("Skipped")),
@@ -78,17 +107,19 @@ pub(crate) fn of(fire: &Model) -> String {
         ),
         Reason::Outage => match fire.verdict {
             Verdict::Collapsed => format!(
-                "{}: no scheduler claimed {} in time; a later fire ran instead.",
+                "{}: {}; a later fire stands for {}.",
                 head("Collapsed"),
+                detail.unwrap_or(NOT_CLAIMED),
                 if many { "them" } else { "it" }
             ),
             Verdict::Pending
             | Verdict::Started
             | Verdict::Skipped
             | Verdict::Missed
-            | Verdict::Abandoned => {
-                format!("{}: no scheduler was there for {late}.", head("Missed"))
-            }
+            | Verdict::Abandoned => match detail {
+                Some(why) => format!("{}: {why}.", head("Missed")),
+                None => format!("{}: no scheduler claimed it for {late}.", head("Missed")),
+            },
         },
         Reason::CatchUpWindow => {
             format!("{}: {late} ago is longer than the catch-up window.", head("Missed"))
@@ -123,6 +154,48 @@ pub(crate) fn of(fire: &Model) -> String {
     }
 }
 
+/// What a fire says that waits for others of its schedule.
+const WAITS_ITS_TURN: &str = "Waits for its turn: the fires of this schedule run one at a time.";
+
+/// What is said of a fire that was late where no more is known.
+const NOT_CLAIMED: &str = "no scheduler claimed it in time";
+
+/// The sentence for a fire that waits for a run of which it is known that it is alive now.
+pub(crate) fn waits_for(run: Uuid) -> String {
+    format!("Waits for run {run} to settle.")
+}
+
+/// The sentence for a fire that was handed over in time and whose run began late.
+pub(crate) fn began_late(late: TimeDelta) -> String {
+    let late = span(late.num_seconds());
+    format!(
+        "Handed over when it was due; its run began {late} late, for it waited for room on a node \
+         or in its group."
+    )
+}
+
+fn started_late(fire: &Model) -> String {
+    let started = fire.decided_at.unwrap_or(fire.claimed_at).utc();
+    let late = span((started - fire.due_at.utc()).num_seconds());
+    format!("Started {late} late: {}.", fire.detail.as_deref().unwrap_or(NOT_CLAIMED))
+}
+
+fn made_up_for(fire: &Model) -> String {
+    let started = fire.decided_at.unwrap_or(fire.claimed_at).utc();
+    let late = span((started - fire.scheduled_at.utc()).num_seconds());
+    match (fire.made_up_for, fire.detail.as_deref()) {
+        (Some(MadeUpFor::Pause), _) => {
+            format!("Started {late} late: it fell into a pause and was made up for.")
+        }
+        (Some(MadeUpFor::Outage) | None, Some(why)) => {
+            format!("Missed, and started {late} late to catch up: {why}.")
+        }
+        (Some(MadeUpFor::Outage) | None, None) => {
+            format!("Missed, and started {late} late to catch up.")
+        }
+    }
+}
+
 fn lower(word: &str) -> String {
     word.to_lowercase()
 }
@@ -143,7 +216,6 @@ fn span(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use entity::{Timestamp, fire::Kind};
-    use uuid::Uuid;
 
     use super::*;
 
@@ -168,6 +240,7 @@ mod tests {
             queue_position: None,
             recovery_attempts: 0,
             recovery_at: None,
+            made_up_for: None,
         }
     }
 
@@ -175,20 +248,47 @@ mod tests {
     fn a_fire_that_waits_says_for_what_and_one_that_waited_says_so() {
         let mut waits = fire(Verdict::Pending, Reason::Buffered);
         waits.detail = Some("0192".to_owned());
-        assert_eq!(of(&waits), "Waits for run 0192 to settle.");
+        // Whether that run is alive still is not for the row to say.
+        assert!(of(&waits).starts_with("Waits for its turn"));
         waits.verdict = Verdict::Started;
         assert_eq!(of(&waits), "Started after it had waited for run 0192 to settle.");
+    }
+
+    #[test]
+    fn a_missed_fire_that_a_backfill_made_up_for_says_so() {
+        let mut missed = fire(Verdict::Missed, Reason::Outage);
+        missed.run_id = Some(Uuid::from_u128(7));
+        assert!(of(&missed).ends_with(". A backfill made up for it."), "{}", of(&missed));
+    }
+
+    #[test]
+    fn a_late_fire_says_how_late_and_why() {
+        let mut late = fire(Verdict::Started, Reason::Late);
+        assert_eq!(of(&late), "Started 1 h 2 min late: no scheduler claimed it in time.");
+        late.detail = Some("the database was away from A to B".to_owned());
+        assert_eq!(of(&late), "Started 1 h 2 min late: the database was away from A to B.");
+        let mut made_up = fire(Verdict::Started, Reason::CaughtUp);
+        assert_eq!(of(&made_up), "Missed, and started 1 h 2 min late to catch up.");
+        made_up.made_up_for = Some(MadeUpFor::Pause);
+        let told = "Started 1 h 2 min late: it fell into a pause and was made up for.";
+        assert_eq!(of(&made_up), told);
+        let collapsed = fire(Verdict::Collapsed, Reason::Paused);
+        assert!(of(&collapsed).starts_with("Collapsed: the schedule was paused, and a later"));
     }
 
     #[test]
     fn a_sentence_names_the_facts() {
         let mut overlap = fire(Verdict::Skipped, Reason::Overlap);
         overlap.detail = Some("0192".to_owned());
+        overlap.due_at = overlap.claimed_at;
         assert_eq!(of(&overlap), "Skipped: run 0192 was still running.");
+        overlap.due_at = Timestamp(overlap.claimed_at.0 - 67_000);
+        let told = "Skipped: when it was claimed, 1 min 7 s late, run 0192 was running.";
+        assert_eq!(of(&overlap), told);
         let mut outage = fire(Verdict::Missed, Reason::Outage);
-        assert_eq!(of(&outage), "Missed: no scheduler was there for 1 h 2 min.");
+        assert_eq!(of(&outage), "Missed: no scheduler claimed it for 1 h 2 min.");
         outage.count = 40;
-        assert_eq!(of(&outage), "40 fires were missed: no scheduler was there for 1 h 2 min.");
+        assert_eq!(of(&outage), "40 fires were missed: no scheduler claimed it for 1 h 2 min.");
         let mut too_old = fire(Verdict::Abandoned, Reason::TooOld);
         too_old.decided_at = Some(Timestamp(too_old.claimed_at.0 + 90_000_000));
         let told = "Abandoned: recovery found it 1 d 1 h after its claim, too late to start it.";

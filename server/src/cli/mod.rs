@@ -8,7 +8,7 @@
 //! Three kinds of commands: those that only calculate (`preview`, `lint`, `schema`, `import`), those
 //! that work on the database that the configuration names (`serve`, `doctor`, `migrate`, `backup`,
 //! `restore`, `retention` by itself, `user`, `member`, `namespace`, `token`, `secret`, `audit`), and those that talk
-//! to a running server over GraphQL (`apply`, `export`, `create`, `change`, `delete`, `note`,
+//! to a running server over GraphQL (`apply`, `export`, `create`, `change`, `delete`, `deleted`, `undelete`, `note`,
 //! `trigger`, `pause`, `resume`, `skip-next`, `versions`, `rollback`, `buffer`, `bulk`, `list`, `schedules`,
 //! `runs`, `run`, `backfill`, `nodes`, `alerts`, `retention show`, `set` and `preview`) or ask how it
 //! is (`healthcheck`).
@@ -37,6 +37,7 @@ mod change;
 mod client;
 mod create;
 mod delete;
+mod deleted;
 mod doctor;
 mod error;
 mod export;
@@ -73,6 +74,7 @@ mod skip_next;
 mod timing;
 mod token;
 mod trigger;
+mod undelete;
 mod user;
 mod versions;
 mod why;
@@ -101,6 +103,8 @@ enum Command {
     Create(create::Create),
     Change(change::Change),
     Delete(delete::Delete),
+    Deleted(deleted::Deleted),
+    Undelete(undelete::Undelete),
     Note(note::Note),
     Trigger(trigger::Trigger),
     Pause(pause::Pause),
@@ -151,6 +155,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Create(create) => offline::on_a_runtime(create.run()),
         Command::Change(change) => offline::on_a_runtime(change.run()),
         Command::Delete(delete) => offline::on_a_runtime(delete.run()),
+        Command::Deleted(deleted) => offline::on_a_runtime(deleted.run()),
+        Command::Undelete(undelete) => offline::on_a_runtime(undelete.run()),
         Command::Note(note) => offline::on_a_runtime(note.run()),
         Command::Trigger(trigger) => offline::on_a_runtime(trigger.run()),
         Command::Pause(pause) => offline::on_a_runtime(pause.run()),

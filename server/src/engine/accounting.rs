@@ -12,7 +12,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
-    fire::{Reason, Verdict},
+    fire::{MadeUpFor, Reason, Verdict},
 };
 use sea_orm::ConnectionTrait;
 use timetable::{
@@ -203,7 +203,8 @@ pub(super) fn paused_fire(schedule: &DueSchedule, entry: Entry, now: DateTime<Ut
         Fate::Missed | Fate::OutsideWindow | Fate::OverLimit => (Verdict::Skipped, Reason::Paused),
         Fate::Suppressed => (Verdict::Skipped, Reason::Calendar),
     };
-    new_fire(schedule, entry, why, now)
+    let made_up_for = (why.0 == Verdict::Pending).then_some(MadeUpFor::Pause);
+    NewFire { made_up_for, ..new_fire(schedule, entry, why, now) }
 }
 
 /// What the ledger says of an entry that is to run: an intent that nobody owns yet; or, as a claim
@@ -242,6 +243,7 @@ pub(in crate::engine) fn new_fire(
         detail: entry.calendar.as_deref().map(str::to_owned),
         claimed_by: None,
         queue_position: None,
+        made_up_for: None,
     }
 }
 

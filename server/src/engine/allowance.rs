@@ -105,6 +105,7 @@ mod tests {
             detail: None,
             claimed_by: None,
             queue_position: None,
+            made_up_for: None,
         };
         (0..).zip(verdicts).map(fire).collect()
     }

@@ -22,6 +22,7 @@ use super::{
     cluster::{Cluster, Comparison, Standing},
     definition::Definitions,
     flow,
+    lateness::Rounds,
     logs::LogMessage,
     places::{Claim, NoPlace, Place, Places},
     signals::Kind,
@@ -63,6 +64,8 @@ pub(super) struct Core {
     pub(super) group_backlog: AtomicBool,
     /// Whether fires wait for runs in their way: whoever settles one then wakes the planner.
     pub(super) buffering: AtomicBool,
+    /// How the planner's last rounds went.
+    pub(super) rounds: Rounds,
     /// There are messages to send.
     pub(super) outbox: Notify,
     /// Tasks that carry out attempts.
@@ -132,6 +135,7 @@ impl Core {
             backlog: AtomicBool::new(false),
             group_backlog: AtomicBool::new(false),
             buffering: AtomicBool::new(false),
+            rounds: Rounds::default(),
             outbox: Notify::new(),
             attempts: TaskTracker::new(),
             beginnings: Beginnings::default(),

@@ -393,12 +393,9 @@ fn invocation(core: &Core, run: Waiting, task: &Task, hold: &Hold) -> Invocation
         namespace: run.namespace,
         schedule: run.schedule,
         schedule_id: run.schedule_id,
-        scheduled_at: match run.trigger {
-            run::Trigger::Schedule | run::Trigger::Retry | run::Trigger::Backfill => {
-                Some(run.scheduled_at.utc())
-            }
-            run::Trigger::Manual => None,
-        },
+        // Of a run by hand it is the instant that was asked for, or when it was ordered. A run that
+        // repeats it has the same key, and tells the same.
+        scheduled_at: Some(run.scheduled_at.utc()),
         idempotency_key: run.idempotency_key,
         traceparent: Some(attempt::traceparent(core, hold)),
         context: run.context,

@@ -48,6 +48,7 @@ mod flow;
 mod gap;
 mod handoff;
 pub mod health;
+mod lateness;
 mod logs;
 mod lookout;
 mod membership;

@@ -7,7 +7,7 @@ use entity::{Strings, Timestamp, fire};
 use sea_orm::{ActiveEnum, ConnectionTrait};
 use uuid::Uuid;
 
-use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids};
+use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids, days::Days};
 
 /// A run to be queued for an instant.
 #[derive(Clone, Debug)]
@@ -119,7 +119,39 @@ impl Store {
                 vec![of.backfill_id.into(), now.0.into()],
             );
         tx.execute_raw(statement).await?;
+        self.link_made_up_fires(tx, runs).await?;
         self.queue_backfill_runs(tx, of, runs, now).await
+    }
+
+    /// Names the runs in the rows of fires that did not run by themselves: the ledger says what
+    /// made up for them. Their verdict stays, for that is what became of them in their time.
+    async fn link_made_up_fires(
+        &self,
+        tx: &DatabaseTransaction,
+        runs: &[BackfillRun],
+    ) -> Result<(), StoreError> {
+        let others: Vec<(Uuid, &BackfillRun)> = runs
+            .iter()
+            .filter_map(|run| Some((run.fire_id.filter(|fire| *fire != run.id)?, run)))
+            .collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let instants = others.iter().map(|(_, run)| run.scheduled_at);
+        let statement = Bulk::default()
+            .uuid("id", others.iter().map(|(fire, _)| *fire))
+            .int("scheduled_at", others.iter().map(|(_, run)| run.scheduled_at.0))
+            .uuid("run_id", others.iter().map(|(_, run)| run.id))
+            .days(Days::of_instants("fire.scheduled_at", instants))
+            .statement(
+                self.dialect(),
+                "UPDATE fire SET run_id = v.run_id FROM v \
+                 WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
+                   AND fire.verdict IN ('skipped', 'missed', 'collapsed') {days}",
+                vec![],
+            );
+        tx.execute_raw(statement).await?;
+        Ok(())
     }
 
     async fn queue_backfill_runs(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use entity::{
     Keys, Strings, Timestamp,
-    fire::{Kind, Reason, Verdict},
+    fire::{Kind, MadeUpFor, Reason, Verdict},
     schedule::{CatchUp, DstGap, DstOverlap, Overlap},
 };
 use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
@@ -121,6 +121,8 @@ pub struct NewFire {
     pub claimed_by: Option<Uuid>,
     /// Its place in the buffer, if it waits there.
     pub queue_position: Option<i64>,
+    /// What it is made up for, if it is.
+    pub made_up_for: Option<MadeUpFor>,
 }
 
 /// Where a schedule's cursor goes.
@@ -255,14 +257,16 @@ impl Store {
             .uuid("claimed_by", fires.iter().map(|fire| fire.claimed_by))
             .int("queue_position", fires.iter().map(|fire| fire.queue_position))
             .int("decided_at", fires.iter().map(decided))
+            .text("made_up_for", fires.iter().map(|fire| fire.made_up_for.map(|it| it.to_value())))
             .statement(
                 self.dialect(),
                 "INSERT INTO fire (id, namespace_id, schedule_id, schedule_version, \
                    scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, claimed_at, queue_position, decided_at, recovery_attempts) \
+                   claimed_by, claimed_at, queue_position, decided_at, made_up_for, \
+                   recovery_attempts) \
                  SELECT id, namespace_id, schedule_id, schedule_version, \
                    scheduled_at, due_at, last_scheduled_at, count, kind, verdict, reason, detail, \
-                   claimed_by, {0}, queue_position, decided_at, 0 FROM v WHERE true \
+                   claimed_by, {0}, queue_position, decided_at, made_up_for, 0 FROM v WHERE true \
                  ON CONFLICT (schedule_id, scheduled_at) DO NOTHING",
                 vec![now.0.into()],
             );

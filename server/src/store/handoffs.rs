@@ -8,7 +8,7 @@ use std::{
 
 use entity::{
     Strings, Timestamp,
-    fire::{Reason, Verdict},
+    fire::{MadeUpFor, Reason, Verdict},
 };
 use sea_orm::{ActiveEnum, ConnectionTrait, FromQueryResult};
 use serde_json::json;
@@ -42,12 +42,17 @@ pub struct Intent {
     pub queue_position: Option<i64>,
     /// Whether it waits, or has waited, for a run in its way.
     pub waited: bool,
+    /// What it is made up for, if it is.
+    pub made_up_for: Option<MadeUpFor>,
+    /// What kept it, as its claim found; the run in its way of one that waits.
+    pub detail: Option<String>,
 }
 
 /// The columns of [`Intent`].
 pub(super) const INTENT_COLUMNS: &str = "fire.id, fire.namespace_id, fire.schedule_id, \
     fire.schedule_version, fire.scheduled_at, fire.due_at, fire.claimed_at, \
-    fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited";
+    fire.recovery_attempts, fire.queue_position, (fire.reason = 'buffered') AS waited, \
+    fire.made_up_for, fire.detail";
 
 /// What a hand-off must know of the schedule as it is now.
 #[derive(Clone, Debug)]
@@ -66,8 +71,6 @@ pub struct Current {
     pub deleted_at: Option<Timestamp>,
     /// See `entity::schedule`.
     pub start_deadline_ms: Option<i64>,
-    /// See `entity::schedule`.
-    pub grace_ms: i64,
     /// See `entity::schedule`.
     pub jitter_ms: i64,
     /// What it runs.
@@ -90,7 +93,7 @@ by_place! {
     /// The columns of [`Current`].
     const CURRENT_COLUMNS of Current =
         id, name, version, fires_version, enabled, deleted_at, start_deadline_ms,
-        grace_ms, jitter_ms, workflow_id, workflow_version, namespace, context,
+        jitter_ms, workflow_id, workflow_version, namespace, context,
         group_id, priority, node_is_alive,
 }
 
@@ -126,6 +129,8 @@ pub struct NewRun {
     pub idempotency_key: String,
     /// Why its fire starts.
     pub reason: Reason,
+    /// What the reason names.
+    pub detail: Option<String>,
     /// The group whose limit it counts in. A run that has one is never started here: the
     /// dispatcher keeps the limit.
     pub group_id: Option<Uuid>,
@@ -176,7 +181,7 @@ impl Store {
         let sql = format!(
             "SELECT {CURRENT_COLUMNS} FROM ( \
                SELECT s.id, s.name, s.version, s.fires_version, s.enabled, s.deleted_at, \
-                 s.start_deadline_ms, s.grace_ms, s.jitter_ms, s.workflow_id, s.context, \
+                 s.start_deadline_ms, s.jitter_ms, s.workflow_id, s.context, \
                  s.group_id, s.priority, w.version AS workflow_version, n.name AS namespace, \
                  EXISTS (SELECT 1 FROM node WHERE node.id = {{0}} AND node.state = 'alive') \
                    AS node_is_alive \
@@ -201,7 +206,7 @@ impl Store {
         }
         let sql = format!(
             "UPDATE fire SET run_id = v.id, verdict = 'started', reason = v.reason, \
-               decided_at = {{0}} \
+               detail = v.detail, decided_at = {{0}} \
              FROM v WHERE fire.id = v.id AND fire.scheduled_at = v.scheduled_at \
                AND {} {{days}}",
             self.dialect().of_found(PENDING)
@@ -214,6 +219,7 @@ impl Store {
         };
         let statement = fires()
             .text("reason", runs.iter().map(|run| run.reason.to_value()))
+            .text("detail", runs.iter().map(|run| run.detail.clone()))
             .statement(self.dialect(), &sql, vec![now.0.into()]);
         if tx.execute_raw(statement).await?.rows_affected() == runs.len() as u64 {
             return Ok(runs.iter().map(|run| run.id).collect());

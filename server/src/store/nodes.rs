@@ -56,6 +56,36 @@ pub struct Beat {
     pub redis_problem: Option<String>,
 }
 
+/// The time before a node in which no scheduler may have been there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct SchedulerGap {
+    /// When any other scheduler was last seen, if one ever was.
+    pub last_before: Option<Timestamp>,
+    /// When this node began.
+    pub started_at: Timestamp,
+}
+
+impl Store {
+    /// When a node began, and when any other scheduler was last seen. None if that is not known
+    /// here: heartbeats that go elsewhere leave no trace in the table.
+    pub async fn scheduler_gap(
+        &self,
+        tx: &DatabaseTransaction,
+        node: Uuid,
+    ) -> Result<Option<SchedulerGap>, StoreError> {
+        let roles = if self.dialect().is_postgres() { "o.roles::text" } else { "o.roles" };
+        let sql = format!(
+            "SELECT n.started_at, (SELECT max(CASE WHEN o.state = 'left' AND o.ended_at IS NOT NULL \
+               THEN o.ended_at ELSE o.heartbeat_at END) FROM node o \
+               WHERE o.id <> n.id AND {roles} LIKE '%scheduler%') AS last_before \
+             FROM node n WHERE n.id = $1 \
+               AND NOT EXISTS (SELECT 1 FROM node r WHERE r.beats_in = 'redis')"
+        );
+        let statement = self.dialect().statement(sql, [node.into()]);
+        Ok(SchedulerGap::find_by_statement(statement).one(tx).await?)
+    }
+}
+
 /// A life that nobody has ended, with how long it has been silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Living {

@@ -275,6 +275,55 @@ pub async fn delete<C: ConnectionTrait>(
     Ok(())
 }
 
+/// A page of the schedules that were deleted and not purged yet, the last deleted first.
+pub async fn deleted<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<(Timestamp, Uuid)>,
+) -> Result<Page<Model>, StoreError> {
+    let mut query = Entity::find()
+        .filter(Column::NamespaceId.eq(namespace))
+        .filter(Column::DeletedAt.is_not_null())
+        .order_by_desc(Column::DeletedAt)
+        .order_by_desc(Column::Id)
+        .limit(window.reach());
+    if let Some((at, id)) = window.after {
+        let earlier = Condition::any()
+            .add(Column::DeletedAt.lt(at))
+            .add(Column::DeletedAt.eq(at).and(Column::Id.lt(id)));
+        query = query.filter(earlier);
+    }
+    Ok(window.page(query.all(connection).await?))
+}
+
+/// The deleted schedule of that key, locked until the transaction ends.
+pub async fn lock_deleted<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+) -> Result<Option<Model>, StoreError> {
+    let query = Entity::find_by_id(id).filter(Column::DeletedAt.is_not_null()).lock_exclusive();
+    Ok(query.one(tx).await?)
+}
+
+/// Brings a deleted schedule back with the set columns of `row`. A name that is taken is
+/// [`super::Constraint::ScheduleName`].
+pub async fn undelete<C: ConnectionTrait>(
+    tx: &C,
+    dialect: &Dialect,
+    id: Uuid,
+    row: ActiveModel,
+) -> Result<(), StoreError> {
+    Entity::update_many()
+        .set(row)
+        .col_expr(Column::DeletedAt, Expr::value(None::<Timestamp>))
+        .col_expr(Column::Changed, Expr::cust(dialect.stamp("schedule")))
+        .filter(Column::Id.eq(id))
+        .filter(Column::DeletedAt.is_not_null())
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
 /// Adds a definition to the history.
 pub async fn insert_version<C: ConnectionTrait>(
     tx: &C,

@@ -240,6 +240,18 @@ pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<
     Ok(())
 }
 
+/// Brings a deleted workflow back under that name; one that is taken is
+/// [`super::Constraint::WorkflowName`].
+pub async fn undelete<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
+    Entity::update_many()
+        .col_expr(Column::Name, Expr::value(name))
+        .col_expr(Column::DeletedAt, Expr::value(None::<Timestamp>))
+        .filter(Column::Id.eq(id))
+        .exec(tx)
+        .await?;
+    Ok(())
+}
+
 /// Deletes the workflow, softly.
 pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid, at: Timestamp) -> Result<(), StoreError> {
     Entity::update_many()

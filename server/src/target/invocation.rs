@@ -19,7 +19,8 @@ pub struct Invocation {
     pub schedule: Option<String>,
     /// Id of the schedule; none for a run without one.
     pub schedule_id: Option<Uuid>,
-    /// When the schedule was due; none for a run by hand.
+    /// The instant that the run stands for: when the schedule was due, or what a run by hand was
+    /// given, or when that was ordered.
     pub scheduled_at: Option<DateTime<Utc>>,
     /// The same text over all attempts: how a receiver recognises a repetition.
     pub idempotency_key: String,

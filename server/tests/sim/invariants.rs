@@ -143,9 +143,12 @@ impl Ended {
                     Err("it is stuck".to_owned())
                 };
             }
-            (Verdict::Started, Reason::OnTime | Reason::CaughtUp | Reason::Recovered) => true,
+            (
+                Verdict::Started,
+                Reason::OnTime | Reason::Late | Reason::CaughtUp | Reason::Recovered,
+            ) => true,
             (Verdict::Started, Reason::Backfilled) => true,
-            (Verdict::Started, Reason::Buffered) => waits,
+            (Verdict::Started, Reason::Buffered) => waits || fire.made_up_for.is_some(),
             (Verdict::Skipped, Reason::Overlap) => {
                 own.overlap == Overlap::Skip && fire.detail.is_some()
             }

@@ -47,11 +47,12 @@ impl Case<'_> {
         let Self { made, last_at, spec, .. } = self;
         let now = made.claimed_at;
         let late_until = now - self.grace_ms() - 1;
-        let is_late = *last_at <= late_until;
+        // Within the grace, the newest alone is in time.
+        let is_late = *last_at <= late_until || self.has_others();
         let window = now - spec.misfire.window_seconds * 1_000;
         let is_old = *last_at <= window;
         let is_young = window < made.scheduled_at;
-        let behind = (*last_at, late_until);
+        let behind = (*last_at, now);
         let says = |is_so, what: &str| if is_so { Ok(()) } else { Err(what.to_owned()) };
         match (made.verdict(), made.reason()) {
             (Verdict::Missed, Reason::Outage) => {
@@ -73,10 +74,10 @@ impl Case<'_> {
             (Verdict::Collapsed, Reason::Outage) => {
                 says(is_late, "it was not late")?;
                 says(is_young, "it was outside of the window")?;
-                let runs_for_it = (self.at_most)(behind) > 0 || self.one_is_on_time();
+                let runs_for_it = (self.at_most)(behind) > 0;
                 says(runs_for_it, "none came behind it that could run for it")
             }
-            _ if wants_to_run(made) => self.runs(is_late, is_young),
+            _ if wants_to_run(made) => self.runs(is_young),
             _ => Ok(()),
         }
     }
@@ -91,35 +92,60 @@ impl Case<'_> {
         self.together.iter().filter(is_same).filter(|other| wants_to_run(other))
     }
 
-    /// Whether one was claimed behind it that was on time.
-    fn one_is_on_time(&self) -> bool {
-        let late_until = self.made.claimed_at - self.grace_ms() - 1;
-        self.beside().any(|other| other.scheduled_at > late_until)
+    /// Whether several instants may have been due with it, itself included.
+    fn has_others(&self) -> bool {
+        let (at, now) = (self.made.scheduled_at, self.made.claimed_at);
+        let beside = self
+            .together
+            .iter()
+            .any(|other| other.id != self.made.id && other.is_enabled() == self.made.is_enabled());
+        beside || self.last_at > at || (self.at_most)((self.last_at, now)) > 0
     }
 
-    fn runs(&self, is_late: bool, is_young: bool) -> Result<(), String> {
+    /// Whether it ran for itself when it was due, as one that is alone and within the grace, or as
+    /// the newest of several that is in time.
+    fn runs_for_itself(&self, now: i64, jitter_ms: i64) -> bool {
+        let Self { made, spec, .. } = self;
+        let is_due = (0..=jitter_ms).contains(&(made.due_at - made.scheduled_at));
+        let is_newest = (self.at_least)((made.scheduled_at, now - jitter_ms)) == 0
+            && !self.beside().any(|other| other.scheduled_at > made.scheduled_at);
+        let in_grace = now - made.scheduled_at <= self.grace_ms();
+        let is_all = spec.misfire.catch_up == CatchUp::All;
+        let may = made.is_on_time(now) && !is_all || !self.came_with_others();
+        is_due && made.due_at <= now && is_newest && in_grace && may
+    }
+
+    /// Whether several were surely due with it.
+    fn came_with_others(&self) -> bool {
+        self.together.iter().any(|other| {
+            other.id != self.made.id
+                && other.is_enabled() == self.made.is_enabled()
+                && other.reason() != Reason::Calendar
+        })
+    }
+
+    fn runs(&self, is_young: bool) -> Result<(), String> {
         let Self { made, spec, .. } = self;
         let (now, at) = (made.claimed_at, made.scheduled_at);
         let wait = made.due_at - now;
-        let jitter = made.due_at - at;
-        if !is_late && made.is_enabled() {
-            let is_due = (0..=spec.timing.jitter_seconds * 1_000).contains(&jitter) && wait <= 0;
-            return if is_due { Ok(()) } else { Err("it was claimed before its time".to_owned()) };
+        let jitter_ms = spec.timing.jitter_seconds * 1_000;
+        if made.is_enabled() && self.runs_for_itself(now, jitter_ms) {
+            return Ok(());
         }
         if !is_young {
             return Err("it runs, and was outside of the window".to_owned());
         }
         // Whoever ends a pause says what becomes of it.
         let catch_up = made.is_enabled().then_some(spec.misfire.catch_up);
-        let late_until = now - self.grace_ms() - 1;
-        let behind = (self.at_least)((at, late_until));
+        let behind = (self.at_least)((at, now - jitter_ms));
         let spacing = spec.misfire.spacing_seconds * 1_000;
         let before = self.beside().filter(|other| other.scheduled_at < at).count();
         let before = i64::try_from(before).unwrap();
+        let is_newest = !self.beside().any(|other| other.scheduled_at > at);
         let most = usize::try_from(spec.misfire.max).unwrap();
         match catch_up {
             Some(CatchUp::Skip) => Err("it runs, and was missed".to_owned()),
-            Some(CatchUp::Latest) if behind > 0 || self.one_is_on_time() => {
+            Some(CatchUp::Latest) if behind > 0 || !is_newest => {
                 Err("it runs, and is not the latest".to_owned())
             }
             Some(CatchUp::Latest) if wait != 0 => Err("it waits for nothing".to_owned()),

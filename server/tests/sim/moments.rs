@@ -35,9 +35,9 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ("fires_version", "coalesce(s.fires_version, 0)", "0"),
     ("buffer_limit", "coalesce(s.buffer_limit, 100)", "0"),
     ("deadline_ms", "coalesce(s.start_deadline_ms, -1)", "coalesce(s.start_deadline_ms, -1)"),
-    ("grace_ms", "coalesce(s.grace_ms, 0)", "0"),
     ("jitter_ms", "coalesce(s.jitter_ms, 0)", "coalesce(s.jitter_ms, 0)"),
     ("max_fires", "coalesce(s.max_fires, -1)", "0"),
+    ("made_up", "CASE WHEN NEW.made_up_for IS NULL THEN 0 ELSE 1 END", "0"),
 ];
 
 /// So many of the first of them are words.
@@ -126,9 +126,9 @@ pub(crate) struct Moment {
     pub(crate) fires_version: i64,
     pub(crate) buffer_limit: i64,
     deadline_ms: i64,
-    pub(crate) grace_ms: i64,
     jitter_ms: i64,
     max_fires: i64,
+    made_up: i64,
 }
 
 impl Moment {
@@ -194,9 +194,14 @@ impl Moment {
         self.deadline_ms >= 0 && now - from > self.deadline_ms
     }
 
-    /// Whether it was within the grace and what jitter may add at `now`.
+    /// Whether `now` is no more than two seconds after it was due.
     pub(crate) fn is_on_time(&self, now: i64) -> bool {
-        now - self.scheduled_at <= self.grace_ms + self.jitter_ms
+        now - self.due_at <= 2_000
+    }
+
+    /// Whether it is made up for: it follows others instead of being skipped.
+    pub(crate) fn is_made_up(&self) -> bool {
+        self.made_up == 1
     }
 
     /// How many fires the schedule could have.

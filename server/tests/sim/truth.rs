@@ -192,8 +192,9 @@ impl Life {
                 truth(now.is_enabled() && !is_gone, "it was started while it was paused or gone")?;
                 truth(!is_old, "it was started by another version")?;
                 let reasons = [
-                    (Reason::OnTime, now.is_on_time(at)),
-                    (Reason::CaughtUp, !now.is_on_time(at)),
+                    (Reason::OnTime, now.is_on_time(at) && !now.is_made_up()),
+                    (Reason::Late, !now.is_on_time(at) && !now.is_made_up()),
+                    (Reason::CaughtUp, now.is_made_up()),
                     (Reason::Recovered, now.recoveries > 0),
                     (Reason::Buffered, self.waited.contains(&now.id)),
                 ];
@@ -243,7 +244,14 @@ impl Life {
     /// Whether a fire may wait for what is alive. `rest` is what happened after it: what starts by the
     /// same decision is noted behind what does not.
     fn waits(&mut self, now: &Moment, rest: &[&Moment]) -> Result<(), String> {
-        let limit = match now.overlap().ok_or("its schedule was gone")? {
+        let overlap = now.overlap().ok_or("its schedule was gone")?;
+        if now.is_made_up() {
+            truth(overlap != Overlap::Allow, "its policy lets none wait")?;
+            let (is_free, waiting) = self.places(now, rest);
+            let starts = together(rest).any(|next| next.is_owned());
+            return truth(!is_free || waiting > 0 || starts, "it waited for nothing");
+        }
+        let limit = match overlap {
             Overlap::Skip | Overlap::TerminateOther | Overlap::Allow => {
                 return Err("its policy lets none wait".to_owned());
             }

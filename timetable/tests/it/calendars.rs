@@ -297,21 +297,24 @@ proptest! {
 
         let instants: Vec<Fire> = timetable.fires(cursor, now).collect();
         let is_open = |fire: &&Fire| suppressor(&calendars, zone, fire.at).is_none();
-        let is_late = |fire: &&Fire| now - fire.at > grace;
-        let in_window = |fire: &&Fire| now - fire.at < window;
-        let some = instants.iter().filter(is_open);
-        let late: Vec<&Fire> = some.clone().filter(is_late).filter(in_window).collect();
-        let is_any_on_time = some.clone().any(|fire| now - fire.at <= grace);
+        let open: Vec<&Fire> = instants.iter().filter(is_open).collect();
+        let newest = open.last().filter(|newest| now - newest.at <= grace).map(|fire| fire.at);
+        let is_alone = open.len() == 1 && newest.is_some();
+        let in_time = newest.filter(|at| !is_alone && now - *at <= misfire::ON_TIME);
+        let in_window = |fire: &&Fire| now - fire.at < window || Some(fire.at) == in_time;
         let most = match catch_up {
             misfire::CatchUp::Skip => 0,
-            misfire::CatchUp::Latest => usize::from(!is_any_on_time),
+            misfire::CatchUp::Latest => 1,
             misfire::CatchUp::All => max as usize,
         };
-        let runs: Vec<DateTime<Utc>> = late.iter().rev().take(most).map(|fire| fire.at).collect();
+        let young = open.iter().copied().filter(in_window);
+        let runs: Vec<DateTime<Utc>> = young.rev().take(most).map(|fire| fire.at).collect();
         let expected = instants.iter().map(|fire| {
             let fate = if !is_open(&fire) {
                 misfire::Fate::Suppressed
-            } else if !is_late(&fire) {
+            } else if is_alone
+                || Some(fire.at) == in_time && catch_up != misfire::CatchUp::All
+            {
                 misfire::Fate::Run
             } else if !in_window(&fire) {
                 misfire::Fate::OutsideWindow

@@ -12,7 +12,7 @@ use crate::{
         payload::{CreatedSchedule, DeletePayload, SchedulePayload},
         schedule_input::{CreateScheduleInput, UpdateScheduleInput, new_schedules},
     },
-    engine::commands::{Call, Rollback},
+    engine::commands::{Call, Rollback, Undelete},
 };
 
 /// Orders about what schedules are.
@@ -82,7 +82,26 @@ impl OrderingSchedules {
         SchedulePayload::of(cx, saved).await
     }
 
-    /// It fires no more; its history stays.
+    /// Brings a deleted schedule back, with its own workflow. It fires from now on, and is paused
+    /// if it was paused when it was deleted.
+    async fn undelete_schedule(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        #[graphql(desc = "Another name, where the one that it had is taken.")] name: Option<String>,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<SchedulePayload> {
+        let right = cx.editor()?;
+        let arguments = json!([id, name, reason]).to_string();
+        let call = Call::new("undeleteSchedule", &arguments, idempotency_key)?;
+        let order = Undelete { id, name, reason };
+        let saved = cx.commands().undelete_schedule(&right, &order, &call).await?;
+        SchedulePayload::of(cx, saved).await
+    }
+
+    /// It fires no more; its history stays. Its own workflow goes with it. Both can be brought back
+    /// for a week: see `deletedSchedules`.
     async fn delete_schedule(
         &self,
         cx: &Context<'_>,

@@ -7,9 +7,10 @@ use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of};
 use crate::{
     api::{
         context::Ask,
+        deleted::{self, DeletedSchedule},
         error::Result,
         filters::{ScheduleFilter, sought},
-        page::{Connection, DECLARED, Paging, connection_with, cost, search_cost},
+        page::{Connection, DECLARED, Paging, connection, connection_with, cost, search_cost},
         resume::ResumePreview,
         scalar::Instant,
         schedule::Schedule,
@@ -53,6 +54,22 @@ impl ReadingSchedules {
         let known = page.whole(&window).and_then(|rows| i64::try_from(rows).ok());
         let total = ScheduleTotal { namespace, filter, known };
         Ok(connection_with(page, total, |row| name_cursor(row.id, &row.name), Schedule))
+    }
+
+    /// The schedules that were deleted and can be brought back, the last deleted first.
+    #[graphql(complexity = "cost(first, None, child_complexity)")]
+    async fn deleted_schedules(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        first: Option<i32>,
+        after: Option<String>,
+    ) -> Result<Connection<DeletedSchedule>> {
+        cx.viewer()?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let window = Paging::forward(first, after).window(deleted::key)?;
+        let page = schedules::deleted(cx.store().read(), namespace, &window).await?;
+        Ok(connection(page, deleted::cursor, DeletedSchedule::from))
     }
 
     /// By key, or by name.

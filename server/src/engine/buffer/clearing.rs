@@ -98,6 +98,12 @@ impl Clearing {
         self.pressing.push(demand);
     }
 
+    /// Whether nothing is to be stopped or replaced.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.demands.is_empty() && self.pressing.is_empty()
+    }
+
     /// Keeps the demands of the fires that were written: one whose slot was taken asks nothing.
     pub(in crate::engine) fn keep(&mut self, written: &HashSet<Uuid>) {
         self.demands.retain(|demand| written.contains(&demand.fire_id));

@@ -1,8 +1,7 @@
 use chrono::{DateTime, Utc};
-use entity::fire::{Reason, Verdict};
 use timetable::overlap::{Fate, Others, Standing};
 
-use super::{Clearing, Demand, full, policy};
+use super::{Clearing, Demand, policy};
 use crate::{
     engine::handoff,
     store::{
@@ -64,17 +63,16 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
     let live = facts.live.map_or(0, |live| usize::try_from(live.runs).unwrap_or(usize::MAX));
     let (Buffered { waiting: buffered, .. }, stoppable) = (facts.buffered, facts.stoppable);
     let standing = Standing { live, waiting: buffered, stoppable };
-    let plan = policy.plan(standing, due.len());
+    // Intents outside the buffer that had no owner are made up for: nothing else is claimed before
+    // its time.
+    let plan = policy.follow(standing, due.len());
     let mut in_the_way = facts.live.map(|live| live.latest);
 
-    if let Some(last) = due.last() {
-        turn.clearing.add(Demand::of(&plan, queue.id, (last.id, last.scheduled_at)), live);
-    } else if let Some(head) = waiting.first()
-        && plan.others == Others::Leave
+    if let Some(head) = waiting.first().filter(|head| head.made_up_for.is_none())
         && let others @ (Others::Cancel | Others::Terminate) = policy.presses(standing)
     {
-        // Whatever came between since the fire began to wait gives way, too, and what is left of so
-        // many that they could not be stopped at once.
+        // Runs that began since the fire began to wait give way, too, and those that were too many
+        // to be stopped at once.
         turn.clearing.press(Demand {
             schedule_id: queue.id,
             fire_id: head.id,
@@ -83,32 +81,23 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
             replaces_waiting: false,
         });
     }
-    if !plan.replaces_waiting {
-        let released = policy.release(standing).min(waiting.len());
-        turn.start.extend(waiting.drain(..released));
-        in_the_way = turn.start.last().map(|intent| intent.id).or(in_the_way);
-    }
-    let replaced_by = due.last().map(|intent| intent.id);
+    let released = policy.release(standing).min(waiting.len());
+    turn.start.extend(waiting.drain(..released));
+    in_the_way = turn.start.last().map(|intent| intent.id).or(in_the_way);
     let mut place = facts.buffered.last;
     for (intent, fate) in due.into_iter().zip(plan.fates) {
-        let (id, scheduled_at) = (intent.id, intent.scheduled_at);
-        let mut skip = |reason, detail| {
-            let verdict = Verdict::Skipped;
-            turn.decided.push(Decided { id, scheduled_at, verdict, reason, detail });
-        };
         match fate {
             Fate::Start => {
-                in_the_way = Some(id);
+                in_the_way = Some(intent.id);
                 turn.start.push(intent);
             }
-            Fate::Wait => {
+            // What follows others is never skipped.
+            Fate::Wait | Fate::Overlap | Fate::BufferFull | Fate::Replaced => {
                 place += 1;
                 let behind = in_the_way.map(|run| run.to_string());
+                let (id, scheduled_at) = (intent.id, intent.scheduled_at);
                 turn.wait.push(Queued { id, scheduled_at, place, behind });
             }
-            Fate::Overlap => skip(Reason::Overlap, in_the_way.map(|run| run.to_string())),
-            Fate::BufferFull => skip(Reason::BufferFull, full(policy)),
-            Fate::Replaced => skip(Reason::Replaced, replaced_by.map(|fire| fire.to_string())),
         }
     }
     turn
@@ -116,7 +105,11 @@ pub(super) fn turn(intents: Vec<Intent>, facts: Facts<'_>) -> Turn {
 
 #[cfg(test)]
 mod tests {
-    use entity::{Timestamp, schedule::Overlap};
+    use entity::{
+        Timestamp,
+        fire::{MadeUpFor, Reason},
+        schedule::Overlap,
+    };
     use uuid::Uuid;
 
     use super::*;
@@ -147,6 +140,8 @@ mod tests {
             recovery_attempts: 0,
             queue_position,
             waited: queue_position.is_some(),
+            made_up_for: None,
+            detail: None,
         }
     }
 
@@ -181,6 +176,24 @@ mod tests {
         let behind = Some(Uuid::from_u128(1).to_string());
         let (id, scheduled_at) = (Uuid::from_u128(2), Timestamp(2_000));
         assert_eq!(turn.wait, [Queued { id, scheduled_at, place: 5, behind }]);
+    }
+
+    #[test]
+    fn what_is_made_up_for_waits_for_what_is_alive_and_stops_nothing() {
+        for overlap in [Overlap::Skip, Overlap::BufferOne, Overlap::CancelOther] {
+            let queue = queue(overlap);
+            let made_up = |number, place| Intent {
+                made_up_for: Some(MadeUpFor::Pause),
+                ..intent(number, place)
+            };
+            let first = turn(vec![made_up(1, None), made_up(2, None)], facts(&queue, 1, (0, 0)));
+            let places: Vec<_> = first.wait.iter().map(|queued| queued.place).collect();
+            assert_eq!((places, first.decided.len()), (vec![1, 2], 0), "{overlap:?}");
+            let waiting = || vec![made_up(1, Some(1)), made_up(2, Some(2))];
+            let held = turn(waiting(), facts(&queue, 1, (2, 2)));
+            assert!(held.start.is_empty() && held.clearing.is_empty(), "{overlap:?}");
+            assert_eq!(started(&turn(waiting(), facts(&queue, 0, (2, 2)))), [1]);
+        }
     }
 
     #[test]

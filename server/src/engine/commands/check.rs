@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use uuid::Uuid;
+
 use super::{BadInput, CommandError};
 use crate::target;
 
@@ -19,6 +21,9 @@ pub(super) fn name(field: &str, value: &str) -> Result<(), BadInput> {
         || !value.ends_with(|c: char| c.is_ascii_alphanumeric())
     {
         "does not begin and end with a letter or digit"
+    } else if Uuid::try_parse(value).is_ok() {
+        // Where an id or a name may be given, it would be taken for the id of another.
+        "has the form of an id"
     } else {
         return Ok(());
     };
@@ -159,6 +164,16 @@ mod tests {
         for good in ["a", "nightly-report", "team/eu.backup_2", "7z", &"a".repeat(128)] {
             assert_eq!(name("name", good), Ok(()), "{good}");
         }
+    }
+
+    #[test]
+    fn a_name_that_could_be_taken_for_an_id_is_refused() {
+        let id = "0190a4f2-7c3e-7d11-8a55-3f6d2b1c9e04";
+        for taken in [id.to_owned(), id.replace('-', ""), id.to_uppercase()] {
+            let error = name("name", &taken).unwrap_err();
+            assert_eq!(error.problem, "has the form of an id", "{taken}");
+        }
+        assert_eq!(name("name", &format!("{id}x")), Ok(()));
     }
 
     #[test]

@@ -20,7 +20,7 @@
 //! - `together`: calls at the same moment in one transaction; `gathering`: how they come together;
 //!   `places`: what they name
 //! - `making`, `writing`: the rows that these and modules write; `composing`: a new schedule's
-//! - `rollback`: a definition as it was
+//! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
 //! - `calendars`: what suppresses fires, shared by schedules; `suppression`: what a schedule
 //!   names of them; `silence`: schedules that would never fire any more
@@ -85,6 +85,7 @@ pub(crate) mod spec;
 mod standalone;
 pub(crate) mod suppression;
 mod together;
+mod undelete;
 mod unset;
 mod vault;
 pub(crate) mod watchdog;
@@ -132,6 +133,7 @@ pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
 use together::Order;
 use tokio::sync::Semaphore;
+pub use undelete::Undelete;
 pub use unset::{UnsetSecret, unset_secrets};
 pub use vault::NewSecret;
 pub use workflows::Work;

@@ -171,10 +171,7 @@ impl Commands {
         at: Option<DateTime<Utc>>,
     ) -> Result<ResumePreview, CommandError> {
         let (now, connection) = (self.clock.now(), self.store.read());
-        let missing = || CommandError::not_found("schedule", id);
-        let row = schedules::by_id(connection, id).await?;
-        let row = row.filter(|row| row.deleted_at.is_none()).ok_or_else(missing)?;
-        right.permit().over(row.namespace_id, "schedule", id)?;
+        let row = self.readable(right, id).await?;
         let asked = at;
         let at = at.unwrap_or(now);
         if row.enabled {
@@ -184,10 +181,7 @@ impl Commands {
             let since = row.paused_at.map(Timestamp::utc);
             within_reach(at, since, now)?;
         }
-        let schedule = self.store.schedule_with_cursor(connection, id).await?;
-        let schedule = schedule.ok_or_else(missing)?;
-        let timetable = self.timetable_of(connection, &row).await?;
-        let mut end = PauseEnd::new(schedule, timetable, at);
+        let mut end = self.pause_end(&row, at).await?;
         let mut foreseen = Foreseen::default();
         while end.is_old() {
             foreseen.add(end.next_part(&self.store, connection, engine_word(CatchUp::Skip)).await?);
@@ -201,6 +195,43 @@ impl Commands {
             choices.push(ResumeChoice { missed, foreseen, next: end.cursor() });
         }
         Ok(ResumePreview { at, paused: true, choices })
+    }
+
+    /// What fell into a schedule's pause so far, as the end of the pause would write it by itself:
+    /// the first rows, [`MOST_FORESEEN`] at the most. Asked of the function that resumes.
+    pub async fn paused_fires(
+        &self,
+        right: &Reader,
+        id: Uuid,
+    ) -> Result<Vec<NewFire>, CommandError> {
+        let row = self.readable(right, id).await?;
+        if row.enabled {
+            return Ok(vec![]);
+        }
+        let mut end = self.pause_end(&row, self.clock.now()).await?;
+        let (connection, mut fires) = (self.store.read(), Vec::new());
+        while !end.is_done() && fires.len() < MOST_FORESEEN {
+            let skip = engine_word(CatchUp::Skip);
+            fires.extend(end.next_part(&self.store, connection, skip).await?.fires);
+        }
+        fires.truncate(MOST_FORESEEN);
+        Ok(fires)
+    }
+
+    async fn readable(&self, right: &Reader, id: Uuid) -> Result<Model, CommandError> {
+        let row = schedules::by_id(self.store.read(), id).await?;
+        let row = row.filter(|row| row.deleted_at.is_none());
+        let row = row.ok_or_else(|| CommandError::not_found("schedule", id))?;
+        right.permit().over(row.namespace_id, "schedule", id)?;
+        Ok(row)
+    }
+
+    async fn pause_end(&self, row: &Model, at: DateTime<Utc>) -> Result<PauseEnd, CommandError> {
+        let connection = self.store.read();
+        let schedule = self.store.schedule_with_cursor(connection, row.id).await?;
+        let schedule = schedule.ok_or_else(|| CommandError::not_found("schedule", row.id))?;
+        let timetable = self.timetable_of(connection, row).await?;
+        Ok(PauseEnd::new(schedule, timetable, at))
     }
 
     async fn audit_switch(

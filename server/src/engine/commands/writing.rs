@@ -2,7 +2,7 @@
 //! audit log together. By hand or by a module, it goes this way.
 
 use chrono::{DateTime, Utc};
-use entity::{Timestamp, schedule::Model, schedule_version};
+use entity::{Timestamp, schedule::Model, schedule_version, workflow};
 use sea_orm::Set;
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::closing::{self, Ending},
-    store::{Constraint, DatabaseTransaction, StoreError, schedules},
+    store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
 };
 
 impl Commands {
@@ -167,7 +167,30 @@ impl Commands {
             before: Some(snapshot(&before, &current)),
             after: None,
         };
-        Ok(self.audit(tx, who, entry).await?)
+        self.audit(tx, who, entry).await?;
+        self.delete_own_workflow(tx, who, row, &current).await
+    }
+
+    /// A schedule's own workflow goes with it, unless a module declares that or others run it.
+    async fn delete_own_workflow(
+        &self,
+        tx: &DatabaseTransaction,
+        who: &Viewer,
+        row: &Model,
+        current: &Resolved,
+    ) -> Result<(), CommandError> {
+        if current.name != row.name {
+            return Ok(());
+        }
+        let found = workflows::lock(tx, current.id).await?;
+        let Some(workflow) = found.filter(|workflow| is_made_for(workflow, row)) else {
+            return Ok(());
+        };
+        if workflows::users(tx, workflow.id, Some(row.id)).await? > 0 {
+            return Ok(());
+        }
+        let reason = Some("its schedule was deleted");
+        self.delete_workflow_in(tx, who, &workflow, reason).await
     }
 
     async fn current_workflow(
@@ -175,7 +198,7 @@ impl Commands {
         tx: &DatabaseTransaction,
         row: &Model,
     ) -> Result<Resolved, CommandError> {
-        let found = crate::store::workflows::by_ids(tx, &[row.workflow_id]).await?;
+        let found = workflows::by_ids(tx, &[row.workflow_id]).await?;
         let workflow = found.into_iter().next();
         let workflow =
             workflow.ok_or_else(|| CommandError::not_found("workflow", row.workflow_id))?;
@@ -210,6 +233,14 @@ pub(super) fn snapshot(spec: &Spec, workflow: &Resolved) -> serde_json::Value {
     json
 }
 
+/// Whether a workflow of a schedule's name was made for it: it is no older. One that a person made
+/// before, and then named, stays.
+fn is_made_for(workflow: &workflow::Model, row: &Model) -> bool {
+    /// The two rows of one creation may have been composed this far apart.
+    const MAX_APART_MS: i64 = 1_000;
+    workflow.module.is_none() && workflow.created_at.0 + MAX_APART_MS >= row.created_at.0
+}
+
 /// When a schedule is changed: later than it was before, though a clock was set back meanwhile. By the
 /// last change it is known from where on its cursor was computed.
 pub(super) fn changed_at(row: &Model, now: DateTime<Utc>) -> Timestamp {
@@ -230,7 +261,7 @@ pub(super) fn name_taken(name: &str) -> BadInput {
 }
 
 /// The same of a database that says so itself.
-fn name_broken(error: StoreError, name: &str) -> CommandError {
+pub(super) fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
         return error.into();
     };

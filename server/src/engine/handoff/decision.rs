@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::fire::{Reason, Verdict};
+use timetable::misfire::ON_TIME;
 
 use crate::store::{
     buffers::Queue,
@@ -119,13 +120,28 @@ pub(super) fn decide(
     if let Some(decided) = overdue(intent, Standing::from(schedule), now) {
         return Err(decided);
     }
-    let grace = TimeDelta::milliseconds(schedule.grace_ms.saturating_add(schedule.jitter_ms));
     Ok(match recovery {
         Some(_) => Reason::Recovered,
         None if intent.waited => Reason::Buffered,
-        None if now - intent.scheduled_at.utc() > grace => Reason::CaughtUp,
+        // What its claim decided, however long the hand-off took.
+        None if intent.made_up_for.is_some() => Reason::CaughtUp,
+        None if now - intent.due_at.utc() > ON_TIME => Reason::Late,
         None => Reason::OnTime,
     })
+}
+
+/// What a fire that starts says beside its reason. `was_away` is set where the database failed
+/// while it was handed over.
+pub(super) fn detail(intent: &Intent, reason: Reason, was_away: bool) -> Option<String> {
+    let claimed_in_time = intent.claimed_at.utc() - intent.due_at.utc() <= ON_TIME;
+    if reason != Reason::Late || !claimed_in_time {
+        return intent.detail.clone();
+    }
+    let text = match was_away {
+        true => "it was claimed in time, and the database was away when it was handed over",
+        false => "it was claimed in time, and its hand-off took that long",
+    };
+    Some(text.to_owned())
 }
 
 /// Whether a fire would start after its deadline. That counts from when the fire was to run: for
@@ -144,7 +160,7 @@ pub(in crate::engine) fn past_deadline(
 
 #[cfg(test)]
 mod tests {
-    use entity::Timestamp;
+    use entity::{Timestamp, fire::MadeUpFor};
     use serde_json::json;
     use uuid::Uuid;
 
@@ -164,6 +180,8 @@ mod tests {
             recovery_attempts: 0,
             queue_position: None,
             waited: false,
+            made_up_for: None,
+            detail: None,
         }
     }
 
@@ -176,7 +194,6 @@ mod tests {
             enabled: true,
             deleted_at: None,
             start_deadline_ms: None,
-            grace_ms: 300_000,
             jitter_ms: 0,
             workflow_id: Uuid::nil(),
             workflow_version: 1,
@@ -196,6 +213,32 @@ mod tests {
     fn a_fire_that_is_claimed_in_time_starts_on_time() {
         let decided = decide(&intent(), Some(&schedule()), after(1), None);
         assert_eq!(decided.unwrap(), Reason::OnTime);
+    }
+
+    #[test]
+    fn a_fire_that_starts_more_than_two_seconds_late_says_so_and_why() {
+        let decided = decide(&intent(), Some(&schedule()), after(2), None);
+        assert_eq!(decided.unwrap(), Reason::OnTime);
+        let late = decide(&intent(), Some(&schedule()), after(3), None).unwrap();
+        assert_eq!(late, Reason::Late);
+        let said = detail(&intent(), late, true).unwrap();
+        assert!(said.contains("the database was away"), "{said}");
+        // Its claim was late already, and knew why.
+        let detail_of = Intent {
+            claimed_at: after(60).into(),
+            detail: Some("no scheduler was running".to_owned()),
+            ..intent()
+        };
+        assert_eq!(detail(&detail_of, late, true), detail_of.detail);
+    }
+
+    #[test]
+    fn a_fire_is_made_up_for_as_its_claim_says_however_long_the_hand_off_took() {
+        let slow = decide(&intent(), Some(&schedule()), after(4_000), None);
+        assert_eq!(slow.unwrap(), Reason::Late);
+        let made_up = Intent { made_up_for: Some(MadeUpFor::Pause), ..intent() };
+        let decided = decide(&made_up, Some(&schedule()), after(1), None);
+        assert_eq!(decided.unwrap(), Reason::CaughtUp);
     }
 
     #[test]

@@ -18,10 +18,13 @@ use entity::fire::Verdict;
 use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
-use self::{decision::decide, run::new_run};
 pub(super) use self::{
     decision::{Limits, Standing, past_deadline, refusal},
     run::{idempotency_key, mark_recovery, unmark_recovery},
+};
+use self::{
+    decision::{decide, detail},
+    run::new_run,
 };
 use super::{
     EngineError,
@@ -115,7 +118,7 @@ async fn hand_over_batch(
     let mut pause = Duration::from_millis(50);
     let mut round = 1;
     loop {
-        match try_hand_over(core, intents, recovery).await {
+        match try_hand_over(core, intents, recovery, round > 1).await {
             Err(error) if round < TRIES && error.is_transient() => {
                 tracing::warn!(intents = intents.len(), "failed to hand over: {error}");
                 core.clock.sleep(pause).await;
@@ -131,6 +134,7 @@ async fn try_hand_over(
     core: &Arc<Core>,
     intents: &[Intent],
     recovery: Option<&Recovering>,
+    was_away: bool,
 ) -> Result<HandedOver, EngineError> {
     let (start, handed_from) = (core.clock.instant(), core.clock.now());
     let node = core.node_id().await;
@@ -168,7 +172,8 @@ async fn try_hand_over(
                 continue;
             }
         };
-        runs.push(new_run(intent, schedule, &known, reason, now));
+        let why = (reason, detail(intent, reason, was_away));
+        runs.push(new_run(intent, schedule, &known, why, now));
         works.push((known, schedule));
     }
 

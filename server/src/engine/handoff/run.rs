@@ -14,7 +14,7 @@ pub(super) fn new_run(
     intent: &Intent,
     schedule: &Current,
     known: &Known,
-    reason: Reason,
+    (reason, detail): (Reason, Option<String>),
     now: DateTime<Utc>,
 ) -> NewRun {
     let is_recovery = reason == Reason::Recovered;
@@ -38,6 +38,7 @@ pub(super) fn new_run(
         is_recovery,
         idempotency_key: idempotency_key(intent.schedule_id, intent.scheduled_at.utc()),
         reason,
+        detail,
         group_id: schedule.group_id,
         priority: schedule.priority,
         start: None,

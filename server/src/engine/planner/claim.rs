@@ -6,7 +6,8 @@ use std::{collections::HashSet, mem, ops::AddAssign};
 use chrono::{DateTime, TimeDelta, Utc};
 use entity::{
     Timestamp,
-    fire::{Kind, Reason, Verdict},
+    fire::{Kind, MadeUpFor, Reason, Verdict},
+    schedule::CatchUp,
 };
 use sea_orm::ActiveEnum;
 use timetable::{
@@ -27,6 +28,7 @@ use crate::{
         calendars,
         core::{Core, new_id},
         handoff::past_deadline,
+        lateness::Lateness,
     },
     store::{
         DatabaseTransaction, Store,
@@ -161,6 +163,8 @@ async fn write(
     }
     go_around_taken(&core.store, tx, &mut planned).await?;
 
+    let all = planned.iter().flat_map(|planned| &planned.plan.entries);
+    let lateness = Lateness::of(core, tx, all, now).await?;
     let mut fires = Vec::with_capacity(entries);
     let mut advances = Vec::with_capacity(planned.len());
     let mut clearing = Clearing::default();
@@ -171,7 +175,8 @@ async fn write(
             stoppable: clearing.stoppable(),
         };
         let alive = there.alive();
-        let (decided, demand, cut) = decide_within(&schedule, plan.entries, there, now, node);
+        let (decided, demand, cut) =
+            decide_within(&schedule, plan.entries, there, lateness.as_ref(), now, node);
         let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);
@@ -315,12 +320,13 @@ fn decide_within(
     schedule: &DueSchedule,
     mut entries: Vec<Entry>,
     there: There,
+    lateness: Option<&Lateness>,
     now: DateTime<Utc>,
     node: Uuid,
 ) -> (Vec<NewFire>, Option<Demand>, Option<NewFire>) {
     let mut cut = None;
     loop {
-        let (mut decided, demand) = decide(schedule, &entries, there, now, node);
+        let (mut decided, demand) = decide(schedule, &entries, there, lateness, now, node);
         let Some(first) = allowance::cut_off(schedule, &mut decided) else {
             return (decided, demand, cut);
         };
@@ -335,6 +341,7 @@ fn decide(
     schedule: &DueSchedule,
     entries: &[Entry],
     there: There,
+    lateness: Option<&Lateness>,
     now: DateTime<Utc>,
     node: Uuid,
 ) -> (Vec<NewFire>, Option<Demand>) {
@@ -348,7 +355,12 @@ fn decide(
     let policy = buffer::policy(schedule.overlap, schedule.buffer_limit);
     let There { stoppable, buffered, .. } = there;
     let standing = Standing { live: there.alive(), waiting: buffered.waiting, stoppable };
-    let plan = policy.plan(standing, wanting);
+    let follows = schedule.catch_up == CatchUp::All
+        && entries.iter().any(|entry| entry.fate == Fate::CatchUp);
+    let plan = match follows {
+        true => policy.follow(standing, wanting),
+        false => policy.plan(standing, wanting),
+    };
     let mut in_the_way = there.live.map(|live| live.latest);
     let mut place = there.buffered.last;
     let last = entries.iter().rev().find(|entry| wants(entry)).map(|entry| entry.fire.at);
@@ -363,7 +375,7 @@ fn decide(
             last.filter(|(_, at)| *at == scheduled_at).map_or_else(|| new_id(now), |(id, _)| id);
         let mut claimed_by = None;
         let mut queue_position = None;
-        let mut detail = None;
+        let mut detail = lateness.and_then(|known| known.of_entry(entry, now));
         let (verdict, reason) = match entry.fate {
             Fate::Missed => (Verdict::Missed, Reason::Outage),
             Fate::OutsideWindow => (Verdict::Missed, Reason::CatchUpWindow),
@@ -405,6 +417,7 @@ fn decide(
                 }
             },
         };
+        let is_made_up = entry.fate == Fate::CatchUp && verdict == Verdict::Pending;
         fires.push(NewFire {
             id,
             namespace_id: schedule.namespace_id,
@@ -420,6 +433,7 @@ fn decide(
             detail,
             claimed_by,
             queue_position,
+            made_up_for: is_made_up.then_some(MadeUpFor::Outage),
         });
     }
     (fires, demand)
@@ -447,5 +461,7 @@ fn intent(fire: &NewFire, now: DateTime<Utc>) -> Intent {
         recovery_attempts: 0,
         queue_position: None,
         waited: false,
+        made_up_for: fire.made_up_for,
+        detail: fire.detail.clone(),
     }
 }

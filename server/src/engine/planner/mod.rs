@@ -329,6 +329,11 @@ impl Service for Planner {
         }
         let answer = self.round(now, report).await;
         self.in_doubt |= answer.is_err();
+        match &answer {
+            Ok(_) => self.core.rounds.succeeded(),
+            Err(error) if error.is_transient() => self.core.rounds.failed(now),
+            Err(_) => {}
+        }
         answer
     }
 

@@ -21,6 +21,6 @@ mod sweep;
 pub use figures::{Figure, Oldest};
 pub use layout::{Family, Layout, Stretch};
 pub use partitions::Dropped;
-pub use purge::Leftover;
+pub use purge::{DELETED_DAYS, Leftover};
 pub use rule::{Instead, Policies, Rule, Whose};
 pub use sweep::{FireKey, OldRun, Part, PartKey};

@@ -34,8 +34,8 @@ pub enum Leftover {
     Minutes,
 }
 
-/// For so many days what was deleted can be brought back.
-const DELETED_DAYS: i32 = 7;
+/// How many days what was deleted can be brought back.
+pub const DELETED_DAYS: i32 = 7;
 
 impl Leftover {
     /// All of them, in the order in which they go: the instants are found by their backfill, and a

@@ -10,7 +10,7 @@ on_both!(
     one_that_cannot_be_made_refuses_all_and_is_named_by_its_place,
     a_name_that_is_taken_is_found_among_many,
     one_runs_the_workflow_that_another_brings_along,
-    a_task_takes_over_the_workflow_that_a_deleted_schedule_left,
+    a_task_gets_a_workflow_of_its_own_where_a_deleted_schedule_had_one,
     too_many_or_none_are_refused,
     a_repeated_order_is_answered_and_not_carried_out_again,
 );
@@ -154,15 +154,17 @@ async fn one_runs_the_workflow_that_another_brings_along(database: TestDatabase)
     assert_eq!(error["extensions"]["field"], "inputs[0].workflow");
 }
 
-async fn a_task_takes_over_the_workflow_that_a_deleted_schedule_left(database: TestDatabase) {
+async fn a_task_gets_a_workflow_of_its_own_where_a_deleted_schedule_had_one(
+    database: TestDatabase,
+) {
     let desk = Desk::open(database).await;
     let id = desk.schedule("b", "@daily").await;
     let delete = "mutation($id: UUID!) { deleteSchedule(id: $id) { id } }";
     desk.ask(delete, json!({ "id": id })).await;
     desk.ask(CREATE_MANY, many(["a", "b", "c"].map(one))).await;
-    // Two new workflows, and a second version of the one that was there.
+    // The workflow of the deleted one went with it.
     let [schedules, _, workflows, definitions, _] = rows(&desk).await;
-    assert_eq!((schedules, workflows, definitions), (4, 3, 4));
+    assert_eq!((schedules, workflows, definitions), (4, 4, 4));
 }
 
 async fn too_many_or_none_are_refused(database: TestDatabase) {

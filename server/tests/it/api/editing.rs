@@ -142,7 +142,7 @@ async fn a_deleted_schedule_is_gone_and_its_name_free(database: TestDatabase) {
     assert_eq!(answer, json!({ "schedule": null, "schedules": { "totalCount": 0 } }));
     let error = desk.refused(query, json!({ "id": id })).await;
     assert_eq!(error["extensions"]["code"], "NOT_FOUND");
-    // Its workflow was left behind, and is taken up by the next of that name.
+    // Its own workflow went with it: the next of that name gets another.
     let again = desk.schedule("nightly", "0 4 * * *").await;
     assert_ne!(again, id);
     let read = desk.database.store.read();

@@ -44,6 +44,7 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
             queue_position: None,
             recovery_attempts: 0,
             recovery_at: None,
+            made_up_for: None,
         };
         row.into_active_model().insert(&tx).await.unwrap();
     }
@@ -57,7 +58,7 @@ async fn a_ledger_is_read_newest_first_and_counted(database: TestDatabase) {
     assert_eq!(verdicts_of(&page), ["SKIPPED", "MISSED"]);
     assert_eq!(
         page["fires"]["nodes"][1]["reason"]["text"],
-        "7 fires were missed: no scheduler was there for 1 min 1 s."
+        "7 fires were missed: no scheduler claimed it for 1 min 1 s."
     );
     let after = &page["fires"]["pageInfo"]["endCursor"];
     let rest = desk.ask(query, json!({ "id": id, "first": 2, "after": after })).await;

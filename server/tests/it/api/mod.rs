@@ -42,6 +42,7 @@ mod searching;
 mod secrets;
 mod secrets_kept;
 mod skipping;
+mod undeleting;
 mod walk;
 mod walk_keys;
 mod walk_names;

@@ -85,6 +85,7 @@ fn mutations() -> Vec<(&'static str, String)> {
         ),
         ("resumeSchedule", format!("resumeSchedule(id: {ID}) {{ schedule {{ id }} }}")),
         ("deleteSchedule", format!("deleteSchedule(id: {ID}) {{ id }}")),
+        ("undeleteSchedule", format!("undeleteSchedule(id: {ID}) {{ schedule {{ id }} }}")),
         ("skipNext", format!("skipNext(id: {ID}, reason: \"x\") {{ skippedAt }}")),
         (
             "rollbackSchedule",
@@ -342,6 +343,7 @@ async fn an_operator_operates_and_does_not_edit() {
         "updateSchedule",
         "rollbackSchedule",
         "deleteSchedule",
+        "undeleteSchedule",
         "createCalendar",
         "updateCalendar",
         "deleteCalendar",

@@ -95,7 +95,15 @@ async fn a_schedule_is_made_changed_noted_and_deleted(database: TestDatabase) {
     assert_eq!(said, "deleted the schedule nightly\n");
     let missing = desk.command(&["delete", "schedule", "nightly"]).run().refused(1);
     assert!(missing.contains("there is no schedule 'nightly' in the namespace 'default'"));
-    assert_eq!(desk.said(&["delete", "workflow", "nightly"]), "deleted the workflow nightly\n");
+    // Its own workflow went with it, and comes back with it.
+    let missing = desk.command(&["delete", "workflow", "nightly"]).run().refused(1);
+    assert!(missing.contains("there is no workflow 'nightly'"), "{missing}");
+    assert_eq!(desk.json(&["deleted"])[0]["name"], "nightly");
+    assert!(desk.said(&["undelete", "nightly"]).starts_with("brought back nightly: "));
+    assert_eq!(desk.json(&["deleted"]), json!([]));
+    let missing = desk.command(&["undelete", "nightly"]).run().refused(1);
+    assert!(missing.contains("no deleted schedule was named 'nightly'"), "{missing}");
+    desk.said(&["delete", "schedule", "nightly"]);
     let declared = desk.command(&["delete", "schedule", "tick"]).run().refused(1);
     assert!(declared.contains("declared by the module"), "{declared}");
     for kind in ["calendar", "group"] {

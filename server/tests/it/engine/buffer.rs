@@ -261,9 +261,8 @@ async fn with_terminate_other_of_several_due_fires_the_last_starts(database: Tes
     let engine = world.engine().await;
     let ledger = world.decided(schedule.id, 3).await;
     let fates: Vec<_> = ledger.iter().map(standing).collect();
-    let replaced = (Verdict::Skipped, Reason::Replaced);
-    assert_eq!(fates, [replaced, replaced, (Verdict::Started, Reason::OnTime)]);
-    assert_eq!(ledger[0].detail, Some(ledger[2].id.to_string()));
+    let collapsed = (Verdict::Collapsed, Reason::Outage);
+    assert_eq!(fates, [collapsed, collapsed, (Verdict::Started, Reason::CaughtUp)]);
     world.settled_run(schedule.id).await;
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

@@ -114,7 +114,7 @@ async fn the_latest_fire_that_is_allowed_runs_for_those_that_were_missed(databas
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at, ms("2026-03-06T18:00:00Z"));
     assert_eq!(ledger[0].verdict, Verdict::Collapsed);
-    assert_eq!(fate(&ledger[1]), (Verdict::Started, Reason::CaughtUp, None));
+    assert_eq!((ledger[1].verdict, ledger[1].reason), (Verdict::Started, Reason::CaughtUp));
     assert!(ledger[2..].iter().all(|fire| fire.reason == Reason::Calendar));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
 }

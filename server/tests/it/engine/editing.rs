@@ -240,8 +240,8 @@ async fn what_is_due_when_a_calendar_changes_has_the_fate_that_the_old_one_gives
         by_calendar,
         by_calendar,
         (1, Verdict::Missed, Reason::Outage),
-        // Within the grace: late, but not lost.
-        (1, Verdict::Started, Reason::OnTime),
+        // Within the grace, but not alone: the catch-up policy decides.
+        (1, Verdict::Missed, Reason::Outage),
         by_calendar,
     ];
     assert_eq!(ledger.iter().map(fate).collect::<Vec<_>>(), expected);

@@ -46,6 +46,7 @@ pub(crate) async fn intent(
         queue_position: None,
         recovery_attempts: 0,
         recovery_at: None,
+        made_up_for: None,
     };
     change(&mut row);
     let tx = world.database.store.begin().await.unwrap();

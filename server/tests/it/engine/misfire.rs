@@ -16,6 +16,10 @@ on_both!(
     a_fire_past_its_start_deadline_is_skipped,
     a_long_outage_is_one_row_with_its_count,
     an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions,
+    several_fires_within_the_grace_are_decided_by_catch_up_and_not_by_overlap,
+    the_runs_of_catch_up_all_follow_one_another,
+    a_fire_claimed_within_the_grace_is_late_and_not_caught_up,
+    an_outage_of_the_scheduler_is_named_by_what_it_made_late,
 );
 
 /// An hourly schedule that nobody claimed from 06:00 to 12:20.
@@ -153,17 +157,85 @@ async fn an_outage_of_schedules_with_many_late_fires_each_is_claimed_in_portions
     for _ in 0..10 {
         let schedule = world.schedule("* * * * * *", noop(), |row| {
             row.next_scheduled_at = Some(ms("2026-03-01T11:50:00Z"));
+            row.catch_up = CatchUp::All;
+            row.catch_up_max = 300;
             row.overlap = entity::schedule::Overlap::Allow;
         });
         schedules.push(schedule.await.id);
     }
     let engine = world.engine().await;
     for schedule in schedules {
-        let ledger = world.decided(schedule, 302).await;
+        let ledger = world.decided(schedule, 301).await;
         let of = |verdict| ledger.iter().filter(move |fire| fire.verdict == verdict);
-        assert_eq!(of(Verdict::Collapsed).map(|fire| fire.count).sum::<i64>(), 301);
+        assert_eq!(of(Verdict::Missed).map(|fire| fire.count).sum::<i64>(), 301);
         assert_eq!(of(Verdict::Started).count(), 300);
         world.settled(schedule, 300).await;
+    }
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+/// A schedule of every ten seconds that was not claimed for 67 s, with a grace of five minutes.
+async fn after_a_short_outage(
+    database: TestDatabase,
+    change: impl FnOnce(&mut entity::schedule::Model),
+) -> (World, uuid::Uuid, carillon::engine::Engine) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:01:07Z")).await;
+    let schedule = world
+        .schedule("*/10 * * * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
+            change(row);
+        })
+        .await;
+    let engine = world.engine().await;
+    (world, schedule.id, engine)
+}
+
+async fn several_fires_within_the_grace_are_decided_by_catch_up_and_not_by_overlap(
+    database: TestDatabase,
+) {
+    let (world, schedule, engine) = after_a_short_outage(database, |_| {}).await;
+    let ledger = world.decided(schedule, 7).await;
+    let fates: Vec<_> = ledger.iter().map(|fire| (fire.verdict, fire.reason)).collect();
+    let mut expected = vec![(Verdict::Collapsed, Reason::Outage); 6];
+    expected.push((Verdict::Started, Reason::CaughtUp));
+    assert_eq!(fates, expected);
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+async fn the_runs_of_catch_up_all_follow_one_another(database: TestDatabase) {
+    let (world, schedule, engine) =
+        after_a_short_outage(database, |row| row.catch_up = CatchUp::All).await;
+    let runs = world.settled(schedule, 7).await;
+    let ledger = world.ledger(schedule).await;
+    assert!(ledger.iter().all(|fire| fire.verdict == Verdict::Started), "{ledger:#?}");
+    let mut spans: Vec<_> = runs.iter().map(|run| (run.started_at, run.finished_at)).collect();
+    spans.sort_unstable();
+    for pair in spans.windows(2) {
+        assert!(pair[0].1 <= pair[1].0, "one began before the other had ended: {spans:?}");
+    }
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+/// It is claimed within the grace and handed over after it: it was in time for the policy.
+async fn a_fire_claimed_within_the_grace_is_late_and_not_caught_up(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:04:59Z")).await;
+    let schedule = world
+        .schedule("0 12 * * *", noop(), |row| {
+            row.next_scheduled_at = Some(ms("2026-03-01T12:00:00Z"));
+            row.catch_up = CatchUp::Skip;
+        })
+        .await;
+    let engine = world.engine().await;
+    let fire = world.decided(schedule.id, 1).await.remove(0);
+    assert_eq!((fire.verdict, fire.reason), (Verdict::Started, Reason::Late));
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
+
+async fn an_outage_of_the_scheduler_is_named_by_what_it_made_late(database: TestDatabase) {
+    let (world, schedule, engine) = after_a_short_outage(database, |_| {}).await;
+    for fire in world.decided(schedule, 7).await {
+        let why = fire.detail.unwrap_or_default();
+        assert!(why.starts_with("no scheduler was running before 2026-"), "{why:?}");
     }
     engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
 }

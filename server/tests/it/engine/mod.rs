@@ -41,6 +41,7 @@ mod partitions;
 mod past;
 mod pause;
 mod plant;
+mod preview_holds;
 mod pruning;
 mod queues;
 mod recovery;

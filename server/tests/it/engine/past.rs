@@ -53,6 +53,7 @@ pub(crate) fn succeeded(
         queue_position: None,
         recovery_attempts: 0,
         recovery_at: None,
+        made_up_for: None,
     };
     let run = run::Model {
         id,

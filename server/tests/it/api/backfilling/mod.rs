@@ -89,6 +89,7 @@ async fn fire_at(desk: &Desk, schedule: &str, hour: i64, count: i64, verdict: Ve
         run_id: None,
         recovery_attempts: 0,
         recovery_at: None,
+        made_up_for: None,
         queue_position: None,
     };
     let tx = desk.database.store.begin().await.unwrap();

@@ -1,0 +1,111 @@
+//! What the preview of a resume says is what happens, run by run, whatever the schedule's policies
+//! are: many schedules, their policies decided by a seed, resumed in one world.
+
+use carillon::engine::commands::Call;
+use entity::{
+    fire::{self, Verdict},
+    schedule::{CatchUp, Overlap},
+};
+use sea_orm::{EntityTrait, QueryFilter, QueryOrder, prelude::*};
+
+use super::{
+    editing::{ada, commands},
+    world::{World, at, ms, noop},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(a_resume_runs_exactly_what_its_preview_says);
+
+/// Cases on each database.
+const CASES: u64 = 48;
+
+/// A small generator: the cases are the same in each run.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % limit
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::try_from(self.below(all.len() as u64)).unwrap()]
+    }
+}
+
+type Row = (i64, i64, i64, Verdict);
+
+async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
+    let (world, _clock) = World::at(database, at("2026-03-01T12:20:00Z")).await;
+    let commands = commands(&world);
+    let (operator, reader) = (ada().operator().unwrap(), ada().viewer().unwrap());
+    let mut random = Seeded(22);
+    let mut cases = Vec::new();
+    for _ in 0..CASES {
+        let overlap = random.one_of(&[
+            Overlap::Skip,
+            Overlap::BufferOne,
+            Overlap::BufferAll,
+            Overlap::CancelOther,
+            Overlap::TerminateOther,
+            Overlap::Allow,
+        ]);
+        let expression = random.one_of(&["*/5 * * * *", "*/20 * * * *", "0 * * * *"]);
+        let missed = random.one_of(&[CatchUp::Skip, CatchUp::Latest, CatchUp::All]);
+        let (max, window) = (1 + random.below(12), 1 + random.below(8));
+        let max_fires = (random.below(4) == 0).then(|| 1 + random.below(5));
+        let deadline = (random.below(4) == 0).then(|| 3_600_000 * (1 + random.below(5)));
+        let schedule = world
+            .schedule(expression, noop(), |row| {
+                row.enabled = false;
+                row.paused_at = Some(ms("2026-03-01T06:30:00Z"));
+                row.next_scheduled_at = Some(ms("2026-03-01T07:00:00Z"));
+                row.overlap = overlap;
+                row.buffer_limit = (overlap == Overlap::BufferAll).then_some(2);
+                row.catch_up_max = i32::try_from(max).unwrap();
+                row.catch_up_window_ms = i64::try_from(window).unwrap() * 3_600_000;
+                row.max_fires = max_fires.map(|most| i64::try_from(most).unwrap());
+                row.start_deadline_ms = deadline.map(|ms| i64::try_from(ms).unwrap());
+            })
+            .await;
+        let preview = commands.resume_preview(&reader, schedule.id, None).await.unwrap();
+        let choice = preview.choices.into_iter().find(|choice| choice.missed == missed).unwrap();
+        cases.push((schedule.id, missed, overlap, choice));
+    }
+    let engine = world.engine().await;
+    for (schedule, missed, ..) in &cases {
+        commands.resume(&operator, *schedule, *missed, &Call::once()).await.unwrap();
+    }
+    let mut ran = 0;
+    for (schedule, missed, overlap, choice) in cases {
+        let foretold = choice.foreseen;
+        let rows = world
+            .until("what fell into the pause is decided", async || {
+                let rows = fire::Entity::find()
+                    .filter(fire::Column::ScheduleId.eq(schedule))
+                    .filter(fire::Column::ScheduledAt.lte(ms("2026-03-01T12:20:00Z")))
+                    .order_by_asc(fire::Column::ScheduledAt);
+                let rows = rows.all(world.database.store.read()).await.unwrap();
+                let is_decided = rows.iter().all(|row| row.decided_at.is_some());
+                (rows.len() == foretold.rows && is_decided).then_some(rows)
+            })
+            .await;
+        let said: Vec<Row> = foretold
+            .fires
+            .iter()
+            .map(|fire| {
+                let verdict =
+                    if fire.verdict == Verdict::Pending { Verdict::Started } else { fire.verdict };
+                (fire.scheduled_at.0, fire.last_scheduled_at.0, fire.count, verdict)
+            })
+            .collect();
+        let happened: Vec<Row> = rows
+            .iter()
+            .map(|row| (row.scheduled_at.0, row.last_scheduled_at.0, row.count, row.verdict))
+            .collect();
+        assert_eq!(happened, said, "{missed:?} under {overlap:?}");
+        ran += foretold.runs;
+    }
+    assert!(ran > 60, "{ran} runs in all");
+    engine.shutdown(std::time::Duration::from_secs(5)).await.unwrap();
+}
