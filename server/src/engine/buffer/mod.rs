@@ -16,7 +16,7 @@
 mod clearing;
 mod turn;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use entity::schedule::Overlap;
@@ -76,7 +76,8 @@ pub(super) async fn release(
     let live = core.store.live_by_schedule(&tx, &ready, now.into(), Since::Anything).await?;
     let buffers = core.store.buffers_of(&tx, &ready, now.into(), Since::Anything).await?;
 
-    let mut by_schedule: HashMap<Uuid, Vec<Intent>> = HashMap::new();
+    // In the order of their keys: what is released together starts in an order that can be repeated.
+    let mut by_schedule: BTreeMap<Uuid, Vec<Intent>> = BTreeMap::new();
     for intent in intents {
         by_schedule.entry(intent.schedule_id).or_default().push(intent);
     }
