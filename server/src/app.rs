@@ -181,8 +181,9 @@ impl App {
 
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
         let signals = Signals::default();
+        let api_store = store.for_api();
         let commands = Commands::new(
-            store.for_api(),
+            api_store.clone(),
             clock.clone(),
             timings.clone(),
             executor.clone(),
@@ -206,7 +207,7 @@ impl App {
         let cluster = engine.cluster();
         let commands = commands.with_cluster(cluster.clone());
         let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
-        let (asked, telemetry_of) = (store.for_api(), telemetry.clone());
+        let (asked, telemetry_of) = (api_store, telemetry.clone());
         let (clock_of, config_of) = (clock.clone(), config.clone());
         let asked_by = commands.clone();
         let web = Web::new(asked, clock_of, config_of, telemetry_of, schema, cluster, asked_by)
@@ -219,7 +220,7 @@ impl App {
         if let Some(listener) = watched_at {
             let at = listener.local_addr().map_err(AppError::Serve)?;
             let limits = web::Limits::with_connections(PROBES);
-            let front = web.front(web::probe_router(web.clone()), limits, stop.clone());
+            let front = web.probe_front(web::probe_router(web.clone()), limits, stop.clone());
             edge.spawn(front.serve(listener));
             tracing::info!(address = %at, "listening for probes");
         }

@@ -112,6 +112,8 @@ pub struct Store {
     /// What the API reads through. On SQLite it has connections of its own; on PostgreSQL the engine
     /// reads through those for writing.
     api_read: Link,
+    /// How many transactions the API may have open on PostgreSQL.
+    api_transactions: usize,
     write: Link,
     dialect: Dialect,
     changes: Changes,
@@ -134,10 +136,16 @@ impl Store {
         if self.dialect.is_postgres() { &self.write } else { &self.read }
     }
 
-    /// The same store for the API: however much it reads, the engine has connections left.
+    /// The same store for the API: however much that reads and writes, the engine has connections
+    /// left. On PostgreSQL its transactions leave two of the connections for writing; SQLite's one
+    /// writer has its turns in order. Clones share the limit, another call has another one.
     #[must_use]
     pub fn for_api(&self) -> Self {
-        Self { read: self.api_read.clone(), ..self.clone() }
+        let write = match self.dialect.is_postgres() {
+            true => self.write.clone().limited(self.api_transactions),
+            false => self.write.clone(),
+        };
+        Self { read: self.api_read.clone(), write, ..self.clone() }
     }
 
     /// The same store for probes, which read beside the engine and not beside the API.

@@ -110,9 +110,13 @@ impl Store {
             .await
             .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
         let dialect = Dialect::new(read.get_database_backend());
+        // Two of the connections for writing are left to the engine.
+        let writers = usize::try_from(options.connections / 2).unwrap_or(usize::MAX);
+        let api_transactions = writers.saturating_sub(2).max(1);
         Ok(Self {
             read,
             api_read,
+            api_transactions,
             write,
             dialect,
             changes: Changes::default(),

@@ -20,7 +20,7 @@ use crate::{
         people::{Guesses, Holder, Limiter, oidc::Provider},
     },
     store::{Store, StoreError},
-    telemetry::Telemetry,
+    telemetry::{Metrics, Telemetry},
 };
 
 /// Exports of the audit log under way at once.
@@ -146,7 +146,22 @@ impl Web {
 
     /// What answers on connections by this state, within `limits`, until `stop`.
     pub fn front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
-        Front::new(router, limits, self.clock.clone(), self.telemetry.metrics().clone())
+        self.counted_front(router, limits, stop, self.telemetry.metrics().clone())
+    }
+
+    /// The same for the listener for probes, whose connections are not among those of the gauges.
+    pub fn probe_front(&self, router: Router, limits: Limits, stop: CancellationToken) -> Front {
+        self.counted_front(router, limits, stop, Metrics::unread(self.clock.clone()))
+    }
+
+    fn counted_front(
+        &self,
+        router: Router,
+        limits: Limits,
+        stop: CancellationToken,
+        metrics: Metrics,
+    ) -> Front {
+        Front::new(router, limits, self.clock.clone(), metrics)
             .with_proxies(self.config.trusted_proxies.clone())
             .with_refusals(self.refusals.clone())
             .until(self.draining.clone(), stop)

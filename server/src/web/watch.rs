@@ -22,8 +22,8 @@ use super::{
 };
 
 /// What strangers are told.
-const CLOSED: &str = "this is for whoever watches here; send 'Authorization: Bearer' with the token \
-                      of the setting watch.token, or with one of 'carillon token create'";
+const CLOSED: &str = "this needs a sign-in: send 'Authorization: Bearer' with the token of the setting \
+                      watch.token, or with one of 'carillon token create'";
 
 /// The token, hashed: how long a comparison takes says nothing then.
 #[derive(Clone, Debug, Default)]

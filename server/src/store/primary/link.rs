@@ -10,7 +10,7 @@ use sea_orm::{
 };
 use tokio::{
     runtime::Handle,
-    sync::{Notify, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -97,6 +97,8 @@ pub struct Link {
     writes: Arc<Writes>,
     /// The one that opened the database.
     runtime: Option<Handle>,
+    /// Transactions that may be open at once, where that is fewer than connections.
+    turns: Option<Arc<Semaphore>>,
 }
 
 impl fmt::Debug for Link {
@@ -125,6 +127,7 @@ impl Link {
             observer: None,
             writes,
             runtime: Handle::try_current().ok(),
+            turns: None,
         }
     }
 
@@ -148,6 +151,7 @@ impl Link {
             observer: None,
             writes,
             runtime: Handle::try_current().ok(),
+            turns: None,
         }
     }
 
@@ -160,6 +164,21 @@ impl Link {
     /// The same link that tells `observer` of each statement.
     pub(in crate::store) fn observed(self, observer: Observer) -> Self {
         Self { observer: Some(observer), ..self }
+    }
+
+    /// The same link with at most so many transactions at once.
+    pub(in crate::store) fn limited(self, transactions: usize) -> Self {
+        Self { turns: Some(Arc::new(Semaphore::new(transactions))), ..self }
+    }
+
+    /// Waits until one more transaction may be open, as long as for a connection.
+    async fn turn(&self) -> Result<Option<OwnedSemaphorePermit>, DbErr> {
+        let Some(turns) = &self.turns else { return Ok(None) };
+        let turn = Clock::system().timeout(self.patience, turns.clone().acquire_owned()).await;
+        match turn {
+            Ok(Ok(turn)) => Ok(Some(turn)),
+            Ok(Err(_)) | Err(_) => Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
+        }
     }
 
     /// What became of what was written through it.
@@ -183,13 +202,14 @@ impl Link {
         &self,
         options: TransactionOptions,
     ) -> Result<DatabaseTransaction, DbErr> {
+        let turn = self.turn().await?;
         let begin = |connection: DatabaseConnection| {
             async move { connection.begin_with_options(options).await }.boxed()
         };
         let begun = self.ask(begin).await.inspect_err(|error| self.writes.failed(error));
         let (inner, pool) = begun?;
         let held = Held { lost: pool.lost, generation: pool.generation };
-        Ok(DatabaseTransaction::new(inner, self.clone(), held))
+        Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
     }
 
     /// Carries out one statement that writes rows, a transaction by itself.

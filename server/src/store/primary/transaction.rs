@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::link::{Held, Link};
 
@@ -13,11 +14,18 @@ pub struct DatabaseTransaction {
     held: Held,
     /// Whether a statement has changed a row.
     has_written: AtomicBool,
+    /// Its turn among the transactions of a link that has only so many.
+    _turn: Option<OwnedSemaphorePermit>,
 }
 
 impl DatabaseTransaction {
-    pub(super) fn new(inner: sea_orm::DatabaseTransaction, link: Link, held: Held) -> Self {
-        Self { inner, link, held, has_written: AtomicBool::new(false) }
+    pub(super) fn new(
+        inner: sea_orm::DatabaseTransaction,
+        link: Link,
+        held: Held,
+        turn: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        Self { inner, link, held, has_written: AtomicBool::new(false), _turn: turn }
     }
 
     /// Commits. After an error that the connection broke, it may have been committed or not.

@@ -113,4 +113,7 @@ async fn a_listener_for_probes_answers_nothing_else() {
     for path in ["/", "/graphql", "/auth/methods"] {
         assert_eq!(ask(path).await, 404, "{path}");
     }
+    // Its connections are not counted among the others.
+    let told = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    assert!(!told.lines().any(|line| line == "carillon_connections_limit 64"), "{told}");
 }
