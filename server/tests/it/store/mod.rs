@@ -5,4 +5,5 @@ mod guesses;
 mod lists;
 mod opening;
 mod schema;
+mod shares;
 mod upgrading;
