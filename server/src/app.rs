@@ -206,7 +206,12 @@ impl App {
         let stop = CancellationToken::new();
         let cluster = engine.cluster();
         let commands = commands.with_cluster(cluster.clone());
-        let schema = api::schema(commands.clone(), config.health.clone(), cluster.clone());
+        let schema = api::schema(
+            commands.clone(),
+            config.health.clone(),
+            cluster.clone(),
+            config.api.introspection,
+        );
         let (asked, telemetry_of) = (api_store, telemetry.clone());
         let (clock_of, config_of) = (clock.clone(), config.clone());
         let asked_by = commands.clone();

@@ -4,15 +4,20 @@
 use std::sync::Arc;
 
 use async_graphql::{
-    Response, ServerError,
+    Pos, Response, ServerError, ServerResult, ValidationResult, Variables,
     async_trait::async_trait,
-    extensions::{Extension, ExtensionContext, ExtensionFactory, NextRequest, NextSubscribe},
+    extensions::{
+        Extension, ExtensionContext, ExtensionFactory, NextParseQuery, NextRequest, NextSubscribe,
+        NextValidation,
+    },
+    parser::types::ExecutableDocument,
 };
 use entity::user::Role;
 use futures::{StreamExt, stream::BoxStream};
 use sea_orm::ActiveEnum;
 use uuid::Uuid;
 
+use super::values::{self, field_of};
 use crate::{
     engine::commands::{BadInput, CommandError},
     store::StoreError,
@@ -106,6 +111,11 @@ fn answer(error: CommandError) -> async_graphql::Error {
     }
 }
 
+/// The refusal of a value where it stands in a document.
+pub(super) fn refused_value(bad: BadInput, at: Pos) -> ServerError {
+    answer(bad.into()).into_server_error(at)
+}
+
 /// Logged here, once, under a number that the caller is told; the cause stays here.
 fn internal(error: &dyn std::error::Error) -> async_graphql::Error {
     let id = Uuid::now_v7().simple().to_string();
@@ -156,25 +166,100 @@ impl Extension for Codes {
         };
         next.run(ctx, stream).map(completed).boxed()
     }
+
+    /// What follows the parser: fragments that spread themselves, directives, and values.
+    async fn parse_query(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        query: &str,
+        variables: &Variables,
+        next: NextParseQuery<'_>,
+    ) -> ServerResult<ExecutableDocument> {
+        let document = next.run(ctx, query, variables).await.map_err(invalid)?;
+        values::check(&ctx.schema_env.registry, &document, variables)?;
+        Ok(document)
+    }
+
+    async fn validation(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        next: NextValidation<'_>,
+    ) -> std::result::Result<ValidationResult, Vec<ServerError>> {
+        let told = |errors: Vec<ServerError>| {
+            errors.into_iter().take(MAX_ERRORS).map(invalid).collect::<Vec<_>>()
+        };
+        next.run(ctx).await.map_err(told)
+    }
 }
 
-/// So much is told of what the library refuses: it repeats the line that it could not read.
-const TOLD: usize = 300;
+/// The largest number of errors that are told of one document.
+const MAX_ERRORS: usize = 20;
+/// The largest number of characters that are told of what the library refuses: it repeats the line
+/// that it could not read.
+const MAX_CHARACTERS: usize = 300;
 
 /// The begin and the end of a message: where it went wrong, and what was expected.
 fn cut(message: &str) -> Option<String> {
-    let end = message.char_indices().nth(TOLD * 2 / 3)?.0;
-    let begin = message.char_indices().nth_back(TOLD / 3 - 1)?.0;
+    let end = message.char_indices().nth(MAX_CHARACTERS * 2 / 3)?.0;
+    let begin = message.char_indices().nth_back(MAX_CHARACTERS / 3 - 1)?.0;
     let (head, tail) = (message.get(..end)?, message.get(begin..)?);
     (end < begin).then(|| format!("{head} ... {tail}"))
 }
 
-fn complete(error: &mut ServerError) {
-    let extensions = error.extensions.get_or_insert_default();
-    if extensions.get("code").is_none() {
-        extensions.set("code", "BAD_USER_INPUT");
-        if let Some(short) = cut(&error.message) {
-            error.message = short;
-        }
+/// The error of a document that does not fit the schema, or of a value in it.
+fn invalid(mut error: ServerError) -> ServerError {
+    if is_coded(&error) {
+        return error;
     }
+    let extensions = error.extensions.get_or_insert_default();
+    match error.message.strip_prefix("Invalid value for argument \"") {
+        Some(rest) => {
+            extensions.set("code", "BAD_USER_INPUT");
+            if let Some((path, rest)) = rest.split_once('"') {
+                let mut field = field_of(path);
+                // What is missing or not known lies in what the path leads to.
+                let inner = rest.strip_prefix(", ").unwrap_or(rest);
+                let inner = inner.strip_prefix("unknown ").unwrap_or(inner);
+                let inner = inner.strip_prefix("field \"").and_then(|rest| rest.split_once('"'));
+                match inner {
+                    Some((name, _)) if field == "input" => field = name.to_owned(),
+                    Some((name, _)) => field = format!("{field}.{name}"),
+                    None => {}
+                }
+                extensions.set("field", field);
+            }
+        }
+        None => extensions.set("code", "GRAPHQL_VALIDATION_FAILED"),
+    }
+    shorten(error)
+}
+
+fn complete(error: &mut ServerError) {
+    if !is_coded(error) || matches!(code(error), Some("GRAPHQL_PARSE_FAILED")) {
+        let coded = with_default_code(std::mem::replace(error, ServerError::new("", None)));
+        *error = shorten(coded);
+    }
+}
+
+fn with_default_code(mut error: ServerError) -> ServerError {
+    if !is_coded(&error) {
+        error.extensions.get_or_insert_default().set("code", "BAD_USER_INPUT");
+    }
+    error
+}
+
+fn is_coded(error: &ServerError) -> bool {
+    code(error).is_some()
+}
+
+fn code(error: &ServerError) -> Option<&str> {
+    let code = error.extensions.as_ref()?.get("code")?;
+    if let async_graphql::Value::String(code) = code { Some(code) } else { None }
+}
+
+fn shorten(mut error: ServerError) -> ServerError {
+    if let Some(short) = cut(&error.message) {
+        error.message = short;
+    }
+    error
 }

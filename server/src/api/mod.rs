@@ -9,6 +9,7 @@
 //! loader, so a page costs the same number of statements however long it is.
 //!
 //! - `schema`, `limits`: what a request may ask for, and the text that `server/schema.graphql` keeps
+//! - `aside`: requests that compute, away from the event loop
 //! - `roots`: put together from `query`, `mutation`, `people` and others; `subscription`; `payload`:
 //!   what mutations answer
 //! - `call`: what a mutation is to its idempotency key
@@ -16,6 +17,7 @@
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns
+//! - `global`: what is read again by its id alone
 //! - `ping`: whom a schedule calls; `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
 //!   backfill would run
 //! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`: the rest
@@ -24,9 +26,11 @@
 //! - `metrics`, `run_stats`: how it goes, in figures; `watching`: the same and the health, followed;
 //!   `fresh`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
+//! - `values`: what scalars are given, read with the path to it
 //! - `scalar`: instants, and whole numbers that outgrow `Int`
 
 mod alerts;
+mod aside;
 mod backfill;
 mod backfill_preview;
 mod calendar;
@@ -40,6 +44,7 @@ mod filters;
 mod fire;
 mod follow;
 mod fresh;
+mod global;
 mod group;
 mod health;
 mod limits;
@@ -72,10 +77,12 @@ mod target;
 mod task_input;
 mod timing;
 mod upcoming;
+mod values;
 mod viewer;
 mod watching;
 mod workflow;
 mod workflow_input;
 
+pub use aside::{execute, execute_stream, is_mutation, is_refused};
 pub use roots::{Mutation, Query, Subscription};
 pub use schema::{Schema, schema, sdl};

@@ -7,7 +7,7 @@ use entity::Timestamp;
 pub(crate) struct Instant(pub(crate) DateTime<Utc>);
 
 /// An instant, RFC 3339 in UTC.
-#[Scalar(name = "DateTime")]
+#[Scalar(name = "DateTime", specified_by_url = "https://scalars.graphql.org/andimarek/date-time")]
 impl ScalarType for Instant {
     fn parse(value: Value) -> InputValueResult<Self> {
         let Value::String(text) = &value else { return Err(InputValueError::expected_type(value)) };

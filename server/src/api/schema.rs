@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_graphql::SDLExportOptions;
 
 use super::{
-    Mutation, Query, Subscription, error::Codes, limits::Limits, loaders, metrics::Figures,
-    node::Surroundings, watching::Healths,
+    Mutation, Query, Subscription, aside::Asides, error::Codes, limits::Limits, loaders,
+    metrics::Figures, node::Surroundings, watching::Healths,
 };
 use crate::{
     config,
@@ -16,11 +16,6 @@ use crate::{
 /// The control plane, ready to be asked. Cheap to clone.
 pub type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
-/// How deep a request may nest: the introspection of a GraphiQL needs 13.
-const DEPTH: usize = 16;
-/// How many fields a request may ask for, lists multiplied out.
-const COMPLEXITY: usize = 60_000;
-
 /// Counting is no work for each who looks.
 const FIGURES: Duration = Duration::from_secs(10);
 const HEALTH: Duration = Duration::from_secs(5);
@@ -29,10 +24,21 @@ const EVENT: Duration = Duration::from_secs(1);
 
 /// The schema over these commands. A request brings its [`Viewer`](crate::engine::commands::Viewer)
 /// as data; one without is answered with UNAUTHENTICATED.
-pub fn schema(commands: Commands, health: config::Health, cluster: Cluster) -> Schema {
+pub fn schema(
+    commands: Commands,
+    health: config::Health,
+    cluster: Cluster,
+    introspection: config::Introspection,
+) -> Schema {
     let rows = loaders::loader(commands.store.clone(), commands.clock.clone());
     let (figures, healths) = (Arc::new(Figures::new(FIGURES)), Arc::new(Healths::new(HEALTH)));
-    let builder = builder().data(rows).data(commands).data(health).data(cluster);
+    let builder = builder()
+        .data(introspection)
+        .data(Asides::default())
+        .data(rows)
+        .data(commands)
+        .data(health)
+        .data(cluster);
     let surroundings = Arc::new(Surroundings::new(EVENT));
     builder.data(figures).data(healths).data(surroundings).finish()
 }
@@ -48,9 +54,9 @@ pub fn sdl() -> String {
 
 fn builder() -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription::default())
-        .limit_depth(DEPTH)
-        .limit_complexity(COMPLEXITY)
         .limit_directives(10)
+        // They are looked up for each unknown name of a document, of which there may be thousands.
+        .disable_suggestions()
         // The first is the outermost: what the limits refuse gets its code, too.
         .extension(Codes)
         .extension(Limits)

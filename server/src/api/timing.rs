@@ -17,6 +17,19 @@ use crate::engine::{
     commands::{self, BadInput, CommandError, Spec, UnsetSecret, suppression},
 };
 
+/// What it costs at the least to compile a timing that is not known yet, to judge it, and to count
+/// its fires of a year. A microsecond of the processor counts about as one.
+pub(crate) const PREVIEW: usize = 1_000;
+/// What it costs to look up a timing that is compiled already.
+pub(crate) const COMPILED: usize = 20;
+
+/// What a timing costs that is not known yet: each of its expressions and calendars is asked for
+/// each fire.
+pub(crate) fn preview_cost(timing: &TimingInput, calendars: Option<&[String]>) -> usize {
+    let parts = timing.expressions.len() + calendars.map_or(0, <[String]>::len);
+    PREVIEW.saturating_add(parts.saturating_mul(PREVIEW / 4))
+}
+
 /// When a schedule is due.
 pub(crate) struct Timing {
     spec: commands::Timing,

@@ -39,7 +39,7 @@ pub(super) struct ReadingAhead;
 #[Object]
 impl ReadingAhead {
     /// What all schedules of a namespace will do, if nothing changes.
-    #[graphql(complexity = "5000 + cost(Some(first.max(hours)), None, child_complexity)")]
+    #[graphql(complexity = "15000 + cost(Some(first.max(hours)), None, child_complexity)")]
     async fn upcoming(
         &self,
         cx: &Context<'_>,

@@ -45,6 +45,7 @@ impl Config {
         self.commands.check()?;
         self.smtp.check()?;
         self.watch.check()?;
+        self.api.check()?;
         self.check_watching()?;
         self.check_places()
     }

@@ -6,6 +6,7 @@
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults
+//! - `api`: who may ask for the schema, and from which pages
 //! - `connections`: how many of them there may be
 //! - `health`: from when on something is unhealthy
 //! - `duration`: [`Span`], a duration as people write it
@@ -19,6 +20,7 @@
 //! - `load`: the sources and their errors; `environment`: the one whose values are all texts
 //! - `check`: what the types cannot say: limits, and settings that must agree
 
+mod api;
 mod check;
 mod commands;
 mod connections;
@@ -37,6 +39,7 @@ mod smtp;
 mod tags;
 mod watch;
 
+pub use api::{Api, Introspection};
 pub use check::BadSetting;
 pub use commands::Commands;
 pub use connections::Connections;

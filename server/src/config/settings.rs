@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::{
-    Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed,
+    Api, Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed,
 };
 
 /// All settings of a server.
@@ -69,6 +69,8 @@ pub struct Config {
     pub console: Console,
     /// See [`Session`].
     pub session: Session,
+    /// See [`Api`].
+    pub api: Api,
     /// See [`Secrets`].
     pub secrets: Secrets,
     /// See [`Oidc`]. Without it people sign in with passwords only.
@@ -276,6 +278,7 @@ impl Default for Config {
             canary: Canary::default(),
             console: Console::default(),
             session: Session::default(),
+            api: Api::default(),
             secrets: Secrets::default(),
             oidc: None,
         }

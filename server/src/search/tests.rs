@@ -142,6 +142,10 @@ proptest! {
     fn a_printed_search_of_runs_reads_back_as_itself(search in search(List::Runs)) {
         prop_assert_eq!(Search::parse(List::Runs, &search.to_string()), Ok(search));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
     fn nothing_that_can_be_typed_panics(text in ".{0,40}") {
@@ -153,6 +157,18 @@ proptest! {
         text in r#"([-" \\]|state|tag|next|late|:|,|<|>=|1h|é|2026-01-31|never){0,12}"#,
     ) {
         read_or_refused(&text)?;
+    }
+}
+
+/// However long it is: it is read in one pass, or refused.
+#[test]
+fn a_search_of_any_length_is_read_or_refused() {
+    for part in
+        ["a ", "-", "\"", "tag:", "tag:x,", "tag:x ", "\\", "late:>1h", "next:<1h ", ":", "\u{e9}"]
+    {
+        for times in [1_000, 100_000] {
+            read_or_refused(&part.repeat(times)).unwrap();
+        }
     }
 }
 

@@ -63,7 +63,9 @@ impl Desk {
             Signals::default(),
         )
         .with_vault(Vault::new(Key::read(&"ab".repeat(32)).unwrap(), None));
-        let schema = api::schema(commands, config::Health::default(), Cluster::default());
+        let introspection = config::Introspection::default();
+        let schema =
+            api::schema(commands, config::Health::default(), Cluster::default(), introspection);
         Self { database, clock, schema }
     }
 
@@ -91,13 +93,13 @@ impl Desk {
     }
 
     pub(crate) async fn send(&self, role: Option<Role>, query: &str, variables: Value) -> Response {
-        self.schema.execute(request(role, query, variables)).await
+        api::execute(&self.schema, request(role, query, variables)).await
     }
 
     /// The answer to somebody in particular.
     pub(crate) async fn send_as(&self, who: &Viewer, query: &str, variables: Value) -> Response {
         let request = Request::new(query).variables(Variables::from_json(variables));
-        self.schema.execute(request.data(who.clone())).await
+        api::execute(&self.schema, request.data(who.clone())).await
     }
 
     /// The code of the refusal that somebody in particular gets; empty if they get none.

@@ -1,0 +1,213 @@
+//! How much a parsed document asks for.
+//!
+//! The library multiplies fragments out when it computes depth and complexity, and does so anew
+//! for each place that spreads one: thirty fragments that each spread the next one twice are a
+//! billion fields in one kilobyte. Here each fragment is counted once, so the count costs no more
+//! than the text is long; and what exceeds a limit is refused before the library begins.
+//!
+//! The library walks everything that a document holds, whether it is executed or not: operations
+//! that are not selected, and fragments that nothing spreads. So the limits are for the sum.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Pos, ServerError, ServerResult,
+    parser::types::{ExecutableDocument, Selection, SelectionSet},
+};
+
+use super::{heavy, introspection::Within, refused, refused_at};
+
+/// The largest number of fields, fragments multiplied out.
+const MAX_FIELDS: u64 = 10_000;
+/// The same for a caller who has not signed in.
+const MAX_FIELDS_OF_STRANGERS: u64 = 1_000;
+/// The largest number of aliases: without a limit a request could ask the same a thousand times
+/// under a thousand names.
+const MAX_ALIASES: u64 = 500;
+/// The largest number of fields that compute instead of reading rows.
+const MAX_HEAVY: u64 = 20;
+/// The largest cost of what is asked of the schema itself. A client's full introspection costs a
+/// third of it.
+const MAX_INTROSPECTION: u64 = 1_000_000;
+/// How deep selections and fragments may nest together. What stays below is counted by the
+/// library, field by field.
+const MAX_NESTING: usize = 32;
+/// The largest numbers of operations and fragments in one document. Clients send one, and a few.
+const MAX_OPERATIONS: usize = 50;
+const MAX_FRAGMENTS: usize = 100;
+
+/// How much a selection asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Amount {
+    /// Spreads included: following them costs as much, whatever is at their end.
+    fields: u64,
+    aliases: u64,
+    /// Fields that compute.
+    pub(super) heavy: u64,
+    /// What is asked of the schema itself.
+    pub(super) introspection: u64,
+    /// How deep it nests.
+    depth: usize,
+}
+
+impl Amount {
+    fn add(&mut self, other: Self) {
+        self.fields = self.fields.saturating_add(other.fields);
+        self.aliases = self.aliases.saturating_add(other.aliases);
+        self.heavy = self.heavy.saturating_add(other.heavy);
+        self.introspection = self.introspection.saturating_add(other.introspection);
+    }
+
+    fn check(&self, is_stranger: bool) -> ServerResult<()> {
+        let max_fields = if is_stranger { MAX_FIELDS_OF_STRANGERS } else { MAX_FIELDS };
+        let aside = heavy::FIELDS.join(", ");
+        for (found, max, what) in [
+            (self.fields, max_fields, "fields, fragments multiplied out".to_owned()),
+            (self.aliases, MAX_ALIASES, "aliases, fragments multiplied out".to_owned()),
+            (self.heavy, MAX_HEAVY, format!("fields that compute ({aside})")),
+        ] {
+            if found > max {
+                return Err(refused(
+                    format!(
+                        "the request has {found} {what}; the limit is {max}; ask for less at once"
+                    ),
+                    max,
+                ));
+            }
+        }
+        if self.introspection > MAX_INTROSPECTION {
+            return Err(refused(
+                format!(
+                    "the request's introspection costs {}; the limit is {MAX_INTROSPECTION}; nest \
+                     fewer lists, or read the published schema",
+                    self.introspection
+                ),
+                MAX_INTROSPECTION,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How much a document asks for, or why that is too much.
+pub(super) fn count(document: &ExecutableDocument, is_stranger: bool) -> ServerResult<Amount> {
+    for (what, found, max) in [
+        ("operations", document.operations.iter().count(), MAX_OPERATIONS),
+        ("fragments", document.fragments.len(), MAX_FRAGMENTS),
+    ] {
+        if found > max {
+            let text = format!(
+                "the request has {found} {what}; the limit is {max}; send those that are needed"
+            );
+            return Err(refused(text, max));
+        }
+    }
+    let mut counter = Counter { document, counted: HashMap::new() };
+    let mut sum = Amount::default();
+    for (_, operation) in document.operations.iter() {
+        let set = &operation.node.selection_set.node;
+        sum.add(counter.count(set, operation.pos, 0, Within::Data)?);
+    }
+    for (name, fragment) in &document.fragments {
+        sum.add(counter.fragment(name, fragment.pos, 0, Within::Data)?);
+    }
+    sum.check(is_stranger)?;
+    Ok(sum)
+}
+
+struct Counter<'a> {
+    document: &'a ExecutableDocument,
+    counted: HashMap<(&'a Name, Within), Amount>,
+}
+
+impl<'a> Counter<'a> {
+    fn count(
+        &mut self,
+        set: &'a SelectionSet,
+        at: Pos,
+        depth: usize,
+        within: Within,
+    ) -> ServerResult<Amount> {
+        let mut sum = Amount::default();
+        for item in &set.items {
+            let mut own = Amount { fields: 1, ..Amount::default() };
+            let inner = match &item.node {
+                Selection::Field(field) => {
+                    let name = field.node.name.node.as_str();
+                    let inside = within.enter(name).ok_or_else(|| too_nested(item.pos))?;
+                    let set = &field.node.selection_set;
+                    let mut inner = self.deeper(&set.node, item.pos, depth, inside)?;
+                    own.aliases = u64::from(field.node.alias.is_some());
+                    own.heavy = u64::from(within == Within::Data && heavy::is(name));
+                    inner.introspection = inside.cost(within, name, inner.introspection);
+                    inner
+                }
+                Selection::InlineFragment(fragment) => {
+                    let set = &fragment.node.selection_set;
+                    self.deeper(&set.node, item.pos, depth, within)?
+                }
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    self.fragment(name, item.pos, depth, within)?
+                }
+            };
+            sum.add(own);
+            sum.add(inner);
+            sum.depth = sum.depth.max(inner.depth + 1);
+            if depth + sum.depth > MAX_NESTING {
+                return Err(too_deep(at));
+            }
+        }
+        Ok(sum)
+    }
+
+    fn deeper(
+        &mut self,
+        set: &'a SelectionSet,
+        at: Pos,
+        depth: usize,
+        within: Within,
+    ) -> ServerResult<Amount> {
+        // A fragment that spreads itself is too deep as well.
+        if depth >= MAX_NESTING {
+            return Err(too_deep(at));
+        }
+        self.count(set, at, depth + 1, within)
+    }
+
+    fn fragment(
+        &mut self,
+        name: &'a Name,
+        at: Pos,
+        depth: usize,
+        within: Within,
+    ) -> ServerResult<Amount> {
+        if let Some(counted) = self.counted.get(&(name, within)) {
+            return Ok(*counted);
+        }
+        // The library refuses a spread of a fragment that does not exist.
+        let Some(fragment) = self.document.fragments.get(name) else {
+            return Ok(Amount::default());
+        };
+        let counted = self.deeper(&fragment.node.selection_set.node, at, depth, within)?;
+        self.counted.insert((name, within), counted);
+        Ok(counted)
+    }
+}
+
+fn too_deep(at: Pos) -> ServerError {
+    let text = format!(
+        "the request nests deeper than {MAX_NESTING}, or a fragment spreads itself; ask for less \
+         at once"
+    );
+    refused_at(text, MAX_NESTING, at)
+}
+
+fn too_nested(at: Pos) -> ServerError {
+    let max = Within::MAX_LISTS;
+    let text = format!(
+        "the request's introspection nests more than {max} lists of fields or types; ask for \
+         types one by one"
+    );
+    refused_at(text, usize::from(max), at)
+}

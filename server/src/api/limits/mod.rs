@@ -1,0 +1,205 @@
+//! What a request may ask for, judged before anything is done with it, and how large its answer
+//! may become while it is made.
+//!
+//! - `text`: length, tokens and brackets, before the parser
+//! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
+//! - `introspection`: what questions about the schema cost; `heavy`: the fields that compute
+//! - `budget`: the answer's size
+//! - depth and complexity are the library's to compute and compared here, so that the refusal names
+//!   both numbers
+
+use std::{any::TypeId, sync::Arc};
+
+use async_graphql::{
+    ErrorExtensionValues, Pos, Positioned, Request, Response, ServerError, ServerResult,
+    ValidationResult, Value,
+    async_trait::async_trait,
+    extensions::{
+        Extension, ExtensionContext, ExtensionFactory, NextExecute, NextPrepareRequest,
+        NextResolve, NextValidation, ResolveInfo,
+    },
+    parser::types::{DocumentOperations, OperationDefinition, OperationType},
+};
+
+use crate::{config::Introspection, engine::commands::Viewer};
+
+mod budget;
+mod document;
+mod heavy;
+mod introspection;
+mod text;
+
+/// How deep a request may nest: a client's full introspection needs 13.
+const MAX_DEPTH: usize = 16;
+/// The largest cost of a request, lists multiplied out.
+const MAX_COMPLEXITY: usize = 60_000;
+/// A document of more bytes is parsed away from the event loop.
+const LARGE: usize = 16 * 1024;
+
+/// Refuses a request that is too large in one of these ways.
+pub(super) struct Limits;
+
+impl ExtensionFactory for Limits {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Judge::default())
+    }
+}
+
+/// Whether a request is to be executed away from the event loop: it computes, asks of the schema,
+/// or is long. What exceeds a limit is not: it is refused at once.
+pub(super) fn is_heavy(request: &mut Request, introspection: Introspection) -> bool {
+    let is_stranger = is_stranger(request);
+    if text_limits(is_stranger).check(&request.query).is_err() {
+        return false;
+    }
+    if request.query.len() > LARGE {
+        return true;
+    }
+    let Ok(document) = request.parsed_query() else { return false };
+    let amount = document::count(document, is_stranger);
+    let may_ask = !is_stranger || introspection == Introspection::Everyone;
+    amount.is_ok_and(|amount| amount.heavy > 0 || (amount.introspection > 0 && may_ask))
+}
+
+/// Whether the operation that a request selects is a subscription. A document that cannot be read
+/// is one: whoever executes it says why.
+pub(super) fn is_subscription(request: &mut Request) -> bool {
+    is_of(OperationType::Subscription, request)
+}
+
+/// The same for a mutation.
+pub(super) fn is_mutation(request: &mut Request) -> bool {
+    is_of(OperationType::Mutation, request)
+}
+
+fn is_of(kind: OperationType, request: &mut Request) -> bool {
+    if text_limits(is_stranger(request)).check(&request.query).is_err() {
+        return kind == OperationType::Subscription;
+    }
+    let name = request.operation_name.clone();
+    let Ok(document) = request.parsed_query() else {
+        return kind == OperationType::Subscription;
+    };
+    let is_it = |operation: &Positioned<OperationDefinition>| operation.node.ty == kind;
+    match (&document.operations, name) {
+        (DocumentOperations::Single(operation), _) => is_it(operation),
+        (DocumentOperations::Multiple(operations), Some(name)) => {
+            operations.get(name.as_str()).is_some_and(is_it)
+        }
+        (DocumentOperations::Multiple(operations), None) => operations.values().any(is_it),
+    }
+}
+
+fn is_stranger(request: &Request) -> bool {
+    !request.data.contains_key(&TypeId::of::<Viewer>())
+}
+
+fn text_limits(is_stranger: bool) -> text::TextLimits {
+    if is_stranger { text::STRANGER } else { text::SIGNED_IN }
+}
+
+/// Judges one request, and follows its answer.
+#[derive(Default)]
+struct Judge {
+    budget: budget::Budget,
+}
+
+#[async_trait]
+impl Extension for Judge {
+    async fn prepare_request(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        request: Request,
+        next: NextPrepareRequest<'_>,
+    ) -> ServerResult<Request> {
+        let mut request = next.run(ctx, request).await?;
+        let is_stranger = is_stranger(&request);
+        text_limits(is_stranger).check(&request.query)?;
+        // It is parsed once, here.
+        let document =
+            request.parsed_query().map_err(|error| with_code(error, "GRAPHQL_PARSE_FAILED"))?;
+        let amount = document::count(document, is_stranger)?;
+        let is_open = ctx.data_opt::<Introspection>() == Some(&Introspection::Everyone);
+        if amount.introspection > 0 && is_stranger && !is_open {
+            let text = "introspection is for callers who have signed in; sign in, send a token, or \
+                        read the published schema (the setting api.introspection opens it)";
+            return Err(with_code(ServerError::new(text, None), "UNAUTHENTICATED"));
+        }
+        Ok(request)
+    }
+
+    async fn validation(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        next: NextValidation<'_>,
+    ) -> Result<ValidationResult, Vec<ServerError>> {
+        let result = next.run(ctx).await?;
+        if result.complexity > MAX_COMPLEXITY {
+            let text = format!(
+                "the request is too complex: it costs {}, lists multiplied out; the limit is \
+                 {MAX_COMPLEXITY}; ask for fewer rows or fields at once",
+                result.complexity
+            );
+            return Err(vec![refused(text, MAX_COMPLEXITY)]);
+        }
+        if result.depth > MAX_DEPTH {
+            let text = format!(
+                "the request is nested too deep: {} levels; the limit is {MAX_DEPTH}; ask for less \
+                 at once",
+                result.depth
+            );
+            return Err(vec![refused(text, MAX_DEPTH)]);
+        }
+        Ok(result)
+    }
+
+    async fn execute(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        operation_name: Option<&str>,
+        next: NextExecute<'_>,
+    ) -> Response {
+        self.budget.restart();
+        next.run(ctx, operation_name).await
+    }
+
+    async fn resolve(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        info: ResolveInfo<'_>,
+        next: NextResolve<'_>,
+    ) -> ServerResult<Option<Value>> {
+        let is_stranger = ctx.data_opt::<Viewer>().is_none();
+        self.budget.open(&info, is_stranger).await?;
+        let followed = ResolveInfo { ..info };
+        let value = next.run(ctx, info).await?;
+        self.budget.close(&followed, value.as_ref(), is_stranger)?;
+        Ok(value)
+    }
+}
+
+/// The refusal of a document that exceeds a limit.
+fn refused(text: String, limit: impl TryInto<i64>) -> ServerError {
+    coded("GRAPHQL_VALIDATION_FAILED", text, limit)
+}
+
+fn refused_at(text: String, limit: usize, at: Pos) -> ServerError {
+    ServerError { locations: vec![at], ..refused(text, limit) }
+}
+
+/// The refusal of a text that is no document.
+fn unparsed(text: String) -> ServerError {
+    with_code(ServerError::new(text, None), "GRAPHQL_PARSE_FAILED")
+}
+
+fn coded(code: &str, text: String, limit: impl TryInto<i64>) -> ServerError {
+    let mut error = with_code(ServerError::new(text, None), code);
+    let extensions = error.extensions.get_or_insert_default();
+    extensions.set("limit", limit.try_into().unwrap_or(i64::MAX));
+    error
+}
+
+pub(super) fn with_code(mut error: ServerError, code: &str) -> ServerError {
+    error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
+    error
+}
