@@ -103,6 +103,7 @@ impl From<WireError> for Failure {
             Some("UNAUTHENTICATED") => Code::Unauthenticated,
             Some("FORBIDDEN") => Code::Forbidden,
             Some("RATE_LIMITED") => Code::RateLimited,
+            Some("UNAVAILABLE") => Code::Unreachable,
             _ => Code::Internal,
         };
         // Under a field its name and value need not be said again.

@@ -125,7 +125,7 @@ impl Server {
         let status = answer.status();
         let mut answer: Value = answer.json().await.map_err(unreachable(&server))?;
         if status == StatusCode::UNAUTHORIZED {
-            let problem = answer["error"].as_str().unwrap_or("it wants to know who asks");
+            let problem = problem(&answer).unwrap_or("it wants to know who asks");
             let problem = problem.to_owned();
             return Err(ClientError::Unauthenticated { server, problem }.into());
         }
@@ -133,13 +133,13 @@ impl Server {
             let problem = error["message"].as_str().unwrap_or("it does not say why").to_owned();
             return Err(match error["extensions"]["code"].as_str() {
                 Some("UNAUTHENTICATED") => ClientError::Unauthenticated { server, problem },
-                Some("INTERNAL") => ClientError::Failed { action, problem },
+                Some("INTERNAL" | "UNAVAILABLE") => ClientError::Failed { action, problem },
                 _ => ClientError::Refused { action, problem },
             }
             .into());
         }
         if !status.is_success() {
-            let problem = answer["error"].as_str().unwrap_or(status.as_str()).to_owned();
+            let problem = problem(&answer).unwrap_or(status.as_str()).to_owned();
             return Err(if status.is_server_error() {
                 ClientError::Failed { action, problem }
             } else {
@@ -186,6 +186,11 @@ impl Server {
 /// Says on standard error that a list was cut, with what a program reads left as it is.
 pub(super) fn tell_more(shown: usize) {
     eprintln!("{shown} shown, and there are more: give --limit, up to {MAX_LISTED}");
+}
+
+/// What an answer says went wrong: GraphQL's in `errors`, others in `error`.
+fn problem(answer: &Value) -> Option<&str> {
+    answer["errors"][0]["message"].as_str().or_else(|| answer["error"].as_str())
 }
 
 /// A client for `server`.

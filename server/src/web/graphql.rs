@@ -1,20 +1,27 @@
-//! The control plane's door: POST for queries and mutations, `graphql-transport-ws` for
-//! subscriptions.
+//! The control plane's door: POST for queries and mutations, GET for queries, and
+//! `graphql-transport-ws` for subscriptions.
 
-use async_graphql::{Request, http::ALL_WEBSOCKET_PROTOCOLS};
-use async_graphql_axum::{GraphQLProtocol, GraphQLResponse};
 use axum::{
-    Extension, Json,
-    extract::{
-        State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection,
-    },
-    http::StatusCode,
+    Extension,
+    body::Bytes,
+    extract::{Request, State, WebSocketUpgrade, ws::rejection::WebSocketUpgradeRejection},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 
 use super::{
-    Web, auth::Asking, inbound::Inbound, refusal::Refusal, refusals::Kind, router::GRAPHQL_BODY,
+    Web,
+    answered::{Media, answer},
+    asked,
+    auth::Asking,
+    inbound::Inbound,
+    refusal::Refusal,
+    refusals::Kind,
+    router::GRAPHQL_BODY,
+    transport::Protocol,
 };
+use crate::api;
 
 /// Bytes that a socket may send before its client signs in: what opens it, and no more.
 const STRANGERS_SOCKET: u64 = 4 * 1024;
@@ -26,16 +33,44 @@ const PIECE: usize = 4 * 1024;
 pub(super) async fn execute(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
-    request: Result<Json<Request>, JsonRejection>,
-) -> Result<GraphQLResponse, Refusal> {
-    let Json(mut request) = request.map_err(|rejection| {
-        let text = format!("{}; send one {{\"query\": ...}} as JSON", rejection.body_text());
-        Refusal::new(rejection.status(), text)
-    })?;
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let request = asked::in_body(&headers, &body)?;
+    Ok(run(&web, asking, Media::asked(&headers), request).await)
+}
+
+/// Queries by GET, so that they can be linked to and cached by a client. A mutation is refused: an
+/// address must not change anything. What is no query is left to [`subscribe`].
+pub(super) async fn by_get(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let is_upgrade = request.headers().contains_key(header::UPGRADE);
+    let is_get = matches!(*request.method(), Method::GET) && !is_upgrade;
+    let asked = request.uri().query().filter(|_| is_get).and_then(asked::in_address);
+    let asking = request.extensions().get::<Asking>().cloned();
+    let (Some(asked), Some(asking)) = (asked, asking) else { return next.run(request).await };
+    let mut asked = match asked {
+        Ok(asked) => asked,
+        Err(refusal) => return refusal.into_response(),
+    };
+    if api::is_mutation(&mut asked) {
+        let text = "mutations come by POST; a GET reads only";
+        let mut response = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response();
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        return response;
+    }
+    run(&web, asking, Media::asked(request.headers()), asked).await
+}
+
+async fn run(
+    web: &Web,
+    asking: Asking,
+    media: Media,
+    mut request: async_graphql::Request,
+) -> Response {
     if let Some(viewer) = asking.viewer {
         request = request.data(viewer);
     }
-    Ok(web.schema.execute(request).await.into())
+    answer(media, &api::execute(&web.schema, request).await)
 }
 
 /// Subscriptions, and whatever else a client likes to send over a socket.
@@ -43,12 +78,12 @@ pub(super) async fn subscribe(
     State(web): State<Web>,
     Extension(asking): Extension<Asking>,
     inbound: Option<Extension<Inbound>>,
-    protocol: Result<GraphQLProtocol, StatusCode>,
+    protocol: Result<Protocol, StatusCode>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let (Ok(protocol), Ok(upgrade)) = (protocol, upgrade) else {
-        let text = "queries and mutations come by POST; for subscriptions open a WebSocket with the \
-                    protocol graphql-transport-ws";
+        let text = "mutations come by POST, queries by POST or as ?query=...; for subscriptions \
+                    open a WebSocket with the protocol graphql-transport-ws";
         return Refusal::new(StatusCode::BAD_REQUEST, text).into_response();
     };
     let place = match web.sockets.of_address(asking.address) {
@@ -63,7 +98,7 @@ pub(super) async fn subscribe(
         inbound.limit(STRANGERS_SOCKET);
     }
     // A document may be as large as by POST.
-    let upgrade = upgrade.protocols(ALL_WEBSOCKET_PROTOCOLS);
+    let upgrade = upgrade.protocols(Protocol::NAMES);
     let upgrade = upgrade.max_message_size(GRAPHQL_BODY).max_frame_size(GRAPHQL_BODY);
     upgrade.read_buffer_size(PIECE).on_upgrade(async move |socket| {
         super::socket::serve(socket, protocol, web, asking, inbound).await;

@@ -16,9 +16,11 @@
 //! - `body`: how large a body may be, and how long it may take
 //! - `headers`: what every answer carries
 //! - `audit`: the audit log as a file
-//! - `graphql`: queries and mutations, and the way to a socket
+//! - `graphql`: queries and mutations, and the way to a socket; `asked`, `answered`: how they come
+//!   and how they are answered; `cross_origin`: from which other pages they may come
 //! - `explorer`: a page to try them out
-//! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them
+//! - `socket`: what comes over one: subscriptions, as long as their subscriber may have them;
+//!   `transport`: the protocol that it speaks
 //! - `calendar`: upcoming runs for calendars
 //! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
 //!   `memory`: what the database answered last
@@ -28,6 +30,8 @@
 //! Order matters and is this, from outside in: headers on everything; limits and identity on
 //! `/graphql` and `/auth`; the console last, because it answers every path that is left.
 
+mod answered;
+mod asked;
 mod audit;
 mod auth;
 mod body;
@@ -35,6 +39,7 @@ mod calendar;
 mod connection;
 mod console;
 mod counter;
+mod cross_origin;
 mod explorer;
 mod graphql;
 mod headers;
@@ -54,6 +59,7 @@ mod socket;
 mod sockets;
 mod state;
 mod stream;
+mod transport;
 mod watch;
 
 pub use auth::SessionStore;

@@ -1,10 +1,14 @@
 use axum::{
-    Json,
+    Extension, Json,
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 
-/// An error as JSON: `{"error": "..."}`.
+/// What a refusal says: goes with the answer to where `/graphql` gives it another shape.
+#[derive(Clone, Debug)]
+pub(super) struct Told(pub(super) String);
+
+/// An error as JSON: `{"error": "..."}`; `/graphql` has `errors` instead.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -56,9 +60,10 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let body = Json(serde_json::json!({ "error": self.error }));
+        let told = Extension(Told(self.error));
         match self.header {
-            Some(header) => (self.status, [header], body).into_response(),
-            None => (self.status, body).into_response(),
+            Some(header) => (self.status, [header], told, body).into_response(),
+            None => (self.status, told, body).into_response(),
         }
     }
 }

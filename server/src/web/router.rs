@@ -12,9 +12,9 @@ use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
 use tower_sessions::{Expiry, SessionManagerLayer, cookie::SameSite};
 
 use super::{
-    Web, audit, auth,
+    Web, answered, audit, auth,
     auth::SessionStore,
-    body, calendar, console, explorer, graphql, headers, hosts, probes,
+    body, calendar, console, cross_origin, explorer, graphql, headers, hosts, probes,
     refusal::Refusal,
     refusals::{Kind, cut},
     same_origin,
@@ -43,22 +43,34 @@ pub fn router(web: Web) -> Router {
         let read = from_fn_with_state(bodies, body::read);
         (read, from_fn(in_time), DefaultBodyLimit::disable())
     };
+    let graphql = post(graphql::execute)
+        .layer(limits(GRAPHQL_BODY, STRANGERS_BODY))
+        .get(graphql::subscribe)
+        .layer((from_fn(in_time), from_fn_with_state(web.clone(), graphql::by_get)));
     let graphql =
-        post(graphql::execute).layer(limits(GRAPHQL_BODY, STRANGERS_BODY)).get(graphql::subscribe);
+        Router::new().route("/graphql", graphql).route("/graphql/ws", get(graphql::subscribe));
     let identified = Router::new()
-        .route("/graphql", graphql)
-        .route("/graphql/ws", get(graphql::subscribe))
         .route("/auth/login", post(auth::login).layer(limits(AUTH_BODY, AUTH_BODY)))
         .route("/auth/logout", post(auth::logout).layer(limits(AUTH_BODY, AUTH_BODY)))
         .route("/auth/methods", get(auth::methods))
         .route("/auth/oidc/login", get(auth::begin))
         .route("/auth/oidc/callback", get(auth::callback))
-        .route("/audit/export", get(audit::export))
-        .layer((
+        .route("/audit/export", get(audit::export));
+    // Who asks is known before anything is answered.
+    let known = |routes: Router<Web>| {
+        routes.layer((
             from_fn_with_state(web.clone(), same_origin::guard),
             sessions(&web),
             from_fn_with_state(web.clone(), auth::identify),
-        ));
+        ))
+    };
+    let (identified, graphql) = (known(identified), known(graphql));
+    // A page of another origin that may call is told why it is refused, too.
+    let graphql = match cross_origin::layer(&web.config.api) {
+        Some(layer) => graphql.layer(layer),
+        None => graphql,
+    };
+    let identified = identified.merge(graphql);
     let roles = web.config.node.roles;
     let router = if roles.has(Role::Api) {
         let calendar =
@@ -84,6 +96,7 @@ fn finished(router: Router<Web>, web: Web) -> Router {
     router
         .method_not_allowed_fallback(other_method)
         .layer((
+            from_fn(answered::with_errors),
             from_fn_with_state(web.clone(), headers::secure),
             TraceLayer::new_for_http().make_span_with(span).on_failure(()),
             from_fn_with_state(web.clone(), noticed),

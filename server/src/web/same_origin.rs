@@ -13,7 +13,7 @@ use axum::{
 };
 
 use super::{
-    Web,
+    Web, answered,
     refusal::Refusal,
     refusals::{Kind, cut},
 };
@@ -21,7 +21,9 @@ use super::{
 /// Lets a request pass that reads, carries a token of its own, or comes from our own pages.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    // A query by GET is work, and its time tells other sites something.
+    let asks = answered::is_graphql(request.uri().path()) && request.uri().query().is_some();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) && !asks;
     let upgrades = headers.contains_key(header::UPGRADE);
     let has_token = headers.contains_key(header::AUTHORIZATION);
     if (reads && !upgrades) || has_token {

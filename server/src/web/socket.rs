@@ -1,4 +1,5 @@
 use std::{
+    collections::HashMap,
     net::IpAddr,
     sync::{
         Arc, OnceLock,
@@ -7,16 +8,14 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::{Data, ErrorExtensionValues, Executor, Request, Response, ServerError};
-use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use async_graphql::{ErrorExtensionValues, Request, Response, ServerError};
+use axum::extract::ws::{Message, WebSocket};
 use futures::{
     SinkExt, StreamExt,
     stream::{self, BoxStream},
 };
 use serde::Deserialize;
 use tokio::sync::{Semaphore, mpsc};
-use tokio_util::sync::PollSender;
 use uuid::Uuid;
 
 use super::{
@@ -24,8 +23,10 @@ use super::{
     auth::{self, Asking, Credential},
     counter::Counted,
     inbound::Inbound,
+    transport::{self, INIT_TIMEOUT, Protocol, Refused, UNAUTHORIZED, closing},
 };
 use crate::{
+    api,
     clock::Clock,
     engine::commands::{Grants, Viewer},
 };
@@ -41,16 +42,37 @@ const OPERATIONS: usize = 100;
 /// Messages on their way to a client.
 const QUEUE: usize = 64;
 
-/// The close codes of `graphql-transport-ws`.
-const UNAUTHORIZED: u16 = 4401;
-const INIT_TIMEOUT: u16 = 4408;
+/// How long a client may take to read the frame that ends its socket, and to answer it.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// What a client may send when it opens the socket.
 #[derive(Debug, Deserialize)]
 struct Init {
     token: Option<String>,
+    /// The same as it stands in a header, here or among `headers`: clients differ.
+    #[serde(alias = "Authorization", alias = "authToken")]
+    authorization: Option<String>,
+    #[serde(default)]
+    headers: HashMap<String, serde_json::Value>,
     /// Why, for all that is ordered over the socket: a browser sets no headers on one.
     reason: Option<String>,
+}
+
+impl Init {
+    /// The token, wherever the client puts it.
+    fn bearer(&mut self) -> Option<String> {
+        let named = |(name, value): (&String, &serde_json::Value)| {
+            let is_it = name.eq_ignore_ascii_case("authorization");
+            value.as_str().filter(|_| is_it).map(str::to_owned)
+        };
+        let header = || self.authorization.take().or_else(|| self.headers.iter().find_map(named));
+        // A scheme that is none of ours leads to a token that is none.
+        let bare = |text: String| match text.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim().into(),
+            _ => text,
+        };
+        self.token.take().or_else(header).map(bare)
+    }
 }
 
 /// Who opened a socket.
@@ -70,7 +92,7 @@ struct Opened {
 /// Until they are known, a client may send little.
 pub(super) async fn serve(
     socket: WebSocket,
-    protocol: GraphQLProtocol,
+    protocol: Protocol,
     web: Web,
     asking: Asking,
     inbound: Inbound,
@@ -81,7 +103,7 @@ pub(super) async fn serve(
     let heard = Arc::new(AtomicBool::new(true));
 
     let hearing = heard.clone();
-    let stream = stream.inspect(move |_| hearing.store(true, Ordering::Relaxed));
+    let mut stream = stream.inspect(move |_| hearing.store(true, Ordering::Relaxed));
     let gate = Gate {
         web: web.clone(),
         opened: opened.clone(),
@@ -89,51 +111,63 @@ pub(super) async fn serve(
     };
     let (opener, opening) = (web.clone(), opened.clone());
     let init = move |payload: serde_json::Value| async move {
-        let init: Option<Init> = serde_json::from_value(payload)?;
+        let init: Option<Init> = serde_json::from_value(payload)
+            .map_err(|error| Refused::bad(format!("connection_init cannot be read: {error}")))?;
         let Asking { viewer, credential, address } = asking;
-        let (token, reason) = init.map_or((None, None), |init| (init.token, init.reason));
+        let (token, reason) = init.map_or((None, None), |mut init| (init.bearer(), init.reason));
         let reason = match reason {
-            Some(text) => Some(auth::reason_in(&text).ok_or("the reason is too long")?),
+            Some(text) => {
+                let kept = auth::reason_in(&text);
+                Some(kept.ok_or_else(|| Refused::bad("the reason is too long"))?)
+            }
             None => viewer.and_then(|viewer| viewer.reason),
         };
         let credential = token.map_or(credential, |token| Credential::Token(token.into()));
         let viewer = credential.viewer(&opener, address).await;
-        let viewer = viewer.map_err(|_| "the server could not look the sender up")?;
+        let failed = |_| Refused::later("the server could not look the sender up");
+        let viewer = viewer.map_err(failed)?;
         let known = viewer.map(|viewer| (viewer.id, viewer.grants));
         let place = known.as_ref().map(|(id, _)| opener.sockets.of_person(*id)).transpose()?;
         if known.is_some() {
             inbound.lift();
         }
         if known.is_none() && matches!(credential, Credential::Token(_)) {
-            return Err("this token is unknown, expired or revoked".into());
+            return Err(Refused::unauthorized("this token is unknown, expired or revoked"));
         }
         let _ = opening.set(Opened { credential, address, reason, known, _place: place });
-        Ok(Data::default())
+        Ok(())
     };
-    let sender = PollSender::new(outgoing.clone());
-    let served = GraphQLWebSocket::new_with_pair(sender, stream, gate, protocol)
-        .on_connection_init(init)
-        .serve();
+    let execute = |request| gate.execute(request);
+    let served = transport::serve(protocol, &mut stream, &outgoing, init, execute);
     let written = async {
         while let Some(message) = waiting.recv().await {
-            let is_last = matches!(message, Message::Close(_));
-            if sink.send(message).await.is_err() || is_last {
+            if sink.send(message).await.is_err() {
                 return;
             }
         }
     };
     let watched = async {
         let (code, reason) = watch(&web, &opened, &heard, &outgoing).await;
-        let frame = CloseFrame { code, reason: reason.into() };
-        // Once it is written the socket ends; if it cannot be, the socket has ended.
-        let _ = outgoing.send(Message::Close(Some(frame))).await;
-        outgoing.closed().await;
+        closing(code, reason)
     };
-    tokio::select! {
-        () = served => {}
-        () = written => {}
-        () = watched => {}
-    }
+    let frame = tokio::select! {
+        frame = served => frame,
+        () = written => None,
+        frame = watched => Some(frame),
+    };
+    // A client that has left has no use for a frame.
+    let Some(frame) = frame else { return };
+    let ended = async {
+        while let Ok(message) = waiting.try_recv() {
+            sink.send(message).await?;
+        }
+        sink.send(Message::Close(Some(frame))).await?;
+        // A socket that ends with something unread is reset, and the frame may be lost with that.
+        while stream.next().await.is_some_and(|message| message.is_ok()) {}
+        Ok::<_, axum::Error>(())
+    };
+    // Whether it could be written makes no difference: the socket has ended.
+    let _ = Clock::system().timeout(CLOSING, ended).await;
 }
 
 /// Returns when the socket has to be closed, and why.
@@ -190,19 +224,9 @@ struct Gate {
     operations: Arc<Semaphore>,
 }
 
-impl Executor for Gate {
-    async fn execute(&self, request: Request) -> Response {
-        match self.identified(request).await {
-            Ok(request) => self.web.schema.execute(request).await,
-            Err(refusal) => refusal,
-        }
-    }
-
-    fn execute_stream(
-        &self,
-        request: Request,
-        _data: Option<Arc<Data>>,
-    ) -> BoxStream<'static, Response> {
+impl Gate {
+    /// Begins an operation of the socket.
+    fn execute(&self, request: Request) -> BoxStream<'static, Response> {
         let gate = self.clone();
         let answered = async move {
             let Ok(place) = gate.operations.clone().try_acquire_owned() else {
@@ -211,7 +235,7 @@ impl Executor for Gate {
             };
             match gate.identified(request).await {
                 Ok(request) => {
-                    let events = gate.web.schema.execute_stream(request);
+                    let events = api::execute_stream(&gate.web.schema, request);
                     // The place is free again when the operation has ended.
                     events.inspect(move |_| _ = &place).boxed()
                 }

@@ -20,7 +20,8 @@ async fn a_token_opens_the_control_plane_until_it_is_revoked(database: TestDatab
     let refused = refused.unwrap();
     assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(refused.headers()[header::WWW_AUTHENTICATE], "Bearer");
-    assert!(refused.json::<Value>().await.unwrap()["error"].is_string());
+    let told: Value = refused.json().await.unwrap();
+    assert_eq!(told["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{told}");
 }
 
 #[tokio::test]
@@ -49,7 +50,7 @@ async fn a_list_of_requests_is_refused_as_a_whole() {
         let answer = server.post("/graphql").bearer_auth(&token).json(&many).send().await.unwrap();
         assert!(answer.status().is_client_error(), "{many}");
         let told: Value = answer.json().await.unwrap();
-        assert!(told["error"].as_str().unwrap().contains("send one"), "{told}");
+        assert!(told["errors"][0]["message"].as_str().unwrap().contains("send one"), "{told}");
     }
 }
 
@@ -117,10 +118,14 @@ async fn what_the_library_refuses_over_a_socket_has_a_code_too() {
     let server = Server::start(&database);
     let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
     socket.init(json!({})).await.unwrap();
-    for query in ["{", "{ nothing }", "subscription { nothing }"] {
+    for (query, code) in [
+        ("{", "GRAPHQL_PARSE_FAILED"),
+        ("{ nothing }", "GRAPHQL_VALIDATION_FAILED"),
+        ("subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"),
+    ] {
+        // A message of type `error`, whose payload is the list.
         let answer = socket.ask(query).await;
-        let error = answer.get(0).unwrap_or(&answer["errors"][0]);
-        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{query}: {answer}");
+        assert_eq!(answer[0]["extensions"]["code"], code, "{query}: {answer}");
     }
 }
 
@@ -151,9 +156,11 @@ async fn a_body_that_is_no_request_is_refused() {
     let long = format!("{{ me {{ name }} }} #{}", "x".repeat(4 * 1024 * 1024));
     for (request, status) in [
         (post().body("{"), StatusCode::BAD_REQUEST),
-        (post().body("[1]"), StatusCode::UNPROCESSABLE_ENTITY),
+        (post().body("[1]"), StatusCode::BAD_REQUEST),
         // Several at once: each would have the limits for itself.
-        (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::UNPROCESSABLE_ENTITY),
+        (post().body("[{\"query\": \"{ me { name } }\"}]"), StatusCode::BAD_REQUEST),
+        (post().body(r#"{"query": 7}"#), StatusCode::BAD_REQUEST),
+        (post().body(format!("{{\"a\": {}", "[".repeat(200))), StatusCode::BAD_REQUEST),
         (post().body(json!({ "query": long }).to_string()), StatusCode::UNAUTHORIZED),
         (
             post().bearer_auth(&token).body(json!({ "query": long }).to_string()),
@@ -163,7 +170,9 @@ async fn a_body_that_is_no_request_is_refused() {
     ] {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), status);
-        assert!(answer.json::<Value>().await.unwrap()["error"].is_string());
+        let told: Value = answer.json().await.unwrap();
+        assert!(told["errors"][0]["extensions"]["code"].is_string(), "{told}");
+        assert!(told["errors"][0]["message"].as_str().unwrap().len() > 20, "{told}");
     }
 }
 
@@ -182,7 +191,8 @@ async fn a_method_that_is_not_taken_and_a_socket_that_is_none_are_refused_in_jso
         let allows = answer.headers().contains_key(header::ALLOW);
         assert_eq!(allows, status == StatusCode::METHOD_NOT_ALLOWED);
         let body: Value = answer.json().await.unwrap();
-        assert!(body["error"].as_str().is_some_and(|text| text.len() > 20), "{body}");
+        let text = body["error"].as_str().or(body["errors"][0]["message"].as_str());
+        assert!(text.is_some_and(|text| text.len() > 20), "{body}");
     }
 }
 
@@ -233,4 +243,113 @@ async fn a_reason_that_a_socket_opens_with_is_in_the_audit_log() {
     let mut long = Socket::open(Socket::request(&server, "/graphql/ws")).await;
     let payload = json!({ "token": token, "reason": "x".repeat(501) });
     assert!(long.init(payload).await.is_none_or(|answer| answer["type"] != "connection_ack"));
+}
+
+/// Clients send it in as many ways.
+#[tokio::test]
+async fn a_socket_is_opened_with_a_header_in_its_payload() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    for payload in [
+        json!({ "Authorization": format!("Bearer {token}") }),
+        json!({ "authorization": format!("bearer {token}") }),
+        json!({ "headers": { "Authorization": format!("Bearer {token}") } }),
+    ] {
+        let mut socket = Socket::open(Socket::request(&server, "/graphql")).await;
+        assert_eq!(socket.init(payload).await.unwrap()["type"], "connection_ack");
+        assert_eq!(socket.ask("{ me { name } }").await["data"]["me"]["name"], "token/ci");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_a_code_that_says_why() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let init = json!({ "type": "connection_init", "payload": { "token": token } });
+    let bad = json!({ "type": "connection_init", "payload": { "token": "car_0" } });
+    let payload = json!({ "query": "subscription { runEvents { cursor } }" });
+    let subscribe = json!({ "id": "1", "type": "subscribe", "payload": payload });
+    for (messages, code) in [
+        (vec![json!(7)], 4400),
+        (vec![json!({ "type": "unheard" })], 4400),
+        (vec![init.clone(), json!({ "type": "subscribe" })], 4400),
+        (vec![subscribe.clone()], 4401),
+        (vec![bad], 4401),
+        (vec![init.clone(), subscribe.clone(), subscribe], 4409),
+        (vec![init.clone(), init], 4429),
+    ] {
+        let mut socket = Socket::open(Socket::request(&server, "/graphql/ws")).await;
+        for message in &messages {
+            socket.send(message.clone()).await;
+        }
+        assert_eq!(socket.closed().await, Some(code), "{messages:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_comes_by_get_and_a_mutation_does_not() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let server = Server::start(&database);
+    let get = |query: &str, variables: &str| {
+        let parameters = [("query", query), ("variables", variables)];
+        server.get("/graphql").query(&parameters).bearer_auth(&token)
+    };
+    let query = "query ($n: Int) { runs(first: $n) { nodes { id } } me { name } }";
+    let answer: Value = get(query, r#"{"n": 3}"#).send().await.unwrap().json().await.unwrap();
+    assert_eq!(answer["data"]["me"]["name"], "token/ci", "{answer}");
+    let refused = get("mutation { __typename }", "{}").send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(refused.headers()[header::ALLOW], "POST");
+    assert_eq!(get("{ me { name } }", "{").send().await.unwrap().status(), StatusCode::BAD_REQUEST);
+    // A page of another site asks nothing with a visitor's cookie.
+    let foreign = server.get("/graphql").query(&[("query", "{ me { name } }")]);
+    let foreign = foreign.header("sec-fetch-site", "cross-site").send().await.unwrap();
+    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn pages_of_named_origins_may_call_and_no_others() {
+    let database = TestDatabase::sqlite().await;
+    let token = token(&database, "ci");
+    let plain = Server::start(&database);
+    let preflight = |server: &Server, origin: &str| {
+        let address = format!("{}/graphql", server.url);
+        let ask = server.http.request(reqwest::Method::OPTIONS, address);
+        ask.header(header::ORIGIN, origin.to_owned())
+            .header(header::ACCESS_CONTROL_REQUEST_METHOD, "POST")
+            .header(header::ACCESS_CONTROL_REQUEST_HEADERS, "authorization,content-type")
+    };
+    let allowed = header::ACCESS_CONTROL_ALLOW_ORIGIN;
+    let ours = "https://app.example.org";
+    let answer = preflight(&plain, ours).send().await.unwrap();
+    assert!(!answer.headers().contains_key(&allowed), "{answer:?}");
+    drop(plain);
+
+    let server = Server::start_under(&database, &[], ("CARILLON_API__CORS_ORIGINS", ours));
+    let answer = preflight(&server, ours).send().await.unwrap();
+    assert_eq!(answer.headers()[&allowed], ours);
+    assert!(!answer.headers().contains_key(header::ACCESS_CONTROL_ALLOW_CREDENTIALS));
+    let foreign = preflight(&server, "https://evil.example").send().await.unwrap();
+    assert!(!foreign.headers().contains_key(&allowed), "{foreign:?}");
+    let ask = server.post("/graphql").json(&json!({ "query": "{ me { name } }" }));
+    let answer = ask.bearer_auth(&token).header(header::ORIGIN, ours).send().await.unwrap();
+    assert_eq!(answer.headers()[&allowed], ours);
+    let told: Value = answer.json().await.unwrap();
+    assert_eq!(told["data"]["me"]["name"], "token/ci");
+}
+
+#[tokio::test]
+async fn introspection_is_opened_by_a_setting() {
+    let database = TestDatabase::sqlite().await;
+    let query = json!({ "query": "{ __type(name: \"Query\") { name } }" });
+    for (setting, is_open) in [("signed-in", false), ("everyone", true)] {
+        let setting = ("CARILLON_API__INTROSPECTION", setting);
+        let server = Server::start_under(&database, &[], setting);
+        let answer = server.post("/graphql").json(&query).send().await.unwrap();
+        let told: Value = answer.json().await.unwrap();
+        assert_eq!(told["data"]["__type"]["name"] == "Query", is_open, "{told}");
+    }
 }

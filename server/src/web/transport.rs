@@ -1,0 +1,299 @@
+//! `graphql-transport-ws`, and the older `graphql-ws`, as the server's end of a socket speaks them.
+//!
+//! The protocol is written out here, and not taken from the library, because that ends a socket
+//! without the codes by which clients decide whether they come back, takes a second operation under
+//! the same id for the first, and answers a document that does not validate as if it had run.
+
+use std::collections::HashMap;
+
+use async_graphql::{Request, Response};
+use axum::{
+    Error,
+    extract::{
+        FromRequestParts,
+        ws::{CloseFrame, Message},
+    },
+    http::{StatusCode, header, request::Parts},
+};
+use futures::{
+    Stream, StreamExt,
+    future::AbortHandle,
+    stream::{self, BoxStream, SelectAll},
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use crate::api;
+
+/// Neither JSON nor a message of the protocol.
+const BAD_MESSAGE: u16 = 4400;
+/// An operation before the socket is opened, or one that is opened by nobody known.
+pub(super) const UNAUTHORIZED: u16 = 4401;
+/// The opener may come back later.
+const FORBIDDEN: u16 = 4403;
+/// `connection_init` did not come in time.
+pub(super) const INIT_TIMEOUT: u16 = 4408;
+/// An operation under the id of one that is under way.
+const DUPLICATE_ID: u16 = 4409;
+/// A second `connection_init`.
+const TOO_MANY_INITS: u16 = 4429;
+/// The largest number of bytes in the reason of a close.
+const MAX_REASON: usize = 123;
+
+/// Which of the two protocols a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// `graphql-transport-ws`.
+    Transport,
+    /// `graphql-ws`, as `subscriptions-transport-ws` speaks it.
+    Legacy,
+}
+
+impl Protocol {
+    /// As they are offered, in the order of preference.
+    pub(super) const NAMES: [&str; 2] = ["graphql-transport-ws", "graphql-ws"];
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Protocol {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
+        let offered = parts.headers.get(header::SEC_WEBSOCKET_PROTOCOL);
+        let offered = offered.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_offered =
+            |name: &str| offered.split(',').any(|one| one.trim().eq_ignore_ascii_case(name));
+        let [transport, legacy] = Self::NAMES;
+        if is_offered(transport) {
+            Ok(Self::Transport)
+        } else if is_offered(legacy) {
+            Ok(Self::Legacy)
+        } else {
+            Err(StatusCode::BAD_REQUEST)
+        }
+    }
+}
+
+/// Why a socket is not opened.
+#[derive(Debug)]
+pub(super) struct Refused {
+    code: u16,
+    reason: String,
+}
+
+impl Refused {
+    /// What opens the socket cannot be read.
+    pub(super) fn bad(reason: impl Into<String>) -> Self {
+        Self { code: BAD_MESSAGE, reason: reason.into() }
+    }
+
+    /// Nobody known opens it.
+    pub(super) fn unauthorized(reason: impl Into<String>) -> Self {
+        Self { code: UNAUTHORIZED, reason: reason.into() }
+    }
+
+    /// Not now.
+    pub(super) fn later(reason: impl Into<String>) -> Self {
+        Self { code: FORBIDDEN, reason: reason.into() }
+    }
+}
+
+impl From<String> for Refused {
+    fn from(reason: String) -> Self {
+        Self::later(reason)
+    }
+}
+
+/// The frame that ends a socket.
+pub(super) fn closing(code: u16, reason: &str) -> CloseFrame {
+    let mut end = reason.len().min(MAX_REASON);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    CloseFrame { code, reason: reason.get(..end).unwrap_or_default().into() }
+}
+
+/// What a client sends.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Received {
+    ConnectionInit {
+        #[serde(default)]
+        payload: serde_json::Value,
+    },
+    #[serde(alias = "start")]
+    Subscribe {
+        id: String,
+        payload: Box<Request>,
+    },
+    #[serde(alias = "stop")]
+    Complete {
+        id: String,
+    },
+    Ping {
+        payload: Option<serde_json::Value>,
+    },
+    Pong {},
+    ConnectionTerminate {},
+}
+
+/// What the server sends.
+#[derive(Serialize)]
+struct Sent<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<T>,
+}
+
+impl<T: Serialize> Sent<'_, T> {
+    fn message(&self) -> Message {
+        // Names, numbers and texts: it always is JSON.
+        Message::text(serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+fn bare(id: Option<&str>, kind: &'static str) -> Message {
+    Sent::<()> { id, kind, payload: None }.message()
+}
+
+/// Speaks the protocol until the client leaves (None) or has to be sent away (the frame for it).
+/// `init` opens the socket, `execute` begins an operation.
+pub(super) async fn serve<F: Future<Output = Result<(), Refused>>>(
+    protocol: Protocol,
+    mut incoming: impl Stream<Item = Result<Message, Error>> + Unpin,
+    outgoing: &mpsc::Sender<Message>,
+    init: impl FnOnce(serde_json::Value) -> F,
+    execute: impl Fn(Request) -> BoxStream<'static, Response>,
+) -> Option<CloseFrame> {
+    let mut conversation = Conversation {
+        protocol,
+        operations: SelectAll::new(),
+        live: HashMap::new(),
+        is_open: false,
+    };
+    let mut init = Some(init);
+    loop {
+        let sent = tokio::select! {
+            received = incoming.next() => match read(received?.ok()?) {
+                Read::Nothing => continue,
+                Read::Left => return None,
+                Read::Bad(reason) => return Some(closing(BAD_MESSAGE, &reason)),
+                Read::Message(Received::ConnectionInit { payload }) => {
+                    let Some(init) = init.take() else {
+                        let reason = "Too many initialisation requests";
+                        return Some(closing(TOO_MANY_INITS, reason));
+                    };
+                    if let Err(Refused { code, reason }) = init(payload).await {
+                        return Some(closing(code, &reason));
+                    }
+                    conversation.is_open = true;
+                    Some(bare(None, "connection_ack"))
+                }
+                Read::Message(received) => match conversation.hear(received, &execute) {
+                    Ok(sent) => sent,
+                    Err(frame) => return frame,
+                },
+            },
+            Some((id, response)) = conversation.operations.next(),
+                if !conversation.operations.is_empty() => conversation.tell(&id, response),
+        };
+        if let Some(message) = sent {
+            outgoing.send(message).await.ok()?;
+        }
+    }
+}
+
+enum Read {
+    Message(Received),
+    Bad(String),
+    Left,
+    Nothing,
+}
+
+fn read(message: Message) -> Read {
+    let read = match &message {
+        Message::Text(text) => serde_json::from_str(text),
+        Message::Binary(bytes) => serde_json::from_slice(bytes),
+        Message::Close(_) => return Read::Left,
+        Message::Ping(_) | Message::Pong(_) => return Read::Nothing,
+    };
+    match read {
+        Ok(received) => Read::Message(received),
+        Err(error) => Read::Bad(format!("Invalid message: {error}")),
+    }
+}
+
+/// What goes on over one socket.
+struct Conversation {
+    protocol: Protocol,
+    /// The answers of all operations; None is the end of one.
+    operations: SelectAll<BoxStream<'static, (String, Option<Response>)>>,
+    live: HashMap<String, AbortHandle>,
+    is_open: bool,
+}
+
+impl Conversation {
+    /// What is answered at once; an error ends the socket.
+    fn hear(
+        &mut self,
+        received: Received,
+        execute: impl Fn(Request) -> BoxStream<'static, Response>,
+    ) -> Result<Option<Message>, Option<CloseFrame>> {
+        match received {
+            Received::Subscribe { .. } if !self.is_open => {
+                Err(Some(closing(UNAUTHORIZED, "Unauthorized")))
+            }
+            Received::Subscribe { id, payload } => {
+                if self.live.contains_key(&id) {
+                    let reason = format!("Subscriber for {id} already exists");
+                    return Err(Some(closing(DUPLICATE_ID, &reason)));
+                }
+                let answers = execute(*payload).map(Some).chain(stream::iter([None]));
+                let (answers, handle) = stream::abortable(answers);
+                let name = id.clone();
+                self.operations.push(answers.map(move |answer| (name.clone(), answer)).boxed());
+                self.live.insert(id, handle);
+                Ok(None)
+            }
+            Received::Complete { id } => {
+                let ended = self.live.remove(&id);
+                ended.iter().for_each(AbortHandle::abort);
+                // The older protocol has the server say so, too.
+                let is_told = self.protocol == Protocol::Legacy && ended.is_some();
+                Ok(is_told.then(|| bare(Some(&id), "complete")))
+            }
+            Received::Ping { payload } => {
+                Ok(Some(Sent { id: None, kind: "pong", payload }.message()))
+            }
+            Received::Pong {} | Received::ConnectionInit { .. } => Ok(None),
+            Received::ConnectionTerminate {} => Err(None),
+        }
+    }
+
+    /// An answer of an operation, or its end.
+    fn tell(&mut self, id: &str, response: Option<Response>) -> Option<Message> {
+        let Some(response) = response else {
+            return self.live.remove(id).map(|_| bare(Some(id), "complete"));
+        };
+        if !api::is_refused(&response) {
+            let kind = match self.protocol {
+                Protocol::Transport => "next",
+                Protocol::Legacy => "data",
+            };
+            return Some(Sent { id: Some(id), kind, payload: Some(response) }.message());
+        }
+        // An error ends its operation by itself.
+        self.live.remove(id).iter().for_each(AbortHandle::abort);
+        let id = Some(id);
+        Some(match self.protocol {
+            Protocol::Transport => {
+                Sent { id, kind: "error", payload: Some(&response.errors) }.message()
+            }
+            Protocol::Legacy => {
+                Sent { id, kind: "error", payload: response.errors.first() }.message()
+            }
+        })
+    }
+}
