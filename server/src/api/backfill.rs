@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::{backfill, backfill_fire};
 use uuid::Uuid;
 
@@ -26,8 +26,8 @@ pub(crate) struct Backfill(pub(crate) backfill::Model);
 /// An order to run a schedule for instants of the past.
 #[Object]
 impl Backfill {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

@@ -10,9 +10,12 @@ use super::{
     scalar::Instant,
     timing::{FireKind, LOCAL},
 };
-use crate::engine::{
-    backfill,
-    commands::{Looked, Preview},
+use crate::{
+    engine::{
+        backfill,
+        commands::{Looked, Preview},
+    },
+    store::Total,
 };
 
 /// What a backfill of a window would run.
@@ -77,11 +80,13 @@ impl BackfillPreview {
         let wanted = |looked: &&Looked| {
             (looked.selected || !selected_only)
                 && standing.is_none_or(|standing| Standing::from(looked.standing) == standing)
-                && window.after.is_none_or(|after| at(looked) > after)
         };
+        let total = i64::from(self.count(|looked| wanted(&looked)));
+        let behind = |looked: &&Looked| window.after.is_none_or(|after| at(looked) > after);
         let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
-        let rows = self.0.fires.iter().filter(wanted).take(reach).copied().collect();
-        Ok(connection(window.page(rows), |looked| at(looked).0.to_string(), BackfillPreviewFire))
+        let rows = self.0.fires.iter().filter(wanted).filter(behind).take(reach).copied().collect();
+        let page = window.page(rows).counted(|| Total::Known(total));
+        Ok(connection(page, |looked| at(looked).0.to_string(), BackfillPreviewFire))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calendars: what suppresses fires.
 
-use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, InputObject, Object, SimpleObject};
 use entity::calendar;
 use timetable::{CalendarEntries, DateRange, TimeWindow};
 use uuid::Uuid;
@@ -16,8 +16,8 @@ pub(crate) struct Calendar(pub(crate) calendar::Model);
 /// reads it on the wall clock of its own zone.
 #[Object]
 impl Calendar {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

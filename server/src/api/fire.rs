@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::fire;
 use timetable::misfire::ON_TIME;
 use uuid::Uuid;
@@ -19,8 +19,8 @@ pub(crate) struct Fire(pub(crate) fire::Model);
 /// One instant at which a schedule was due, or a range of instants of one fate.
 #[Object]
 impl Fire {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn schedule_id(&self) -> Uuid {

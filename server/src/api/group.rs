@@ -1,4 +1,4 @@
-use async_graphql::{Context, InputObject, Object};
+use async_graphql::{Context, ID, InputObject, Object};
 use entity::concurrency_group;
 use uuid::Uuid;
 
@@ -16,8 +16,8 @@ pub(crate) struct ConcurrencyGroup(pub(crate) concurrency_group::Model);
 /// A limit on how many runs are at work at once, shared by the schedules that name it.
 #[Object]
 impl ConcurrencyGroup {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

@@ -21,6 +21,7 @@ pub(crate) const NODES: usize = 50;
 
 /// One life of a server process.
 #[derive(SimpleObject)]
+#[graphql(name = "ServerNode")]
 pub(crate) struct Node {
     id: Uuid,
     name: String,

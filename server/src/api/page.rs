@@ -1,14 +1,14 @@
 //! Relay pages: bounded, by opaque cursors that stay valid while rows come and go.
 
 use async_graphql::{
-    ObjectType, OutputType,
-    connection::{self, Edge, EmptyFields},
+    Context, Object, OutputType,
+    connection::{self, Edge},
 };
 
-use super::{calm::Calm, error::Result};
+use super::{calm::Calm, context::Ask, error::Result};
 use crate::{
     engine::commands::BadInput,
-    store::{Page, Window},
+    store::{Page, Total, Window},
 };
 
 /// What a list gives without being told how much.
@@ -17,7 +17,7 @@ const USUAL: i32 = 50;
 const MOST: i32 = 200;
 
 /// A page of a list.
-pub(crate) type Connection<N, F = EmptyFields> = connection::Connection<String, Calm<N>, F>;
+pub(crate) type Connection<N> = connection::Connection<String, Calm<N>, Length>;
 
 /// The arguments of a list.
 #[derive(Default)]
@@ -95,24 +95,34 @@ pub(crate) fn search_cost(search: Option<&str>) -> usize {
     if search.is_some_and(|search| !search.trim().is_empty()) { 2_000 } else { 0 }
 }
 
+/// How long a list is.
+pub(crate) struct Length(Option<Total>);
+
+/// How long a list is.
+#[Object]
+impl Length {
+    /// How many there are on all pages together, counted to 10,000 at the most.
+    #[graphql(complexity = "COUNTED")]
+    async fn total_count(&self, cx: &Context<'_>) -> Result<i64> {
+        match &self.0 {
+            Some(total) => Ok(cx.store().total(total).await?),
+            None => Ok(0),
+        }
+    }
+}
+
+/// What it costs to count a list: it is read to its limit, in an index.
+const COUNTED: usize = 200;
+
 /// The answer for a page of rows.
 pub(crate) fn connection<T, N: OutputType>(
     page: Page<T>,
     cursor: impl Fn(&T) -> String,
     node: impl Fn(T) -> N,
 ) -> Connection<N> {
-    connection_with(page, EmptyFields, cursor, node)
-}
-
-/// The same with more fields beside the page.
-pub(crate) fn connection_with<T, N: OutputType, F: ObjectType>(
-    page: Page<T>,
-    fields: F,
-    cursor: impl Fn(&T) -> String,
-    node: impl Fn(T) -> N,
-) -> Connection<N, F> {
+    let length = Length(page.total);
     let mut answer =
-        connection::Connection::with_additional_fields(page.has_previous, page.has_next, fields);
+        connection::Connection::with_additional_fields(page.has_previous, page.has_next, length);
     answer.edges.extend(page.rows.into_iter().map(|row| Edge::new(cursor(&row), Calm(node(row)))));
     answer
 }

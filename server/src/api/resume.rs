@@ -11,7 +11,10 @@ use super::{
     schedule::CatchUp,
     timing::FireKind,
 };
-use crate::{engine::commands, store::claims::NewFire};
+use crate::{
+    engine::commands,
+    store::{Total, claims::NewFire},
+};
 
 /// What resuming a schedule would do at an instant, for each way to resume.
 #[derive(SimpleObject)]
@@ -80,7 +83,9 @@ pub(crate) fn page_of(
     let reach = usize::try_from(window.reach()).unwrap_or(usize::MAX);
     let rows = fires.iter().filter(behind).take(reach).collect();
     let cursor = |fire: &&NewFire| fire.scheduled_at.0.to_string();
-    Ok(connection(window.page(rows), cursor, ResumeRow::from))
+    let total = i64::try_from(fires.len()).unwrap_or(i64::MAX);
+    let page = window.page(rows).counted(|| Total::Known(total));
+    Ok(connection(page, cursor, ResumeRow::from))
 }
 
 /// An instant of a pause, or a range of instants of one fate.

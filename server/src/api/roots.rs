@@ -5,6 +5,7 @@ use async_graphql::{MergedObject, MergedSubscription};
 use super::{
     alerts::{AlertMutation, AlertQuery},
     deploy::OrderingDeployed,
+    global::ReadingGlobally,
     metrics::ReadingFigures,
     module::ReadingDeployed,
     mutation::{
@@ -32,6 +33,7 @@ pub struct Query(
     AlertQuery,
     ReadingFigures,
     FeedQuery,
+    ReadingGlobally,
 );
 
 /// What can be changed. Each takes an optional idempotency key: repeated with the same key and the

@@ -24,8 +24,8 @@ pub(crate) struct Run(pub(crate) run::Model);
 /// One execution of a workflow.
 #[Object]
 impl Run {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

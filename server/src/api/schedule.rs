@@ -1,7 +1,6 @@
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use chrono::TimeDelta;
 use entity::{Timestamp, schedule, schedule_version};
-use uuid::Uuid;
 
 use super::{
     calendar::Calendar,
@@ -15,7 +14,7 @@ use super::{
     resume::{ResumeRow, page_of},
     run::Run,
     scalar::{Instant, Long},
-    timing::{self, PreviewFire, Timing},
+    timing::{self, COMPILED, PreviewFire, Timing},
     workflow::Workflow,
 };
 use crate::{
@@ -33,8 +32,8 @@ pub(crate) struct Schedule(pub(crate) schedule::Model);
 /// When to do it: timing, policies and context, pointing at a workflow.
 #[Object]
 impl Schedule {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
@@ -208,7 +207,7 @@ impl Schedule {
 
     /// What the timing says from an instant on, paused or not. Without one from now on, and without
     /// what is decided already: fires that were left out beforehand.
-    #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    #[graphql(complexity = "COMPILED + cost(Some(count), None, child_complexity)")]
     async fn next_fires(
         &self,
         cx: &Context<'_>,

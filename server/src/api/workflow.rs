@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::{workflow, workflow_version};
 use uuid::Uuid;
 
@@ -49,8 +49,8 @@ impl Workflow {
 /// What to do: named, versioned tasks.
 #[Object]
 impl Workflow {
-    async fn id(&self) -> Uuid {
-        self.row.id
+    pub(crate) async fn id(&self) -> ID {
+        self.row.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

@@ -14,7 +14,7 @@ pub(super) struct Nodes {
 }
 
 const NODES: &str = "{
-    nodes {
+    nodes: serverNodes {
         id name incarnation state roles tags startedAt heartbeatAt silentMs clockOffsetMs runs
         heartbeats redisProblem capacity version zoneData schema firstShards secondShards
         leases { name epoch }

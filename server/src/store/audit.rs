@@ -40,7 +40,7 @@ pub async fn page<C: ConnectionTrait>(
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
-    let query = Entity::find()
+    let list = Entity::find()
         .apply_if(filter.namespace, |query, id| query.filter(Column::NamespaceId.eq(id)))
         .apply_if(filter.actor.as_deref(), |query, actor| query.filter(Column::Actor.eq(actor)))
         .apply_if(filter.action.as_deref(), |query, word| query.filter(Column::Action.eq(word)))
@@ -51,12 +51,14 @@ pub async fn page<C: ConnectionTrait>(
         .apply_if(filter.subject_id, |query, id| query.filter(Column::SubjectId.eq(id)))
         .apply_if(filter.subject.as_deref(), |query, name| query.filter(Column::Subject.eq(name)))
         .apply_if(filter.after, |query, at| query.filter(Column::At.gte(at)))
-        .apply_if(filter.before, |query, at| query.filter(Column::At.lt(at)))
+        .apply_if(filter.before, |query, at| query.filter(Column::At.lt(at)));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
         .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
         .order_by(Column::Id, order)
         .limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// Adds an entry.

@@ -7,7 +7,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{Store, StoreError, bulk::Bulk};
+use super::{Page, Store, StoreError, Window, bulk::Bulk};
 
 /// What a user may do, namespace by namespace.
 pub async fn of_user<C: ConnectionTrait>(
@@ -50,6 +50,17 @@ pub async fn of_namespace<C: ConnectionTrait>(
         query = query.filter(Column::UserId.gt(after));
     }
     Ok(query.order_by_asc(Column::UserId).limit(limit).all(connection).await?)
+}
+
+/// A page of them, in the order of their users.
+pub async fn page<C: ConnectionTrait>(
+    connection: &C,
+    namespace: Uuid,
+    window: &Window<Uuid>,
+) -> Result<Page<Model>, StoreError> {
+    let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    let rows = of_namespace(connection, namespace, window.after, window.reach()).await?;
+    Ok(window.page(rows).of_list(list))
 }
 
 /// What a user may do in a namespace.

@@ -80,6 +80,7 @@ mod sizes;
 pub mod spread;
 pub mod stats;
 pub mod tokens;
+mod total;
 pub mod untaken;
 pub mod users;
 pub mod workflows;
@@ -100,6 +101,7 @@ pub use open::{Migrations, Options, Schema};
 pub use page::{Page, Window};
 pub use primary::{DatabaseTransaction, Link};
 pub use sizes::Sizes;
+pub use total::{MAX_TOTAL, Total};
 pub use writes::Refusing;
 
 use self::searching::Searching;

@@ -32,15 +32,16 @@ pub async fn page<C: ConnectionTrait>(
     only: Option<&[Uuid]>,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find();
+    let mut list = Entity::find();
     if let Some(only) = only {
-        query = query.filter(Column::Id.is_in(only.iter().copied()));
+        list = list.filter(Column::Id.is_in(only.iter().copied()));
     }
+    let mut query = list.clone();
     if let Some(after) = window.after {
         query = query.filter(Column::Id.gt(after));
     }
     let query = query.order_by_asc(Column::Id).limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// Adds a namespace; a name that exists is [`super::Constraint::NamespaceName`].

@@ -1,6 +1,10 @@
 //! Pages by keyset: a page begins after a key, not after a number of rows, so it costs the same
 //! however far down it is, and rows that come and go never shift it.
 
+use sea_orm::{EntityTrait, Select};
+
+use super::Total;
+
 /// Which rows of an ordered list to read.
 #[derive(Clone, Debug)]
 pub struct Window<K> {
@@ -38,7 +42,11 @@ impl<K> Window<K> {
         } else {
             (self.after.is_some(), more)
         };
-        Page { rows, has_previous, has_next }
+        // A window that begins or ends at a key does not look beyond that.
+        let is_open = self.after.is_none() && self.before.is_none();
+        let is_whole = is_open && !has_previous && !has_next;
+        let known = i64::try_from(rows.len()).ok().filter(|_| is_whole);
+        Page { rows, has_previous, has_next, total: known.map(Total::Known) }
     }
 }
 
@@ -51,14 +59,19 @@ pub struct Page<T> {
     pub has_previous: bool,
     /// Whether there are rows after them.
     pub has_next: bool,
+    /// How many rows the list has, if the page shows that or knows how to count them.
+    pub total: Option<Total>,
 }
 
 impl<T> Page<T> {
-    /// How many rows the list has, if the page that was read through this window holds them all.
-    pub(crate) fn whole<K>(&self, window: &Window<K>) -> Option<usize> {
-        // A window that begins or ends at a key does not look beyond that.
-        let is_open = window.after.is_none() && window.before.is_none();
-        (is_open && !self.has_previous && !self.has_next).then_some(self.rows.len())
+    /// The same page of a list whose rows that query finds.
+    pub(crate) fn of_list<E: EntityTrait>(self, list: Select<E>) -> Self {
+        self.counted(|| Total::of(list, false))
+    }
+
+    /// The same page of a list that can be counted so.
+    pub(crate) fn counted(self, total: impl FnOnce() -> Total) -> Self {
+        Self { total: Some(self.total.unwrap_or_else(total)), ..self }
     }
 }
 
@@ -84,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_page_knows_how_many_there_are_if_nothing_is_beside_it() {
-        let whole = |window: &Window<i32>, rows| window.page::<i32>(rows).whole(window);
+        let whole = |window: &Window<i32>, rows| match window.page::<i32>(rows).total {
+            Some(Total::Known(rows)) => Some(rows),
+            Some(Total::Counted { .. } | Total::Asked(_)) | None => None,
+        };
         let first = |limit| Window::first(limit);
         assert_eq!(whole(&first(3), vec![1, 2, 3]), Some(3));
         assert_eq!(whole(&first(2), vec![1, 2, 3]), None);

@@ -281,9 +281,11 @@ pub async fn deleted<C: ConnectionTrait>(
     namespace: Uuid,
     window: &Window<(Timestamp, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find()
+    let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::DeletedAt.is_not_null())
+        .filter(Column::DeletedAt.is_not_null());
+    let mut query = list
+        .clone()
         .order_by_desc(Column::DeletedAt)
         .order_by_desc(Column::Id)
         .limit(window.reach());
@@ -293,7 +295,7 @@ pub async fn deleted<C: ConnectionTrait>(
             .add(Column::DeletedAt.eq(at).and(Column::Id.lt(id)));
         query = query.filter(earlier);
     }
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The deleted schedule of that key, locked until the transaction ends.
@@ -361,12 +363,13 @@ pub async fn versions<C: ConnectionTrait>(
     window: &Window<i32>,
 ) -> Result<Page<schedule_version::Model>, StoreError> {
     use schedule_version::{Column, Entity};
-    let query = Entity::find()
-        .filter(Column::ScheduleId.eq(id))
+    let list = Entity::find().filter(Column::ScheduleId.eq(id));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
         .order_by_desc(Column::Version)
         .limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The living schedules of those namespaces and names: key, namespace, name.

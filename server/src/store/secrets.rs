@@ -78,12 +78,13 @@ pub async fn page<C: ConnectionTrait>(
     namespace: Uuid,
     window: &Window<String>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    let list = Entity::find().filter(Column::NamespaceId.eq(namespace));
+    let mut query = list.clone();
     if let Some(after) = &window.after {
         query = query.filter(Column::Name.gt(after.as_str()));
     }
     let query = query.order_by_asc(Column::Name).limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// All secrets, by namespace and name.

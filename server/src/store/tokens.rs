@@ -36,15 +36,16 @@ pub async fn page<C: ConnectionTrait>(
     owner: Option<Uuid>,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find();
+    let mut list = Entity::find();
     if let Some(owner) = owner {
-        query = query.filter(Column::UserId.eq(owner));
+        list = list.filter(Column::UserId.eq(owner));
     }
+    let mut query = list.clone();
     if let Some(after) = window.after {
         query = query.filter(Column::Id.gt(after));
     }
     let query = query.order_by_asc(Column::Id).limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The token of that key.

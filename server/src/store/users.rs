@@ -59,7 +59,7 @@ pub async fn page<C: ConnectionTrait>(
         query = query.filter(Column::Id.gt(after));
     }
     let query = query.order_by_asc(Column::Id).limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(Entity::find()))
 }
 
 /// Those who may do everything and may sign in with a password, locked: who removes one of them

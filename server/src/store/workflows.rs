@@ -111,19 +111,18 @@ pub async fn page<C: ConnectionTrait>(
     namespace: Uuid,
     window: &Window<(String, Uuid)>,
 ) -> Result<Page<Model>, StoreError> {
-    let mut query = Entity::find()
+    let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .filter(Column::DeletedAt.is_null())
-        .order_by_asc(folded())
-        .order_by_asc(Column::Id)
-        .limit(window.reach());
+        .filter(Column::DeletedAt.is_null());
+    let mut query =
+        list.clone().order_by_asc(folded()).order_by_asc(Column::Id).limit(window.reach());
     if let Some((name, id)) = &window.after {
         let later = Condition::any()
             .add(folded().gt(name.as_str()))
             .add(folded().eq(name.as_str()).and(Column::Id.gt(*id)));
         query = query.filter(later);
     }
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 fn folded() -> SimpleExpr {
@@ -137,12 +136,13 @@ pub async fn history<C: ConnectionTrait>(
     window: &Window<i32>,
 ) -> Result<Page<workflow_version::Model>, StoreError> {
     use workflow_version::{Column, Entity};
-    let query = Entity::find()
-        .filter(Column::WorkflowId.eq(id))
+    let list = Entity::find().filter(Column::WorkflowId.eq(id));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, version| query.filter(Column::Version.lt(version)))
         .order_by_desc(Column::Version)
         .limit(window.reach());
-    Ok(window.page(query.all(connection).await?))
+    Ok(window.page(query.all(connection).await?).of_list(list))
 }
 
 /// The living workflow, locked until the transaction ends.

@@ -1,4 +1,4 @@
-use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, InputObject, Object, SimpleObject};
 use entity::alert_channel::{self, Model};
 use uuid::Uuid;
 
@@ -15,8 +15,8 @@ pub(crate) struct AlertChannel(pub(crate) Model);
 /// A way to tell people of alerts. Its address and its key are never shown.
 #[Object]
 impl AlertChannel {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

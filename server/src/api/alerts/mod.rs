@@ -12,4 +12,6 @@ mod query;
 mod rule;
 mod rule_input;
 
-pub(super) use self::{mutation::AlertMutation, query::AlertQuery};
+pub(super) use self::{
+    channel::AlertChannel, mutation::AlertMutation, query::AlertQuery, rule::AlertRule,
+};

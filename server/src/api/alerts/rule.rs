@@ -1,6 +1,5 @@
-use async_graphql::{Context, Enum, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use entity::alert_rule::Model;
-use uuid::Uuid;
 
 use super::channel::AlertChannel;
 use crate::{
@@ -25,8 +24,8 @@ pub(crate) struct AlertRule(pub(crate) Model);
 /// Who is told of what.
 #[Object]
 impl AlertRule {
-    async fn id(&self) -> Uuid {
-        self.0.id
+    pub(crate) async fn id(&self) -> ID {
+        self.0.id.into()
     }
 
     async fn namespace(&self, cx: &Context<'_>) -> Result<String> {

@@ -73,8 +73,8 @@ impl PeopleQuery {
         let read = cx.store().read();
         let id = cx.commands().namespace(read, right.permit(), &namespace).await?;
         let window = Paging::forward(first, after).window(key)?;
-        let rows = memberships::of_namespace(read, id, window.after, window.reach()).await?;
-        Ok(connection(window.page(rows), |row| cursor(row.user_id), Membership))
+        let page = memberships::page(read, id, &window).await?;
+        Ok(connection(page, |row| cursor(row.user_id), Membership))
     }
 
     /// Your tokens, or as an administrator of the instance those of all.

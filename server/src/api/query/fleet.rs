@@ -37,7 +37,7 @@ impl ReadingFleet {
 
     /// The server processes that are alive or gone within a day, by name: at most 1000.
     #[graphql(complexity = "ROOT + NODES * child_complexity")]
-    async fn nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
+    async fn server_nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
         Node::all(cx).await
     }

@@ -10,11 +10,11 @@ use crate::{
         deleted::{self, DeletedSchedule},
         error::Result,
         filters::{ScheduleFilter, sought},
-        page::{Connection, DECLARED, Paging, connection, connection_with, cost, search_cost},
+        page::{Connection, DECLARED, Paging, connection, cost, search_cost},
         resume::ResumePreview,
         scalar::Instant,
         schedule::Schedule,
-        timing::{self, SchedulePreview, TimingInput, TimingWarning},
+        timing::{self, PREVIEW, SchedulePreview, TimingInput, TimingWarning, preview_cost},
     },
     engine::commands::CommandError,
     search::List,
@@ -44,16 +44,14 @@ impl ReadingSchedules {
         after: Option<String>,
         last: Option<i32>,
         before: Option<String>,
-    ) -> Result<Connection<Schedule, ScheduleTotal>> {
+    ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
         let mut filter: reads::schedules::Filter = filter.unwrap_or_default().into();
         filter.search = sought(cx, namespace, List::Schedules, search)?;
         let window = Paging { first, after, last, before }.window(name_key)?;
         let page = reads::schedules::page(cx.store(), namespace, &filter, &window).await?;
-        let known = page.whole(&window).and_then(|rows| i64::try_from(rows).ok());
-        let total = ScheduleTotal { namespace, filter, known };
-        Ok(connection_with(page, total, |row| name_cursor(row.id, &row.name), Schedule))
+        Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule))
     }
 
     /// The schedules that were deleted and can be brought back, the last deleted first.
@@ -97,7 +95,9 @@ impl ReadingSchedules {
     }
 
     /// What a timing would do, before it is saved: never an error for a bad timing, see `problem`.
-    #[graphql(complexity = "cost(Some(count), None, child_complexity)")]
+    #[graphql(
+        complexity = "preview_cost(&timing, calendars.as_deref()) + cost(Some(count), None, child_complexity)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "what a form knows of a schedule")]
     async fn schedule_preview(
         &self,
@@ -129,7 +129,7 @@ impl ReadingSchedules {
     }
 
     /// What is valid in a timing and likely not meant.
-    #[graphql(complexity = "ROOT + DECLARED * child_complexity")]
+    #[graphql(complexity = "preview_cost(&timing, None) + DECLARED * child_complexity")]
     async fn lint(
         &self,
         cx: &Context<'_>,
@@ -143,6 +143,7 @@ impl ReadingSchedules {
     }
 
     /// What resuming a schedule would do, for each way to resume.
+    #[graphql(complexity = "PREVIEW + child_complexity")]
     async fn resume_preview(
         &self,
         cx: &Context<'_>,
@@ -161,24 +162,4 @@ async fn edited(cx: &Context<'_>, id: Option<Uuid>) -> Result<Option<entity::sch
     let row = schedules::by_id(cx.store().read(), id).await?;
     let row = row.filter(|row| cx.is_home(row.namespace_id));
     Ok(Some(row.ok_or_else(|| CommandError::not_found("schedule", id))?))
-}
-
-/// Counted when it is asked for.
-pub(crate) struct ScheduleTotal {
-    namespace: Uuid,
-    filter: reads::schedules::Filter,
-    /// What the page has told already.
-    known: Option<i64>,
-}
-
-#[Object]
-impl ScheduleTotal {
-    /// Counted to 10,000 at the most.
-    async fn total_count(&self, cx: &Context<'_>) -> Result<i64> {
-        if let Some(known) = self.known {
-            return Ok(known);
-        }
-        let (namespace, filter) = (self.namespace, &self.filter);
-        Ok(reads::schedules::count(cx.store(), namespace, filter, 10_000).await?)
-    }
 }

@@ -305,7 +305,7 @@ pub async fn page(
     filter: &Filter,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let query = Entity::find()
+    let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
         // What a deleted rule took note of is on its way out.
         .filter(Expr::cust("EXISTS (SELECT 1 FROM alert_rule r WHERE r.id = alert.rule_id)"))
@@ -317,11 +317,13 @@ pub async fn page(
             } else {
                 Column::EndedAt.is_not_null()
             })
-        })
+        });
+    let query = list
+        .clone()
         .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
         .order_by_desc(Column::Id)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
 /// The word of a kind, as occurrences begin.

@@ -206,11 +206,13 @@ pub async fn page(
     state: Option<State>,
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
-    let query = Entity::find()
+    let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
-        .apply_if(state, |query, state| query.filter(Column::State.eq(state)))
+        .apply_if(state, |query, state| query.filter(Column::State.eq(state)));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
         .order_by_desc(Column::Id)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    Ok(window.page(query.all(store.read()).await?).of_list(list))
 }

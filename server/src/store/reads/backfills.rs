@@ -59,15 +59,17 @@ pub async fn page(
     window: &Window<Uuid>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
-    let query = Entity::find()
+    let list = Entity::find()
         .filter(Column::NamespaceId.eq(namespace))
         .apply_if(filter.schedule_id, |query, id| query.filter(Column::ScheduleId.eq(id)))
-        .apply_if(filter.state, |query, state| query.filter(Column::State.eq(state)))
+        .apply_if(filter.state, |query, state| query.filter(Column::State.eq(state)));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, id| query.filter(Column::Id.lt(id)))
         .apply_if(window.before, |query, id| query.filter(Column::Id.gt(id)))
         .order_by(Column::Id, order)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
 /// A page of a backfill's fires, in the order of their turns. The key is the place in it.
@@ -78,13 +80,15 @@ pub async fn fires(
     window: &Window<i32>,
 ) -> Result<Page<backfill_fire::Model>, StoreError> {
     use backfill_fire::{Column, Entity};
-    let query = Entity::find()
+    let list = Entity::find()
         .filter(Column::BackfillId.eq(backfill))
-        .apply_if(state, |query, state| query.filter(Column::State.eq(state)))
+        .apply_if(state, |query, state| query.filter(Column::State.eq(state)));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, position| query.filter(Column::Position.gt(position)))
         .order_by_asc(Column::Position)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    Ok(window.page(query.all(store.read()).await?).of_list(list))
 }
 
 /// How far each of those backfills is: counted in an index, and so never out of step with the

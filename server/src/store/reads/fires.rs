@@ -28,16 +28,18 @@ pub async fn page(
     window: &Window<Timestamp>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
-    let query = Entity::find()
+    let list = Entity::find()
         .filter(Column::ScheduleId.eq(schedule))
         .apply_if(filter.verdicts.clone(), |query, verdicts| {
             query.filter(Column::Verdict.is_in(verdicts))
         })
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
-        .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
+        .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)));
+    let query = list
+        .clone()
         .apply_if(window.after, |query, at| query.filter(Column::ScheduledAt.lt(at)))
         .apply_if(window.before, |query, at| query.filter(Column::ScheduledAt.gt(at)))
         .order_by(Column::ScheduledAt, order)
         .limit(window.reach());
-    Ok(window.page(query.all(store.read()).await?))
+    Ok(window.page(query.all(store.read()).await?).of_list(list))
 }

@@ -1,6 +1,7 @@
 //! The lines of a run, oldest first.
 
-use entity::task_log::Model;
+use entity::task_log::{Column, Entity, Model};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use crate::store::{Page, Store, StoreError, Window};
@@ -12,5 +13,6 @@ pub async fn page(
     window: &Window<i64>,
 ) -> Result<Page<Model>, StoreError> {
     let after = window.after.unwrap_or(i64::MIN);
-    Ok(window.page(store.lines_after(run, after, window.reach()).await?))
+    let list = Entity::find().filter(Column::RunId.eq(run));
+    Ok(window.page(store.lines_after(run, after, window.reach()).await?).of_list(list))
 }

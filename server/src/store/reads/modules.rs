@@ -1,10 +1,10 @@
 //! What module files have declared, by the module's name.
 
 use entity::Timestamp;
-use sea_orm::FromQueryResult;
+use sea_orm::{FromQueryResult, Statement};
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
 
 /// A module, as far as something that it declared is there.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
@@ -53,5 +53,27 @@ pub async fn page(
             i64::try_from(window.reach()).unwrap_or(i64::MAX).into(),
         ],
     );
-    Ok(window.page(Module::find_by_statement(statement).all(store.read()).await?))
+    let rows = Module::find_by_statement(statement).all(store.read()).await?;
+    Ok(window.page(rows).counted(|| Total::Asked(Box::new(counting(store, namespace)))))
+}
+
+/// The statement that counts them.
+fn counting(store: &Store, namespace: Uuid) -> Statement {
+    let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
+    store.dialect().statement(
+        "SELECT count(*) AS rows FROM (SELECT module FROM ( \
+           SELECT module FROM schedule WHERE namespace_id = $1 AND deleted_at IS NULL \
+           UNION ALL \
+           SELECT module FROM workflow WHERE namespace_id = $1 AND deleted_at IS NULL \
+           UNION ALL \
+           SELECT module FROM calendar WHERE namespace_id = $1 AND deleted_at IS NULL \
+           UNION ALL \
+           SELECT module FROM concurrency_group WHERE namespace_id = $1 \
+           UNION ALL \
+           SELECT module FROM alert_channel WHERE namespace_id = $1 \
+           UNION ALL \
+           SELECT module FROM alert_rule WHERE namespace_id = $1) AS declared \
+         WHERE module IS NOT NULL GROUP BY module LIMIT $2) AS modules",
+        [namespace.into(), most.into()],
+    )
 }

@@ -12,7 +12,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::search::Sought;
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{Page, Store, StoreError, Total, Window};
 
 /// Which runs. What is None does not narrow.
 #[derive(Clone, Debug, Default)]
@@ -76,13 +76,16 @@ pub async fn page(
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Asc } else { Order::Desc };
     let key = filter.key(store);
-    let query = matching(store, namespace, filter)
+    let list = matching(store, namespace, filter);
+    let query = list
+        .clone()
         .apply_if(window.after, |query, id| query.filter(key.clone().lt(id)))
         .apply_if(window.before, |query, id| query.filter(key.clone().gt(id)))
         .order_by(key.clone(), order)
         .limit(window.reach());
-    let rows = store.found(query.build(store.dialect().backend()), filter.search.is_some());
-    Ok(window.page(rows.await?))
+    let is_search = filter.search.is_some();
+    let rows = store.found(query.build(store.dialect().backend()), is_search);
+    Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
 /// The keys of the namespace's runs, newest first, at most `most` of them.

@@ -5,14 +5,14 @@ use entity::{
     workflow,
 };
 use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, FromQueryResult, Order, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Select,
-    sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr},
+    ColumnTrait, Condition, EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
+    sea_query::{Expr, ExprTrait, Func, SimpleExpr},
 };
 use uuid::Uuid;
 
 use super::{matching::in_name_or_note, search::Sought};
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{Page, Store, StoreError, Total, Window};
 
 /// Where a schedule stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +53,17 @@ pub async fn page(
     window: &Window<Key>,
 ) -> Result<Page<Model>, StoreError> {
     let order = if window.from_end { Order::Desc } else { Order::Asc };
-    let query = matching(store, namespace, filter)
+    let list = matching(store, namespace, filter);
+    let query = list
+        .clone()
         .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, Order::Asc)))
         .apply_if(window.before.as_ref(), |query, key| query.filter(beyond(key, Order::Desc)))
         .order_by(folded(), order.clone())
         .order_by(Column::Id, order)
         .limit(window.reach());
-    let rows = store.found(query.build(store.dialect().backend()), filter.search.is_some());
-    Ok(window.page(rows.await?))
+    let is_search = filter.search.is_some();
+    let rows = store.found(query.build(store.dialect().backend()), is_search);
+    Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
 /// The keys of the living schedules by name, at most `most` of them.
@@ -77,29 +80,6 @@ pub async fn keys(
         .order_by(Column::Id, Order::Asc)
         .limit(most);
     store.found_keys(query, filter.search.is_some()).await
-}
-
-/// How many there are, counted to `most`.
-pub async fn count(
-    store: &Store,
-    namespace: Uuid,
-    filter: &Filter,
-    most: u64,
-) -> Result<i64, StoreError> {
-    #[derive(FromQueryResult)]
-    struct Row {
-        rows: i64,
-    }
-    let some = matching(store, namespace, filter)
-        .select_only()
-        .expr_as(Expr::val(1), "one")
-        .limit(most)
-        .into_query();
-    let mut count = Query::select();
-    count.expr_as(Expr::cust("count(*)"), "rows").from_subquery(some, "some");
-    let statement = store.dialect().backend().build(&count);
-    let rows: Vec<Row> = store.found(statement, filter.search.is_some()).await?;
-    Ok(rows.first().map_or(0, |row| row.rows))
 }
 
 /// That it never fires by itself, and so is never finished.

@@ -35,7 +35,7 @@ async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
     }
     store.hold_lease_if_free("recovery", ids[0], std::time::Duration::from_secs(60)).await.unwrap();
     store.drain(ids[1]).await.unwrap();
-    let query = "{ nodes {
+    let query = "{ nodes: serverNodes {
         name incarnation state roles tags runs zoneData silentMs clockOffsetMs firstShards
         secondShards leases { name epoch }
     } }";

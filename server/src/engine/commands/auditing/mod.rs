@@ -67,8 +67,9 @@ pub async fn audit_page(
     check_audit_filter(&filter)?;
     let filter = audit::Filter { namespace, ..filter };
     let page = audit::page(store.read(), &filter, window).await?;
+    let (has_previous, has_next, total) = (page.has_previous, page.has_next, page.total);
     let rows = named(store, page.rows).await?;
-    Ok(Page { rows, has_previous: page.has_previous, has_next: page.has_next })
+    Ok(Page { rows, has_previous, has_next, total })
 }
 
 async fn named(store: &Store, rows: Vec<Model>) -> Result<Vec<Audited>, StoreError> {

@@ -1,0 +1,128 @@
+//! Relay's object identification: what has an id of its own can be read again by that alone.
+
+use async_graphql::{Context, ID, Interface, Object};
+use uuid::Uuid;
+
+use super::{
+    alerts::{AlertChannel, AlertRule},
+    backfill::Backfill,
+    calendar::Calendar,
+    context::Ask,
+    error::Result,
+    fire::Fire,
+    group::ConcurrencyGroup,
+    loaders::{
+        AlertChannelRow, AlertRuleRow, BackfillRow, CalendarRow, FireRow, GroupRow, RunRow,
+        ScheduleRow, WorkflowRow,
+    },
+    page::cost_by,
+    run::Run,
+    schedule::Schedule,
+    workflow::Workflow,
+};
+use crate::engine::commands::BadInput;
+
+/// The largest number of ids in one request.
+const MAX_IDS: usize = 100;
+/// The same, where the library computes costs.
+const IDS: i32 = 100;
+/// What one object costs beside what is asked of it: it is looked for among all types.
+const LOOKUP: usize = 100;
+
+/// An object with an id that no other object has.
+#[derive(Interface)]
+#[graphql(
+    name = "Node",
+    field(name = "id", ty = "ID", desc = "No other object has it, of whichever type.")
+)]
+pub(crate) enum Global {
+    /// A schedule.
+    Schedule(Schedule),
+    /// A workflow.
+    Workflow(Workflow),
+    /// A run.
+    Run(Run),
+    /// A row of the ledger.
+    Fire(Fire),
+    /// A backfill.
+    Backfill(Backfill),
+    /// A calendar.
+    Calendar(Calendar),
+    /// A concurrency group.
+    ConcurrencyGroup(ConcurrencyGroup),
+    /// An alert rule.
+    AlertRule(AlertRule),
+    /// An alert channel.
+    AlertChannel(AlertChannel),
+}
+
+/// Objects by their ids alone.
+#[derive(Default)]
+pub(super) struct ReadingGlobally;
+
+/// Objects by their ids alone.
+#[Object]
+impl ReadingGlobally {
+    /// The object with that id; null if there is none that the caller may see.
+    #[graphql(complexity = "LOOKUP + child_complexity")]
+    async fn node(&self, cx: &Context<'_>, id: ID) -> Result<Option<Global>> {
+        cx.viewer()?;
+        Ok(load(cx, &[id]).await?.pop().flatten())
+    }
+
+    /// The objects with those ids, 1 to 100, in the same order; null for each that there is not, or
+    /// that the caller may not see.
+    #[graphql(
+        complexity = "LOOKUP + cost_by(i32::try_from(ids.len()).unwrap_or(IDS), IDS, LOOKUP / 10 + child_complexity)"
+    )]
+    async fn nodes(&self, cx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Global>>> {
+        cx.viewer()?;
+        if !(1..=MAX_IDS).contains(&ids.len()) {
+            let help = format!("give 1 to {MAX_IDS}");
+            return Err(BadInput::new("ids", ids.len(), "are too many or none", help).into());
+        }
+        load(cx, &ids).await
+    }
+}
+
+/// One statement for each type, until all are found. A text that is no id finds nothing.
+async fn load(cx: &Context<'_>, ids: &[ID]) -> Result<Vec<Option<Global>>> {
+    let keys: Vec<Option<Uuid>> = ids.iter().map(|id| Uuid::try_parse(id).ok()).collect();
+    let mut found: Vec<Option<Global>> = keys.iter().map(|_| None).collect();
+    // What is foreign is found and not shown: it need not be looked for any further.
+    let mut missing: Vec<Uuid> = keys.iter().flatten().copied().collect();
+    macro_rules! look {
+        ($row:ident, $made:expr) => {
+            if !missing.is_empty() {
+                let rows = cx.rows().load_many(missing.iter().copied().map($row)).await?;
+                missing.retain(|id| !rows.contains_key(&$row(*id)));
+                for (place, key) in found.iter_mut().zip(&keys) {
+                    if let Some(row) = key.and_then(|id| rows.get(&$row(id)))
+                        && cx.is_home(row.namespace_id)
+                    {
+                        *place = $made(row.clone());
+                    }
+                }
+            }
+        };
+    }
+    look!(RunRow, |row| Some(Global::Run(Run(row))));
+    look!(FireRow, |row| Some(Global::Fire(Fire(row))));
+    look!(ScheduleRow, |row: entity::schedule::Model| {
+        let is_there = row.deleted_at.is_none();
+        is_there.then_some(Global::Schedule(Schedule(row)))
+    });
+    look!(WorkflowRow, |row: entity::workflow::Model| {
+        let is_there = row.deleted_at.is_none();
+        is_there.then(|| Global::Workflow(Workflow::current(row)))
+    });
+    look!(BackfillRow, |row| Some(Global::Backfill(Backfill(row))));
+    look!(CalendarRow, |row: entity::calendar::Model| {
+        let is_there = row.deleted_at.is_none();
+        is_there.then_some(Global::Calendar(Calendar(row)))
+    });
+    look!(GroupRow, |row| Some(Global::ConcurrencyGroup(ConcurrencyGroup(row))));
+    look!(AlertRuleRow, |row| Some(Global::AlertRule(AlertRule(row))));
+    look!(AlertChannelRow, |row| Some(Global::AlertChannel(AlertChannel(row))));
+    Ok(found)
+}
