@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::{
-    Api, Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch, listed,
+    Api, Commands, Connections, Health, Oidc, RedisUrl, Roles, Secrets, Smtp, Span, Tags, Watch,
+    listed,
 };
 
 /// All settings of a server.

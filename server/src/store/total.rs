@@ -53,6 +53,7 @@ impl Store {
             Total::Asked(statement) => ((**statement).clone(), false),
         };
         let rows: Vec<Row> = self.found(statement, is_search).await?;
-        Ok(rows.first().map_or(0, |row| row.rows))
+        let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
+        Ok(rows.first().map_or(0, |row| row.rows.min(most)))
     }
 }

@@ -1,10 +1,10 @@
 //! The lines of a run, oldest first.
 
-use entity::task_log::{Column, Entity, Model};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::task_log::Model;
+use sea_orm::Statement;
 use uuid::Uuid;
 
-use crate::store::{Page, Store, StoreError, Window};
+use crate::store::{MAX_TOTAL, Page, Store, StoreError, Total, Window};
 
 /// A page of the run's lines. The key is the line's place.
 pub async fn page(
@@ -13,6 +13,17 @@ pub async fn page(
     window: &Window<i64>,
 ) -> Result<Page<Model>, StoreError> {
     let after = window.after.unwrap_or(i64::MIN);
-    let list = Entity::find().filter(Column::RunId.eq(run));
-    Ok(window.page(store.lines_after(run, after, window.reach()).await?).of_list(list))
+    let lines = store.lines_after(run, after, window.reach()).await?;
+    Ok(window.page(lines).counted(|| Total::Asked(Box::new(counting(store, run)))))
+}
+
+/// The statement that counts them: a row holds one line, or several with line feeds between.
+fn counting(store: &Store, run: Uuid) -> Statement {
+    let most = i64::try_from(MAX_TOTAL).unwrap_or(i64::MAX);
+    store.dialect().statement(
+        "SELECT CAST(coalesce(sum(CASE WHEN lines IS NULL THEN 1 \
+           ELSE 1 + length(text) - length(replace(text, $2, '')) END), 0) AS bigint) AS rows \
+         FROM (SELECT text, lines FROM task_log WHERE run_id = $1 LIMIT $3) AS some",
+        [run.into(), "\n".into(), most.into()],
+    )
 }
