@@ -43,10 +43,10 @@ pub fn router(web: Web) -> Router {
         let read = from_fn_with_state(bodies, body::read);
         (read, from_fn(in_time), DefaultBodyLimit::disable())
     };
+    let by_get = (from_fn(in_time), from_fn_with_state(web.clone(), graphql::by_get));
     let graphql = post(graphql::execute)
         .layer(limits(GRAPHQL_BODY, STRANGERS_BODY))
-        .get(graphql::subscribe)
-        .layer((from_fn(in_time), from_fn_with_state(web.clone(), graphql::by_get)));
+        .merge(get(graphql::subscribe).layer(by_get));
     let graphql =
         Router::new().route("/graphql", graphql).route("/graphql/ws", get(graphql::subscribe));
     let identified = Router::new()
