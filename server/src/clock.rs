@@ -1,7 +1,8 @@
 //! The only reader of the time.
 //!
-//! Schedules live on the application's clock: this one. It is an enum, not a trait, so that no
-//! generic parameter leaks into the rooms that are handed it. A manual clock stands still until
+//! Schedules live on the application's clock: this one. It is a value, not a trait, so that no
+//! generic parameter leaks into the rooms that are handed it. A node that has measured how far its
+//! wall clock is off corrects this clock by that, so all nodes fire by one time. A manual clock stands still until
 //! it is moved; moving it forward wakes the sleepers in the order of their instants, so a
 //! simulated week passes in a second and always in the same way.
 //!
@@ -11,21 +12,39 @@ use std::{
     collections::BTreeMap,
     fmt,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
 use tokio::sync::oneshot;
 
-/// Reads the time and waits on it. Cheap to clone; clones share one time.
+/// Reads the time and waits on it. Cheap to clone; clones share one time and one correction.
 #[derive(Clone)]
-pub enum Clock {
+pub struct Clock {
+    source: Source,
+    /// How far the source is ahead of the time that the nodes agree on, in milliseconds.
+    ahead: Arc<AtomicI64>,
+}
+
+/// Where the time comes from.
+#[derive(Clone)]
+enum Source {
     /// The machine's clock.
     System,
     /// A clock that moves only when it is told to.
     Manual(ManualClock),
 }
+
+/// A sleep until an instant looks at the wall clock this often: the clock may be stepped meanwhile.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 /// The time limit passed before the future was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -35,41 +54,68 @@ pub struct Elapsed;
 impl Clock {
     /// The machine's clock.
     pub fn system() -> Self {
-        Self::System
+        Self::from(Source::System)
     }
 
-    /// The current time, in whole milliseconds: what the tables can hold.
+    fn from(source: Source) -> Self {
+        Self { source, ahead: Arc::default() }
+    }
+
+    /// The current time as the nodes agree on it, in whole milliseconds: what the tables can hold.
+    /// It is the wall clock less what that was measured to be ahead.
     pub fn now(&self) -> DateTime<Utc> {
-        match self {
+        self.wall() - self.correction()
+    }
+
+    /// What the wall clock shows, uncorrected: for comparing it with other clocks.
+    pub fn wall(&self) -> DateTime<Utc> {
+        match &self.source {
             #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
-            Self::System => Utc::now().trunc_subsecs(3),
-            Self::Manual(clock) => clock.now(),
+            Source::System => Utc::now().trunc_subsecs(3),
+            Source::Manual(clock) => clock.now(),
         }
+    }
+
+    /// How far [`Clock::now`] is behind the wall clock.
+    pub fn correction(&self) -> TimeDelta {
+        TimeDelta::milliseconds(self.ahead.load(Ordering::Relaxed))
+    }
+
+    /// Corrects this clock and its clones for a wall clock that is `ahead`.
+    pub fn correct(&self, ahead: TimeDelta) {
+        self.ahead.store(ahead.num_milliseconds(), Ordering::Relaxed);
+    }
+
+    /// Whether this is the machine's clock, which somebody else may step.
+    pub fn is_system(&self) -> bool {
+        matches!(self.source, Source::System)
     }
 
     /// A monotonic reading for measuring durations. On a manual clock it moves by
     /// [`ManualClock::pass`] alone: a clock that is set is stepped, and no duration with it.
     pub fn instant(&self) -> Instant {
-        match self {
+        match &self.source {
             #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
-            Self::System => Instant::now(),
-            Self::Manual(clock) => clock.instant(),
+            Source::System => Instant::now(),
+            Source::Manual(clock) => clock.instant(),
         }
     }
 
     /// Waits until the clock shows `at` or later.
     pub async fn sleep_until(&self, at: DateTime<Utc>) {
-        match self {
-            Self::System => loop {
-                // The wall clock may be stepped while we sleep: look again after waking, and do
-                // not sleep for more than a minute on an old reading.
+        match &self.source {
+            Source::System => loop {
+                // The wall clock may be stepped while this sleeps.
                 let Ok(left) = (at - self.now()).to_std() else { return };
                 if left.is_zero() {
                     return;
                 }
-                pause(left.min(Duration::from_secs(60))).await;
+                pause(left.min(LONGEST_NAP)).await;
             },
-            Self::Manual(clock) => clock.sleep(at, Wait::Until).await,
+            Source::Manual(clock) => {
+                let at = at.checked_add_signed(self.correction()).unwrap_or(at);
+                clock.sleep(at, Wait::Until).await;
+            }
         }
     }
 
@@ -84,9 +130,9 @@ impl Clock {
 
     /// Waits for `duration`, whatever the clock shows in between.
     pub async fn sleep(&self, duration: Duration) {
-        match self {
-            Self::System => pause(duration).await,
-            Self::Manual(clock) => {
+        match &self.source {
+            Source::System => pause(duration).await,
+            Source::Manual(clock) => {
                 let delta = TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
                 let at = clock.now().checked_add_signed(delta).unwrap_or(DateTime::<Utc>::MAX_UTC);
                 clock.sleep(at, Wait::For).await;
@@ -108,6 +154,41 @@ impl Clock {
     }
 }
 
+/// The end of a span that several steps share: each step gets what is left of it.
+#[derive(Clone)]
+pub struct Deadline {
+    passed: Shared<BoxFuture<'static, ()>>,
+}
+
+impl Clock {
+    /// A deadline after `span`, which begins now.
+    pub fn deadline(&self, span: Duration) -> Deadline {
+        let clock = self.clone();
+        let passed = async move { clock.sleep(span).await }.boxed().shared();
+        // The span is counted from the first poll on.
+        let _ = passed.clone().now_or_never();
+        Deadline { passed }
+    }
+}
+
+impl Deadline {
+    /// Waits for `future`, at most until the deadline. What is ready when the deadline has passed
+    /// still counts.
+    pub async fn limit<F: Future>(&self, future: F) -> Result<F::Output, Elapsed> {
+        tokio::select! {
+            biased;
+            output = future => Ok(output),
+            () = self.passed.clone() => Err(Elapsed),
+        }
+    }
+}
+
+impl fmt::Debug for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deadline").field("passed", &self.passed.peek().is_some()).finish()
+    }
+}
+
 async fn pause(duration: Duration) {
     #[expect(clippy::disallowed_methods, reason = "the one place that waits for time to pass")]
     tokio::time::sleep(duration).await;
@@ -115,9 +196,9 @@ async fn pause(duration: Duration) {
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System => f.write_str("Clock::System"),
-            Self::Manual(clock) => write!(f, "Clock::Manual({})", clock.now()),
+        match &self.source {
+            Source::System => f.write_str("Clock::System"),
+            Source::Manual(clock) => write!(f, "Clock::Manual({})", clock.now()),
         }
     }
 }
@@ -149,14 +230,14 @@ impl ManualClock {
     /// A clock that shows `now`.
     pub fn new(now: DateTime<Utc>) -> Self {
         let now = now.trunc_subsecs(3);
-        let instant = Clock::System.instant();
+        let instant = Clock::system().instant();
         let state = ManualState { now, instant, sleepers: BTreeMap::new(), next_sleeper: 0 };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
     /// The handle to give to the code under test.
     pub fn clock(&self) -> Clock {
-        Clock::Manual(self.clone())
+        Clock::from(Source::Manual(self.clone()))
     }
 
     /// What the clock shows.
@@ -278,6 +359,37 @@ mod tests {
         assert!(futures::poll!(&mut sleep).is_pending());
         manual.set(at(105));
         sleep.await;
+    }
+
+    #[tokio::test]
+    async fn a_corrected_clock_and_its_clones_wait_by_the_corrected_time() {
+        let manual = ManualClock::new(at(104));
+        let clock = manual.clock();
+        let clone = clock.clone();
+        clock.correct(TimeDelta::seconds(4));
+        assert_eq!((clone.now(), clone.wall()), (at(100), at(104)));
+        let mut sleep = Box::pin(clone.sleep_until(at(105)));
+        assert!(futures::poll!(&mut sleep).is_pending());
+        manual.set(at(108));
+        assert!(futures::poll!(&mut sleep).is_pending());
+        manual.set(at(109));
+        sleep.await;
+    }
+
+    #[tokio::test]
+    async fn the_steps_before_a_deadline_share_its_span() {
+        let manual = ManualClock::new(at(100));
+        let deadline = manual.clock().deadline(Duration::from_secs(5));
+        let clock = manual.clock();
+        let mut first = Box::pin(deadline.limit(clock.sleep(Duration::from_secs(4))));
+        assert!(futures::poll!(&mut first).is_pending());
+        manual.set(at(104));
+        assert_eq!(first.await, Ok(()));
+        let mut second = Box::pin(deadline.limit(std::future::pending::<()>()));
+        assert!(futures::poll!(&mut second).is_pending());
+        manual.set(at(105));
+        assert_eq!(second.await, Err(Elapsed));
+        assert_eq!(deadline.limit(std::future::ready(1)).await, Ok(1));
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     DatabaseTransaction, Store, StoreError,
     bulk::Bulk,
-    claims::{DUE_COLUMNS, DueSchedule, MOST_OFFSET_MS, Turns},
+    claims::{DUE_COLUMNS, DueSchedule, MAX_AHEAD_MS, Turns},
 };
 
 /// A schedule that is due.
@@ -63,7 +63,7 @@ impl Store {
         let sql = format!(
             "SELECT {columns} FROM schedule \
              WHERE enabled AND next_fire_at IS NOT NULL AND next_fire_at <= $1 {turn} {but} \
-               AND $1 <= (SELECT {}) + {MOST_OFFSET_MS} \
+               AND $1 <= (SELECT {}) + {MAX_AHEAD_MS} \
              ORDER BY next_fire_at LIMIT $2 {lock}",
             self.dialect().now()
         );
@@ -105,7 +105,7 @@ impl Store {
         let sql = format!(
             "SELECT {DUE_COLUMNS} FROM v JOIN schedule \
                ON schedule.id = v.candidate AND schedule.next_fire_at = v.cursor_at \
-             WHERE enabled AND {{0}} <= (SELECT {}) + {MOST_OFFSET_MS} \
+             WHERE enabled AND {{0}} <= (SELECT {}) + {MAX_AHEAD_MS} \
              ORDER BY next_fire_at {}",
             self.dialect().now(),
             self.dialect().skip_locked("schedule")

@@ -140,8 +140,13 @@ pub struct Advance {
     pub fires: i64,
 }
 
-/// A clock that is further from the database's than this schedules nothing.
+/// A clock that is further from the database's than this schedules nothing. One that is less far off
+/// is corrected.
 pub const MOST_OFFSET_MS: i64 = 5_000;
+
+/// A claim by a time that is further ahead of the database's clock than this finds nothing due: no
+/// fire starts earlier.
+pub const MAX_AHEAD_MS: i64 = 100;
 
 /// When a node may claim what is due, by its shard.
 #[derive(Clone, Copy, Debug)]

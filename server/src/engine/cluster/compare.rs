@@ -50,7 +50,7 @@ impl Comparison<'_> {
         if self.cluster.wrong_by(self.clock).is_none() {
             return Ok(None);
         }
-        let asked = self.clock.now();
+        let asked = self.clock.wall();
         // Apart, as it is rare: each attempt asks for the time.
         let database = Box::pin(self.store.lease_time_by(connection)).await?;
         self.note(asked, database.utc());
@@ -65,7 +65,7 @@ impl Comparison<'_> {
         connection: &C,
     ) -> Result<DateTime<Utc>, StoreError> {
         let wrong_by = self.wrong_by(connection).await?;
-        Ok(self.clock.now() - wrong_by.unwrap_or_default())
+        Ok(self.right_by(wrong_by))
     }
 
     /// The same; where the database does not answer, what was last known of its clock counts.
@@ -73,22 +73,29 @@ impl Comparison<'_> {
         match self.agreed_now(self.store.read()).await {
             Ok(now) => now,
             Err(error) => {
-                tracing::warn!("failed to compare the clock with the database's: {error}");
-                self.clock.now() - self.cluster.wrong_by(self.clock).unwrap_or_default()
+                // The services say that the database is away; attempts ask one by one.
+                tracing::debug!("failed to compare the clock with the database's: {error}");
+                self.right_by(self.cluster.wrong_by(self.clock))
             }
         }
     }
 
-    /// What the clock here shows when it is `at` for all: to wait for that.
-    pub(in crate::engine) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
-        let wrong_by = self.cluster.wrong_by(self.clock).unwrap_or_default();
-        at.checked_add_signed(wrong_by).unwrap_or(at)
+    /// The time of a clock that is off by that, or right.
+    fn right_by(self, wrong_by: Option<TimeDelta>) -> DateTime<Utc> {
+        wrong_by.map_or_else(|| self.clock.now(), |offset| self.clock.wall() - offset)
     }
 
-    /// Remembers what the database's clock showed after `asked`; says whether the clock here has
+    /// What the clock here shows when it is `at` for all: to wait for that.
+    pub(in crate::engine) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
+        let Some(offset) = self.cluster.wrong_by(self.clock) else { return at };
+        at.checked_add_signed(offset - self.clock.correction()).unwrap_or(at)
+    }
+
+    /// Remembers what the database's clock showed after `asked` by the wall clock; says whether the clock here has
     /// become right or wrong by that.
     pub(in crate::engine) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
-        let (offset, turned) = self.cluster.note(Reading::of(self.clock, asked, database));
+        let (offset, turned) =
+            self.cluster.note(self.clock, Reading::of(self.clock, asked, database));
         match turned {
             Some(true) => {
                 tracing::info!("the clock is right again: this node schedules");

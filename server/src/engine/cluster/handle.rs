@@ -11,9 +11,11 @@ use entity::Strings;
 use uuid::Uuid;
 
 use super::{
+    Issue,
     fleet::{Fleet, places},
     offset::{Reading, is_right},
     ring::Share,
+    steps::Steps,
     terms::Terms,
     witness::Witness,
 };
@@ -39,6 +41,7 @@ struct Inner {
     settings: Settings,
     seen: RwLock<Seen>,
     reading: Mutex<Option<Reading>>,
+    steps: Mutex<Steps>,
     witness: Mutex<Witness>,
     terms: Mutex<Terms>,
     refused: Mutex<Vec<Uuid>>,
@@ -100,7 +103,7 @@ impl Cluster {
     /// How far the clock is ahead of the database's, as far as the node knows, if it is wrong.
     pub(super) fn wrong_by(&self, clock: &Clock) -> Option<TimeDelta> {
         let reading = *self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let offset = reading?.estimate(clock.now(), clock.instant());
+        let offset = reading?.estimate(clock.wall(), clock.instant());
         (!is_right(offset)).then_some(offset)
     }
 
@@ -129,14 +132,40 @@ impl Cluster {
         &self.inner.settings.node_name
     }
 
-    /// Remembers where the clock stands; says how far it is ahead, and if it has become right
-    /// (`Some(true)`) or wrong by that.
-    pub(in crate::engine) fn note(&self, reading: Reading) -> (TimeDelta, Option<bool>) {
+    /// Remembers where the clock stands and corrects it by that; says how far the wall clock is
+    /// ahead, and if it has become right (`Some(true)`) or wrong by that.
+    pub(in crate::engine) fn note(
+        &self,
+        clock: &Clock,
+        reading: Reading,
+    ) -> (TimeDelta, Option<bool>) {
         let mut last = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let was_right = last.is_none_or(|last| is_right(last.offset()));
+        let reading = reading.narrowed_by(*last);
         *last = Some(reading);
         let is_right = is_right(reading.offset());
+        // A clock that is further off is not corrected but refused.
+        if is_right {
+            clock.correct(reading.correction(clock.correction()));
+        }
         (reading.offset(), (was_right != is_right).then_some(is_right))
+    }
+
+    /// Looks whether the wall clock was stepped since the last look; says by how much.
+    pub(in crate::engine) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
+        let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = steps.look(clock.wall(), clock.instant());
+        // A time by which nothing is scheduled here has fired nothing.
+        if step.is_none() && self.wrong_by(clock).is_none() {
+            steps.goes_by(clock.now());
+        }
+        step
+    }
+
+    /// What is to be told of steps of the wall clock.
+    pub(in crate::engine) fn clock_steps(&self, clock: &Clock) -> Issue {
+        let steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.issue(clock.now(), clock.instant())
     }
 
     /// How far the clock was ahead when it was looked at last.

@@ -25,7 +25,7 @@ pub struct Issue {
 }
 
 impl Issue {
-    fn new(name: &'static str, value: impl ToString, problem: Option<String>) -> Self {
+    pub(super) fn new(name: &'static str, value: impl ToString, problem: Option<String>) -> Self {
         Self { name, value: value.to_string(), problem, bare: None, passes: false }
     }
 
@@ -35,7 +35,7 @@ impl Issue {
         Self { bare, ..self }
     }
 
-    fn passing(self) -> Self {
+    pub(super) fn passing(self) -> Self {
         Self { passes: true, ..self }
     }
 }

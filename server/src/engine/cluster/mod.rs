@@ -14,6 +14,7 @@
 //! - `ring`: which nodes own which shards, and when a node may claim what; pure
 //! - `fleet`: the nodes as they were at the last heartbeat; pure
 //! - `offset`: how far a clock is from the database's; pure
+//! - `steps`: steps of the wall clock; pure
 //! - `compare`: the clock here beside the database's
 //! - `handle`: what a node knows of the others and of itself
 //! - `beating`: how a node says that it lives, and hears who else does
@@ -34,6 +35,7 @@ mod namesake;
 mod offset;
 mod process;
 mod ring;
+mod steps;
 mod terms;
 mod witness;
 

@@ -21,16 +21,7 @@ async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
     let mut field = Field::new("clock", &url, LEASE, (schedules, length)).await;
     let offset = field.folder().join("clock");
     set(&offset, "+0");
-    let clock = [
-        ("LD_PRELOAD", library.to_str().unwrap()),
-        ("FAKETIME_TIMESTAMP_FILE", offset.to_str().unwrap()),
-        // It looks at the file each time.
-        ("FAKETIME_NO_CACHE", "1"),
-        // Durations are measured on another clock, which nobody can step.
-        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
-        ("DONT_FAKE_MONOTONIC", "1"),
-        ("FAKETIME_DISABLE_SHM", "1"),
-    ];
+    let clock = faked(&library, &offset);
     let mut nodes = [field.node("right"), field.node_by("wrong", &url, &clock)];
     for node in &mut nodes {
         node.is_ready().await;
@@ -44,6 +35,58 @@ async fn the_clock_of_one_node_is_stepped_by_an_hour_each_way() {
         }
     }
     field.ends(&mut nodes).await;
+}
+
+/// A single node on SQLite: its database's clock is its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_only_node_goes_on_when_its_clock_is_right_again() {
+    let library = library();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("carillon.db").display());
+    let mut field = Field::new("clock of one", &url, LEASE, (20, 14)).await;
+    let offset = field.folder().join("clock");
+    set(&offset, "+0");
+    let clock = faked(&library, &offset);
+    let mut nodes = [field.node_by("only", &url, &clock)];
+    nodes[0].is_ready().await;
+    field.begins().await;
+    field.pass(Duration::from_secs(3)).await;
+    let real = field.clock.clone();
+    let fault = async {
+        let stepped = real.instant();
+        set(&offset, "-3600");
+        nodes[0].says("the wall clock was stepped", 1).await;
+        let noticed = stepped.elapsed();
+        let (is_well, health) = nodes[0].health().await;
+        assert!(!is_well && health.to_string().contains("was set back"), "{health}");
+        real.sleep(Duration::from_secs(4)).await;
+        set(&offset, "+0");
+        noticed
+    };
+    let noticed = field.while_hit(fault).await;
+    assert!(noticed < Duration::from_millis(1_500), "{noticed:?}");
+    let right = field.clock.instant();
+    nodes[0].says("the wall clock was stepped", 2).await;
+    let executed = field.sink.executions().len();
+    while field.sink.executions().len() == executed {
+        field.pass(Duration::from_millis(20)).await;
+    }
+    assert!(right.elapsed() < Duration::from_secs(3), "{:?}", right.elapsed());
+    field.ends(&mut nodes).await;
+}
+
+/// What has a process see a clock that the test sets.
+fn faked<'a>(library: &'a Path, offset: &'a Path) -> [(&'a str, &'a str); 6] {
+    [
+        ("LD_PRELOAD", library.to_str().unwrap()),
+        ("FAKETIME_TIMESTAMP_FILE", offset.to_str().unwrap()),
+        // It looks at the file each time.
+        ("FAKETIME_NO_CACHE", "1"),
+        // Durations are measured on another clock, which nobody can step.
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+        ("DONT_FAKE_MONOTONIC", "1"),
+        ("FAKETIME_DISABLE_SHM", "1"),
+    ]
 }
 
 /// Never half written: the node may look at any time.

@@ -23,6 +23,7 @@ use crate::{
 
 on_both!(
     a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right,
+    a_node_whose_clock_is_a_little_off_fires_by_the_databases_time,
     a_claim_by_a_clock_that_is_ahead_finds_nothing_due,
     a_node_whose_clock_is_wrong_does_not_start,
     a_node_whose_clock_is_wrong_takes_no_orders,
@@ -81,6 +82,39 @@ async fn a_node_whose_clock_is_stepped_claims_nothing_until_it_is_right(database
     let run = world.settled_run(schedule.id).await;
     assert_eq!(run.scheduled_at.utc(), at("2026-03-01T12:30:00Z"));
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
+}
+
+async fn a_node_whose_clock_is_a_little_off_fires_by_the_databases_time(database: TestDatabase) {
+    let (world, database_clock, clock) = two_clocks(database).await;
+    let schedule = world.schedule("* * * * *", noop(), |_| {}).await;
+    for (minute, off) in [(1, 4), (2, -4)] {
+        let due = at("2026-03-01T12:00:00Z") + TimeDelta::minutes(minute);
+        clock.set(database_clock.now() + TimeDelta::seconds(off));
+        let engine = world.engine().await;
+        let (mut rounds, mut beats) = (engine.planner_reports(), engine.pulse_reports());
+        rounds.wait_for(|(count, _)| *count > 0).await.unwrap();
+        beats.wait_for(|(count, _)| *count > 0).await.unwrap();
+        // By the node's wall clock it is due, or will be only later, and a round looks.
+        let just_before = due - TimeDelta::milliseconds(101);
+        database_clock.set(just_before);
+        beats.mark_unchanged();
+        clock.set(just_before + TimeDelta::seconds(off));
+        // No beat falls between the two clocks when they are set below.
+        tokio::time::timeout(Duration::from_secs(60), beats.changed()).await.unwrap().unwrap();
+        rounds.mark_unchanged();
+        world.signals.wake_planner();
+        tokio::time::timeout(Duration::from_secs(60), rounds.changed()).await.unwrap().unwrap();
+        let fires = world.ledger(schedule.id).await;
+        assert_eq!(fires.len() + 1, usize::try_from(minute).unwrap(), "{off} s off");
+
+        database_clock.set(due);
+        clock.set(due + TimeDelta::seconds(off));
+        let settled = usize::try_from(minute).unwrap();
+        world.settled(schedule.id, settled).await;
+        let fire = world.ledger(schedule.id).await.pop().unwrap();
+        assert_eq!((fire.scheduled_at.utc(), fire.claimed_at.utc()), (due, due), "{off} s off");
+        engine.shutdown(Duration::from_secs(5)).await.unwrap();
+    }
 }
 
 /// An order would place cursors by that clock.
