@@ -25,6 +25,8 @@ pub enum Refusing {
     Forbidden,
     /// Its disk does not do what it is told.
     Failing,
+    /// The file is not at its path any more, or another one is.
+    FileReplaced,
 }
 
 /// After a refusal a write may succeed here and there, as where the next one finds a little room:
@@ -51,11 +53,16 @@ impl Refusing {
                 "nothing can be written, so nothing fires: the disk of the database fails; the \
                  system's log says how"
             }
+            Self::FileReplaced => {
+                "the database's file was moved, removed or replaced while this server runs, so what \
+                 it writes is not in the file at database.url: stop the server, put the file back \
+                 with its -wal file, and start the server again"
+            }
         }
     }
 
     /// What an error says of all that is written, if it does.
-    fn of(error: &DbErr) -> Option<Self> {
+    pub(super) fn of(error: &DbErr) -> Option<Self> {
         let code = code(error)?;
         if is_disk_full(&code) {
             return Some(Self::DiskFull);

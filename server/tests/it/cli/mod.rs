@@ -14,6 +14,7 @@ mod importing;
 mod importing_more;
 mod leftovers;
 mod modules;
+mod one_file;
 mod operating;
 mod ordering;
 mod people;
