@@ -125,9 +125,23 @@ pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
     feeds::cursor(store, Feed::Pings).await
 }
 
-/// Begins to read: what happens from now on.
+/// Begins to read where the first run stands that began since its schedule was told whom to call.
+/// The reader looks now and then: by its first look that run may have ended.
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
-    let end = super::reads::feed::end_of_runs(store).await?;
+    #[derive(FromQueryResult)]
+    struct Row {
+        changed: Option<i64>,
+    }
+    let mut end = super::reads::feed::end_of_runs(store).await?;
+    let sql = "SELECT min(run.changed) AS changed FROM schedule \
+         JOIN run ON run.schedule_id = schedule.id AND run.started_at >= schedule.updated_at \
+         WHERE schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL";
+    let first = Row::find_by_statement(store.dialect().statement(sql.to_owned(), []));
+    if let Some(changed) = first.one(tx).await?.and_then(|row| row.changed)
+        && changed <= end.changed
+    {
+        end = Cursor { changed: changed - 1, id: Uuid::nil() };
+    }
     feeds::begin(tx, &[(Feed::Pings, end)]).await
 }
 

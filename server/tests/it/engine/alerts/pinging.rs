@@ -26,6 +26,7 @@ on_both!(
     a_watchdog_that_is_away_is_called_ever_less_often_whatever_happens,
     a_namespace_whose_watchdogs_are_silent_holds_up_no_other,
     what_is_too_much_for_one_look_is_looked_at_at_once,
+    a_run_that_has_ended_before_the_first_look_is_told,
     an_address_names_a_secret_and_nothing_says_it,
     a_running_engine_calls_by_itself,
 );
@@ -99,6 +100,39 @@ async fn a_watchdog_is_called_at_start_success_and_failure(database: TestDatabas
     watch.world.write("UPDATE schedule SET ping = NULL", []).await;
     pings.once(watch.clock.now()).await.unwrap();
     assert!(!follows(&watch).await);
+}
+
+/// Of the first schedule that calls somebody: until then nobody follows.
+async fn a_run_that_has_ended_before_the_first_look_is_told(database: TestDatabase) {
+    let mut watch = Watch::begin(database).await;
+    let inbox = Inbox::open().await;
+    let node = watch.node("a").await;
+    let mut pings = node.stepwise.pings();
+    let quiet = watch.schedule(|_| {}).await;
+    watch.ends(&quiet, run::State::Succeeded).await;
+    let before = watch.schedule(|_| {}).await;
+    watch.ends(&before, run::State::Failed).await;
+    watch.pass(10);
+    let tells = whom(&inbox).to_string();
+    let edit = "UPDATE schedule SET ping = $1, updated_at = $2 WHERE id = $3";
+    let ping = if watch.world.database.store.dialect().is_postgres() {
+        edit.replace("$1", "CAST($1 AS jsonb)")
+    } else {
+        edit.to_owned()
+    };
+    let values = [tells.into(), watch.now().0.into(), before.id.into()];
+    watch.world.write(&ping, values).await;
+    watch.pass(10);
+    let called = watch.schedule(|row| row.ping = Some(whom(&inbox))).await;
+    watch.ends(&called, run::State::Succeeded).await;
+    assert!(!follows(&watch).await);
+    // What was before a schedule was told whom to call is none of its business.
+    assert_eq!(calls(&mut pings, &watch, &inbox, 1).await, ["/ok?job=1"]);
+    for _ in 0..3 {
+        watch.pass(5);
+        pings.once(watch.clock.now()).await.unwrap();
+    }
+    assert_eq!(inbox.arrived().len(), 1);
 }
 
 async fn a_watchdog_that_is_away_hears_the_newest_and_holds_up_nobody(database: TestDatabase) {
