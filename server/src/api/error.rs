@@ -63,8 +63,14 @@ impl From<Arc<StoreError>> for ApiError {
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
         match error.0 {
-            Refusal::Command(error) => answer(error),
-            Refusal::Loading(error) => internal(&*error),
+            Refusal::Command(error) => match error.unavailable() {
+                Some(why) => unavailable(why, &error),
+                None => answer(error),
+            },
+            Refusal::Loading(error) => match error.unavailable() {
+                Some(why) => unavailable(why, &*error),
+                None => internal(&*error),
+            },
         }
     }
 }
@@ -114,6 +120,18 @@ fn answer(error: CommandError) -> async_graphql::Error {
 /// The refusal of a value where it stands in a document.
 pub(super) fn refused_value(bad: BadInput, at: Pos) -> ServerError {
     answer(bad.into()).into_server_error(at)
+}
+
+/// The code of a call that the database cannot serve now.
+pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
+
+/// After how many seconds such a call may be sent again.
+pub(crate) const RETRY_AFTER_SECONDS: u64 = 2;
+
+/// The services log that the database is away: each call would only repeat it.
+fn unavailable(why: &'static str, error: &dyn std::error::Error) -> async_graphql::Error {
+    tracing::debug!(%error, "the database could not serve a call");
+    coded(UNAVAILABLE, why.to_owned(), |set| set("retryAfterSeconds", RETRY_AFTER_SECONDS.into()))
 }
 
 /// Logged here, once, under a number that the caller is told; the cause stays here.

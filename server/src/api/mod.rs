@@ -84,5 +84,6 @@ mod workflow;
 mod workflow_input;
 
 pub use aside::{execute, execute_stream, is_mutation, is_refused};
+pub(crate) use error::{RETRY_AFTER_SECONDS, UNAVAILABLE};
 pub use roots::{Mutation, Query, Subscription};
 pub use schema::{Schema, schema, sdl};

@@ -68,6 +68,19 @@ impl EngineError {
         }
     }
 
+    /// Why the database cannot serve a call now, if that is all that is wrong.
+    pub fn unavailable(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(error) => error.unavailable(),
+            Self::Parts(parts) => parts.iter().find_map(|(_, error)| error.unavailable()),
+            Self::NoDefinition { .. }
+            | Self::BrokenDefinition { .. }
+            | Self::NameTaken { .. }
+            | Self::ClockOff { .. }
+            | Self::Defect => None,
+        }
+    }
+
     /// Whether the database refuses what it was given, and would again.
     pub fn is_refusal(&self) -> bool {
         match self {

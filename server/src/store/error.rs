@@ -1,5 +1,6 @@
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 
+use super::Refusing;
 use sea_orm::{DbErr, RuntimeErr, SqlErr, SqlxError};
 
 /// Why the store could not answer. Messages read after "failed to".
@@ -60,6 +61,31 @@ pub enum StoreError {
         url: String,
         /// How many.
         pending: usize,
+    },
+    /// Another server has the file.
+    #[error(
+        "open the database {}: another server{} has it open; stop that server, or give this one \
+         a database of its own; several servers need PostgreSQL",
+        path.display(),
+        process.map(|id| format!(" (process {id})")).unwrap_or_default()
+    )]
+    ServedAlready {
+        /// The database.
+        path: PathBuf,
+        /// The other server's process.
+        process: Option<u32>,
+    },
+    /// The file cannot be locked.
+    #[error(
+        "lock {}: {source}; the server needs to write beside its database, and one server writes \
+         to it alone",
+        path.display()
+    )]
+    NoLock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// A row breaks a rule that the database keeps.
     #[error("write a row that breaks {constraint:?}")]
@@ -194,6 +220,8 @@ impl StoreError {
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
             | Self::Broken { .. }
             | Self::SearchTooLong { .. }
             | Self::Nul => return false,
@@ -211,6 +239,34 @@ impl StoreError {
         }
     }
 
+    /// Why the database cannot serve a call now, for the caller, if that passes by itself or when an
+    /// operator does something: the call is well and may be sent again.
+    pub fn unavailable(&self) -> Option<&'static str> {
+        let error = match self {
+            Self::DiskFull { .. } => return Some(Refusing::DiskFull.problem()),
+            Self::Database(error) => error,
+            Self::UnknownUrl { .. }
+            | Self::NoFile { .. }
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::SchemaNewer { .. }
+            | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
+            | Self::Broken { .. }
+            | Self::SearchTooLong { .. }
+            | Self::Nul => return None,
+        };
+        if let Some(why) = Refusing::of(error) {
+            return Some(why.problem());
+        }
+        let is_locked = self.is_lock_refused() || code(error).is_some_and(|code| is_busy(&code));
+        if is_locked {
+            return Some(LOCKED);
+        }
+        self.is_transient().then_some(AWAY)
+    }
+
     /// Whether the database refuses what it was given, so that the same call can never succeed: a
     /// value that no column holds, a row that breaks a rule, more than fits.
     pub fn is_refusal(&self) -> bool {
@@ -223,11 +279,26 @@ impl StoreError {
             | Self::Unreachable { .. }
             | Self::SchemaNewer { .. }
             | Self::SchemaOlder { .. }
+            | Self::ServedAlready { .. }
+            | Self::NoLock { .. }
             | Self::SearchTooLong { .. }
             | Self::DiskFull { .. } => return false,
         };
         code(error).is_some_and(|code| refuses(&code))
     }
+}
+
+/// The database is away. After an error in the middle of a change nobody knows whether it was made.
+pub const AWAY: &str = "the database does not answer; if this was a change, look whether it was \
+    made before it is sent again, or send it with an idempotency key";
+
+/// A lock was not granted in time.
+const LOCKED: &str = "what this call needs is locked in the database; nothing was changed, and it \
+    may be sent again";
+
+/// SQLite's BUSY and LOCKED.
+fn is_busy(code: &str) -> bool {
+    code.len() < 5 && code.parse::<u32>().is_ok_and(|number| matches!(number & 0xff, 5 | 6))
 }
 
 /// Whether a value came that is not what its column is to hold: the next time it will be the same.
@@ -286,7 +357,22 @@ fn refuses(code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{passes, refuses};
+    use sea_orm::{ConnAcquireErr, DbErr};
+
+    use super::{AWAY, StoreError, is_busy, passes, refuses};
+
+    #[test]
+    fn a_database_that_is_away_is_told_from_one_that_is_locked_or_refuses() {
+        let away = StoreError::Database(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
+        assert_eq!(away.unavailable(), Some(AWAY));
+        let full = StoreError::DiskFull { source: DbErr::Custom("full".to_owned()) };
+        assert!(full.unavailable().unwrap().contains("disk of the database is full; make room"));
+        assert_eq!(StoreError::Nul.unavailable(), None);
+        assert_eq!(StoreError::Database(DbErr::Custom("a defect".to_owned())).unavailable(), None);
+        for (code, expected) in [("5", true), ("517", true), ("6", true), ("19", false)] {
+            assert_eq!(is_busy(code), expected, "{code}");
+        }
+    }
 
     #[test]
     fn what_passes_is_told_from_what_stays() {

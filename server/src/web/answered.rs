@@ -5,7 +5,7 @@
 //! says whether the document was executed, and `application/json`, which old clients ask for and
 //! all others get, is 200 for each document that was read.
 
-use async_graphql::Response as Answer;
+use async_graphql::{Response as Answer, ServerError, Value};
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -63,12 +63,29 @@ pub(super) fn answer(media: Media, answer: &Answer) -> Response {
     let (status, body) = match api::is_refused(answer) {
         // A document that was not executed has no data, not even null.
         true => (status(media, answer), serde_json::to_vec(&json!({ "errors": answer.errors }))),
+        // Clients and proxies go by the status where the database could not serve the call.
+        false if is_unavailable(answer) => {
+            (StatusCode::SERVICE_UNAVAILABLE, serde_json::to_vec(answer))
+        }
         false => (StatusCode::OK, serde_json::to_vec(answer)),
     };
-    match body {
+    let mut response = match body {
         Ok(body) => (status, [(header::CONTENT_TYPE, media.header())], body).into_response(),
-        Err(error) => super::refusal::Refusal::internal(&error).into_response(),
+        Err(error) => return super::refusal::Refusal::internal(&error).into_response(),
+    };
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        let seconds = HeaderValue::from(api::RETRY_AFTER_SECONDS);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
+    response
+}
+
+fn is_unavailable(answer: &Answer) -> bool {
+    let code = |error: &ServerError| {
+        let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
+        code.is_some_and(|code| *code == Value::from(api::UNAVAILABLE))
+    };
+    answer.errors.iter().any(code)
 }
 
 fn status(media: Media, answer: &Answer) -> StatusCode {

@@ -3,6 +3,13 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use tower_sessions::{session, session_store};
+
+use crate::{
+    api,
+    engine::commands::CommandError,
+    store::{AWAY, StoreError},
+};
 
 /// What a refusal says: goes with the answer to where `/graphql` gives it another shape.
 #[derive(Clone, Debug)]
@@ -35,7 +42,7 @@ impl Refusal {
 
     /// Not now; try again in a moment.
     pub(super) fn unavailable(error: impl Into<String>) -> Self {
-        let after = (header::RETRY_AFTER, HeaderValue::from_static("5"));
+        let after = (header::RETRY_AFTER, HeaderValue::from(api::RETRY_AFTER_SECONDS));
         Self { header: Some(after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, error) }
     }
 
@@ -44,8 +51,12 @@ impl Refusal {
         Self::unavailable("this server is being stopped; ask another one, or try again later")
     }
 
-    /// Our fault: the caller learns that, the log learns what.
-    pub(super) fn internal(error: &dyn std::error::Error) -> Self {
+    /// Our fault: the caller learns that, the log learns what. A database that is away is told
+    /// apart, and logged by whoever looks after it.
+    pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        if let Some(why) = unavailable(error) {
+            return Self::unavailable(why);
+        }
         tracing::error!(%error, "failed to answer a request");
         Self::defect()
     }
@@ -54,6 +65,23 @@ impl Refusal {
     pub(super) fn defect() -> Self {
         let text = "the server could not answer; its log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+}
+
+/// Why the database cannot serve a request now, if that is what an error says.
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    if let Some(error) = error.downcast_ref::<StoreError>() {
+        return error.unavailable();
+    }
+    if let Some(error) = error.downcast_ref::<CommandError>() {
+        return error.unavailable();
+    }
+    // The library that keeps sessions hands on texts.
+    match error.downcast_ref::<session::Error>() {
+        Some(session::Error::Store(session_store::Error::Backend(text))) if text == AWAY => {
+            Some(AWAY)
+        }
+        Some(_) | None => None,
     }
 }
 

@@ -74,6 +74,22 @@ pub enum CommandError {
 }
 
 impl CommandError {
+    /// Why the database cannot serve the call now, if that is all that is wrong.
+    pub fn unavailable(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(error) => error.unavailable(),
+            Self::Engine(error) => error.unavailable(),
+            Self::BadInput(_)
+            | Self::NotFound { .. }
+            | Self::Conflict { .. }
+            | Self::Unauthenticated
+            | Self::Forbidden { .. }
+            | Self::Denied { .. }
+            | Self::TooOften(_)
+            | Self::Unreadable { .. } => None,
+        }
+    }
+
     /// There is no `what` of that key or name.
     pub(crate) fn not_found(what: &'static str, which: impl ToString) -> Self {
         Self::NotFound { what, which: cut(&which.to_string()) }

@@ -120,7 +120,8 @@ async fn connect(
     let writers = (options.connections / 2).max(1);
     let readers = options.connections.saturating_sub(writers + 1).max(1);
     let to_write = session(&host.options, options, Use::Writing);
-    let to_read = session(&host.options, options, Use::Reading);
+    // What reads waits for no lock that somebody holds on a whole table.
+    let to_read = session(&host.options, options, Use::Reading).options([LOCK_TIMEOUT]);
     let to_beat = session(&host.options, options, Use::Beating);
     let writing = pool(&to_write, options, writers, (suspicion, generation)).await?;
     let reading = pool(&to_read, options, readers, (suspicion, generation)).await?;
@@ -195,6 +196,9 @@ fn session(host: &PgConnectOptions, options: &Options, purpose: Use) -> PgConnec
     }
 }
 
+/// How long a statement that reads, or one of a caller, waits for a lock.
+const LOCK_TIMEOUT: (&str, &str) = ("lock_timeout", "1500ms");
+
 struct Keeper {
     address: Address,
     options: Options,
@@ -238,6 +242,7 @@ impl Keeper {
     /// Comes back when the pool leads to a primary.
     async fn look(&mut self, mut reason: Reason) {
         let mut in_vain = 0;
+        let began = Clock::system().instant();
         loop {
             let answers = ask_all(&self.address).await;
             // What was found out meanwhile is answered by the same look.
@@ -261,7 +266,8 @@ impl Keeper {
                     let is_there = self.replace(server, true).await;
                     if is_there {
                         let host = &self.address.hosts[server.host].name;
-                        tracing::warn!(host, "the database is there; going on with this server");
+                        let seconds = began.elapsed().as_secs();
+                        tracing::warn!(host, seconds, "the database answers again");
                         return;
                     }
                 }
@@ -274,7 +280,7 @@ impl Keeper {
                     // One look may fail for a reason of its own.
                     if reason >= Reason::Broken || in_vain >= 2 {
                         let why = reasons(&self.address, &answers);
-                        tracing::error!(why, "the database is lost; looking for its primary");
+                        tracing::error!(why, "the database does not answer");
                         self.pools.borrow().lost.cancel();
                     }
                 }
@@ -307,7 +313,8 @@ impl Keeper {
             Ok(pool) => pool,
             Err(error) => {
                 let host = &host.name;
-                tracing::error!(host, "failed to connect to the database: {error}");
+                // It is tried again and again: the loss itself was told.
+                tracing::debug!(host, "failed to connect to the database: {error}");
                 return false;
             }
         };

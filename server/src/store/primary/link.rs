@@ -31,6 +31,14 @@ pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
 /// A statement is given so much time at least, on the busiest of machines.
 const LEAST: Duration = Duration::from_secs(10);
 
+/// A caller who waits for an answer as long as this has the database asked whether it is there: a
+/// statement may take long, a database that is away answers nothing.
+const CALLERS_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the answer to that may take.
+const PROBE: Duration = Duration::from_millis(500);
+/// How long a caller waits for a turn to write, or for the database to be found again.
+const CALLERS_TURN: Duration = Duration::from_millis(1_500);
+
 /// How long a statement is waited for: what a node that counts as dead was waiting for, another one
 /// has taken over.
 pub(super) fn longest(options: &Options) -> Duration {
@@ -95,6 +103,8 @@ pub struct Link {
     suspicion: Option<Arc<Suspicion>>,
     observer: Option<Observer>,
     writes: Arc<Writes>,
+    /// Whether somebody waits for each answer, and rather has none than a late one.
+    is_for_callers: bool,
     /// The one that opened the database.
     runtime: Option<Handle>,
     /// Transactions that may be open at once, where that is fewer than connections.
@@ -126,6 +136,7 @@ impl Link {
             suspicion: None,
             observer: None,
             writes,
+            is_for_callers: false,
             runtime: Handle::try_current().ok(),
             turns: None,
         }
@@ -150,6 +161,7 @@ impl Link {
             suspicion,
             observer: None,
             writes,
+            is_for_callers: false,
             runtime: Handle::try_current().ok(),
             turns: None,
         }
@@ -159,6 +171,12 @@ impl Link {
     /// written.
     pub(in crate::store) fn for_heartbeats(&self) -> Self {
         Self { purpose: Use::Beating, ..self.clone() }
+    }
+
+    /// The same link for callers: an outage is an error within two seconds.
+    pub(in crate::store) fn for_callers(&self) -> Self {
+        let patience = self.patience.min(CALLERS_TURN);
+        Self { is_for_callers: true, patience, ..self.clone() }
     }
 
     /// The same link that tells `observer` of each statement.
@@ -179,6 +197,11 @@ impl Link {
             Ok(Ok(turn)) => Ok(Some(turn)),
             Ok(Err(_)) | Err(_) => Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
         }
+    }
+
+    /// Whether somebody waits for each answer.
+    pub(in crate::store) fn is_for_callers(&self) -> bool {
+        self.is_for_callers
     }
 
     /// What became of what was written through it.
@@ -206,7 +229,14 @@ impl Link {
         let begin = |connection: DatabaseConnection| {
             async move { connection.begin_with_options(options).await }.boxed()
         };
-        let begun = self.ask(begin).await.inspect_err(|error| self.writes.failed(error));
+        let begun = if self.is_for_callers {
+            let begun = Clock::system().timeout(CALLERS_TURN, self.ask(begin)).await;
+            // All connections that write are taken, or SQLite's one writer is another process.
+            begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
+        } else {
+            self.ask(begin).await
+        };
+        let begun = begun.inspect_err(|error| self.writes.failed(error));
         let (inner, pool) = begun?;
         let held = Held { lost: pool.lost, generation: pool.generation };
         Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
@@ -298,8 +328,35 @@ impl Link {
         .await
     }
 
-    /// Waits for an answer, but not for a server that is lost.
+    /// Waits for an answer, but not for a server that is lost. A caller waits for no server that
+    /// answers nothing at all.
     pub(super) async fn answer<T>(
+        &self,
+        held: &Held,
+        answer: impl Future<Output = Result<T, DbErr>>,
+    ) -> Result<T, DbErr> {
+        if !self.is_for_callers || self.suspicion.is_none() {
+            return self.answer_by_keeper(held, answer).await;
+        }
+        let clock = Clock::system();
+        let mut answer = pin!(self.answer_by_keeper(held, answer));
+        tokio::select! {
+            biased;
+            answer = &mut answer => return answer,
+            () = clock.sleep(CALLERS_PATIENCE) => {}
+        }
+        let beating = self.pool.borrow().beating.clone();
+        tokio::select! {
+            biased;
+            answer = &mut answer => return answer,
+            probed = clock.timeout(PROBE, self.at_home(beating.ping())) => if !matches!(probed, Ok(Ok(()))) {
+                return Err(lost());
+            },
+        }
+        answer.await
+    }
+
+    async fn answer_by_keeper<T>(
         &self,
         held: &Held,
         answer: impl Future<Output = Result<T, DbErr>>,

@@ -12,7 +12,7 @@ use tower_sessions::{
 use super::session::{KEY, SignedIn};
 use crate::{
     clock::Clock,
-    store::{Store, sessions},
+    store::{AWAY, Store, StoreError, sessions},
 };
 
 /// Keeps sessions in the database, so that they survive a restart and every node knows them. The
@@ -96,8 +96,10 @@ pub(super) fn hashed(id: &Id) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn backend(error: impl std::fmt::Display) -> Error {
-    Error::Backend(error.to_string())
+/// That the database is away is told by a text of its own, as the type is lost here.
+fn backend(error: impl Into<StoreError>) -> Error {
+    let error = error.into();
+    Error::Backend(error.unavailable().map_or_else(|| error.to_string(), |_| AWAY.to_owned()))
 }
 
 fn decode(error: impl std::fmt::Display) -> Error {

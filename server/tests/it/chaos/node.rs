@@ -132,11 +132,16 @@ impl Node {
         panic!("{} did not say '{word}' {times} times within a minute:\n{}", self.name, self.log());
     }
 
-    /// What `/healthz` says: whether all is well, and the whole answer.
-    pub(super) async fn health(&self) -> (bool, Value) {
+    /// Where its last process listens.
+    pub(super) fn url(&self) -> String {
         let log = self.log();
         let url = log.rsplit_once("Carillon is ready at ").unwrap().1;
-        let url = url.split_whitespace().next().unwrap();
+        url.split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// What `/healthz` says: whether all is well, and the whole answer.
+    pub(super) async fn health(&self) -> (bool, Value) {
+        let url = self.url();
         let _ = rustls::crypto::ring::default_provider().install_default();
         let answer = reqwest::get(format!("{url}/healthz")).await.unwrap();
         (answer.status().is_success(), answer.json().await.unwrap())

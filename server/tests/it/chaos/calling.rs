@@ -1,0 +1,121 @@
+//! What callers are told while the database is away or locked.
+
+use std::time::Duration;
+
+use carillon::clock::Clock;
+use reqwest::StatusCode;
+use sea_orm::{ConnectionTrait, Database};
+use serde_json::{Value, json};
+
+use super::{
+    field::Field,
+    node::Node,
+    postgres::Postgres,
+    proxy::{Proxy, Way},
+};
+use crate::support::Command;
+
+const LEASE: Duration = Duration::from_secs(3);
+
+/// How long a caller waits at the most, and what a busy machine adds to that.
+const ANSWERED: Duration = Duration::from_millis(2_000 + 500);
+
+const LIST: &str = "{ schedules { totalCount } }";
+const CREATE: &str = "mutation { createSchedule(input: { name: \"new\", \
+    timing: { expressions: [\"@daily\"] }, task: { target: { noop: {} } } }) { schedule { id } } }";
+
+/// Asks, and has to be told within the time that the call may be sent again.
+async fn is_unavailable(node: &Node, token: &str, query: &str, said: &str) {
+    let asked = Clock::system().instant();
+    let answer = ask(node, token, query).await;
+    let took = asked.elapsed();
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE, "{query}");
+    assert!(answer.headers().contains_key("retry-after"));
+    let told = answer.json::<Value>().await.unwrap().to_string();
+    assert!(told.contains(said) && told.contains("UNAVAILABLE"), "{told}");
+    assert!(took < ANSWERED, "{query}: {took:?}: {told}");
+}
+
+async fn ask(node: &Node, token: &str, query: &str) -> reqwest::Response {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let url = format!("{}/graphql", node.url());
+    let post = reqwest::Client::new().post(url).bearer_auth(token);
+    post.json(&json!({ "query": query })).send().await.unwrap()
+}
+
+fn token(url: &str) -> String {
+    let create = ["token", "create", "ci", "--role", "editor"];
+    let made = Command::new(&create).env("CARILLON_DATABASE__URL", url).run().done();
+    made.trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_while_postgres_is_away_or_locked_is_answered_within_two_seconds() {
+    let postgres = Postgres::start(&[]).await;
+    let field = Field::new("calling", &postgres.url(), LEASE, (1, 1)).await;
+    let token = token(&postgres.url());
+    let way = Proxy::to(postgres.port).await;
+    let mut nodes = [field.node_by("one", &way.url(), &[])];
+    nodes[0].is_ready().await;
+    assert_eq!(ask(&nodes[0], &token, LIST).await.status(), StatusCode::OK);
+
+    let locker = Database::connect(postgres.url()).await.unwrap();
+    let lock = "BEGIN; LOCK TABLE schedule, fire IN ACCESS EXCLUSIVE MODE";
+    locker.execute_unprepared(lock).await.unwrap();
+    for query in [LIST, CREATE] {
+        is_unavailable(&nodes[0], &token, query, "").await;
+    }
+    locker.execute_unprepared("ROLLBACK").await.unwrap();
+    locker.close().await.unwrap();
+
+    for outage in [Way::Cut, Way::Dead] {
+        until_it_answers(&nodes[0], &token).await;
+        way.becomes(outage);
+        for query in [LIST, CREATE] {
+            is_unavailable(&nodes[0], &token, query, "the database does not answer").await;
+        }
+        way.becomes(Way::Open);
+    }
+    until_it_answers(&nodes[0], &token).await;
+    field.ends(&mut nodes).await;
+}
+
+async fn until_it_answers(node: &Node, token: &str) {
+    let clock = Clock::system();
+    for _ in 0..600 {
+        if ask(node, token, LIST).await.status() == StatusCode::OK {
+            return;
+        }
+        clock.sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the database is back, and calls are not answered: {}", node.log());
+}
+
+/// The log has a line a service when an outage begins, and not one a try.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_of_the_database_is_told_once() {
+    let postgres = Postgres::start(&[]).await;
+    let mut field = Field::new("telling", &postgres.url(), LEASE, (20, 18)).await;
+    let way = Proxy::to(postgres.port).await;
+    let mut nodes = [field.node_by("one", &way.url(), &[])];
+    nodes[0].is_ready().await;
+    field.begins().await;
+    field.pass(Duration::from_secs(2)).await;
+    let before = nodes[0].log().len();
+    let clock = field.clock.clone();
+    let outage = async {
+        way.becomes(Way::Cut);
+        clock.sleep(Duration::from_secs(12)).await;
+        way.becomes(Way::Open);
+    };
+    field.while_hit(outage).await;
+    nodes[0].says("the database answers again", 1).await;
+    field.ends(&mut nodes).await;
+    let log = nodes[0].log();
+    let lines: Vec<&str> = log[before..].lines().collect();
+    let errors: Vec<_> = lines.iter().filter(|line| line.contains("ERROR")).collect();
+    let warnings: Vec<_> = lines.iter().filter(|line| line.contains(" WARN")).collect();
+    println!("chaos telling: {} errors, {} warnings", errors.len(), warnings.len());
+    assert!(errors.len() <= 4, "{errors:#?}");
+    assert!(warnings.len() <= 25, "{warnings:#?}");
+}
