@@ -187,7 +187,7 @@ async fn post(camp: &Camp, clock: &Clock, (token, body): (Option<&str>, &str)) -
         anyhow::ensure!(!answer.is_empty(), "no answer");
         Ok(())
     };
-    clock.timeout(PATIENCE, exchange).await.unwrap_or_else(|| anyhow::bail!("no answer in time"))
+    clock.timeout(PATIENCE, exchange).await.unwrap_or_else(|_| anyhow::bail!("no answer in time"))
 }
 
 /// Opens connections that send these bytes and then nothing, and holds them until the time is over.
@@ -202,9 +202,9 @@ async fn hold(camp: &Camp, clock: &Clock, time: Duration, bytes: &[u8]) -> Resul
         };
         // A server that takes no more of them has an answer to the attack.
         match clock.timeout(Duration::from_secs(1), opened).await {
-            Some(Ok(stream)) => held.push(stream),
-            Some(Err(_)) => {}
-            None => break,
+            Ok(Ok(stream)) => held.push(stream),
+            Ok(Err(_)) => {}
+            Err(_) => break,
         }
     }
     clock.sleep(time.saturating_sub(start.elapsed())).await;
@@ -222,7 +222,7 @@ async fn repeat(camp: &Camp, clock: &Clock, time: Duration, request: &[u8]) -> R
             let mut answer = [0; 12];
             stream.read_exact(&mut answer).await
         };
-        if let Some(Ok(_)) = clock.timeout(PATIENCE, exchange).await {
+        if let Ok(Ok(_)) = clock.timeout(PATIENCE, exchange).await {
             answered += 1;
         }
     }

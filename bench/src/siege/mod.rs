@@ -131,8 +131,8 @@ async fn probe(camp: &Camp, clock: &Clock, time: Duration) -> Result<Duration> {
         let asked = clock.instant();
         let answer = clock.timeout(DEAD, camp.livez()).await;
         slowest = slowest.max(match answer {
-            Some(Ok(())) => asked.elapsed(),
-            Some(Err(_)) | None => DEAD,
+            Ok(Ok(())) => asked.elapsed(),
+            Ok(Err(_)) | Err(_) => DEAD,
         });
         clock.sleep(BEAT).await;
     }
