@@ -53,6 +53,9 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 const LEAST_IDLE: Duration = Duration::from_secs(5);
 const MOST_IDLE: Duration = Duration::from_secs(30);
 
+/// How long after the grace the server has ended, whatever the database does.
+const LAST_GRACE: Duration = Duration::from_millis(4_750);
+
 /// Why the server could not start or go on. Messages read after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -171,7 +174,7 @@ impl App {
         let executor = Arc::new(executor);
         // Before the database: what is not there must leave nothing half done.
         let beacon = beacon(&config, &clock).await?;
-        let options = database(&config);
+        let options = Options { is_server: true, ..database(&config) };
         let store = engine_runtime.spawn(async move { Store::open(&options).await }).await??;
         vault.check(&store).await?;
         if let Err(error) = vault.check_channels(store.read()).await {
@@ -275,6 +278,7 @@ impl App {
         };
         let grace = self.config.shutdown_grace.0;
         tracing::info!(?grace, "stopping");
+        let end = self.clock.deadline(grace.saturating_add(LAST_GRACE));
         // Probes are answered until the end: a node that drains is watched like any other.
         self.draining.cancel();
         let engine = self.engine;
@@ -286,11 +290,18 @@ impl App {
             Some(ended) => ended,
             // Requests have had the time of the engine's end; a connection that holds on longer is
             // cut off with the process.
-            None => self.clock.timeout(LAST_ANSWERS, self.http).await.unwrap_or(Ok(Ok(()))),
+            None => {
+                let served = self.clock.timeout(LAST_ANSWERS, self.http);
+                end.limit(served).await.unwrap_or(Ok(Ok(Ok(())))).unwrap_or(Ok(Ok(())))
+            }
         };
-        self.store.close().await?;
+        match end.limit(self.store.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("failed to close the database: {error}"),
+            Err(_) => tracing::warn!("the database did not answer when it was closed"),
+        }
         let telemetry = self.telemetry;
-        let _ = tokio::task::spawn_blocking(move || telemetry.shutdown()).await;
+        let _ = end.limit(tokio::task::spawn_blocking(move || telemetry.shutdown())).await;
         match served {
             Ok(served) => served.map_err(AppError::Serve),
             Err(panicked) => Err(AppError::Serve(io::Error::other(panicked))),

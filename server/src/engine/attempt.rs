@@ -190,6 +190,8 @@ async fn carry_out(
     let (lines, written) = mpsc::channel(LINES);
     let from = core.clock.now();
     let work = core.executor.execute(target, invocation, lines, stop);
+    let work = core.cut_off.run_until_cancelled(work);
+    let work = work.map(|outcome| outcome.unwrap_or(Outcome::Cancelled { output: json!({}) }));
     // A target that panics must not leave its run hanging.
     let work = AssertUnwindSafe(work).catch_unwind();
     let copy = logs::copy(&core.logs, numbers, invocation, &mask, written);

@@ -70,6 +70,8 @@ pub(super) struct Core {
     pub(super) outbox: Notify,
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
+    /// Ends the targets of released attempts that do not end by themselves.
+    pub(super) cut_off: CancellationToken,
     pub(super) settlements: mpsc::Sender<Settlement>,
     pub(super) steps: mpsc::Sender<flow::Asked>,
     pub(super) logs: mpsc::Sender<LogMessage>,
@@ -138,6 +140,7 @@ impl Core {
             rounds: Rounds::default(),
             outbox: Notify::new(),
             attempts: TaskTracker::new(),
+            cut_off: CancellationToken::new(),
             beginnings: Beginnings::default(),
             held: Mutex::default(),
             grips: AtomicU64::new(0),

@@ -56,7 +56,7 @@ pub async fn examine(
     limits: &config::Health,
 ) -> Result<Vec<Check>, StoreError> {
     let now = Timestamp::from(clock.now());
-    let mut checks = vec![writes(store.refusing())];
+    let mut checks = vec![writes(store.refusing()), cluster.clock_steps(clock).into()];
     checks.extend(judge(&figures(store, scope, now).await?, limits));
     if scope.namespace.is_none() && scope.tag.is_none() {
         checks.extend(sings(store.canary().await?, now, limits));

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::Clock,
     store::{
-        Store,
+        Refusing, Store,
         holds::Hold,
         nodes::{Beat, Heartbeat, Joining},
     },
@@ -30,9 +30,9 @@ pub(super) async fn enter(
     settings: &Settings,
     cluster: &Cluster,
 ) -> Result<Uuid, EngineError> {
-    let asked = clock.now();
+    let asked = clock.wall();
     let database = store.lease_time().await?.utc();
-    let (offset, turned) = cluster.note(Reading::of(clock, asked, database));
+    let (offset, turned) = cluster.note(clock, Reading::of(clock, asked, database));
     if turned == Some(false) {
         return Err(EngineError::ClockOff { offset: cluster::describe(offset) });
     }
@@ -82,6 +82,8 @@ async fn join(
 #[derive(Debug)]
 pub(super) struct Pulse {
     pub(super) core: Arc<Core>,
+    /// Why nothing that is written is kept, as the log says already.
+    refusing: Option<Refusing>,
 }
 
 /// What a beat found.
@@ -98,6 +100,21 @@ pub struct PulseReport {
 }
 
 impl Pulse {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core, refusing: None }
+    }
+
+    /// Logs when the database begins to take nothing, and when that is over.
+    fn tell_of_writes(&mut self) {
+        let refusing = self.core.store.refusing();
+        match (self.refusing, refusing) {
+            (was, Some(why)) if was != Some(why) => tracing::error!("{}", why.problem()),
+            (Some(_), None) => tracing::info!("what is written is kept again"),
+            (Some(_) | None, Some(_)) | (None, None) => {}
+        }
+        self.refusing = refusing;
+    }
+
     /// Says that the node is alive, and how its clock stands.
     async fn beat(&self, node: Uuid) -> Result<Heartbeat, EngineError> {
         let core = &self.core;
@@ -105,7 +122,7 @@ impl Pulse {
         let mut told_again = false;
         loop {
             let clock_offset_ms = core.cluster.offset().num_milliseconds();
-            let asked = core.clock.now();
+            let asked = core.clock.wall();
             let beat = Beat { held, clock_offset_ms, redis_problem: None };
             let beat = core.cluster.beat(&core.store, node, beat).await?;
             let Heartbeat::Alive(at) = beat else { return Ok(beat) };
@@ -155,6 +172,7 @@ impl Service for Pulse {
     const NAME: &'static str = "pulse";
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<PulseReport, EngineError> {
+        self.tell_of_writes();
         let core = &self.core;
         let node = core.node_id().await;
         let mut report = PulseReport::default();

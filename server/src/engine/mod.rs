@@ -16,9 +16,9 @@
 //! `retention` removes history that is old enough; `stats` counts what has settled, for charts;
 //! `beginnings` are attempts between their commit and their start; `membership` says who is alive;
 //! `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and
-//! keeps a node from it that must not schedule; `places` shares a node's capacity among those that
-//! want some,
-//! `saturation` says whether it is used up; `lookout` says where in the ledger something is alive;
+//! keeps a node from it that must not schedule; `clock_watch` sees when the wall clock is set;
+//! `places` shares a node's capacity among those that want some, `saturation` says whether it is
+//! used up; `lookout` says where in the ledger something is alive;
 //! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled, and knows what it was; `backfill` runs instants of the past that somebody
@@ -36,6 +36,7 @@ pub mod backfill;
 mod beginnings;
 mod buffer;
 pub mod calendars;
+mod clock_watch;
 mod closing;
 pub mod cluster;
 pub mod commands;

@@ -11,6 +11,7 @@ use super::{
     Settings, Signals,
     alerts::{Alerts, Courier},
     backfill::Backfill,
+    clock_watch,
     cluster::Cluster,
     core::{Core, Parts, StopReason, Writers},
     dispatcher::Dispatcher,
@@ -89,11 +90,16 @@ pub struct Status {
 /// Messages on their way to the settler and to the log's writer.
 const QUEUE: usize = 4096;
 
-/// How long released attempts may take to end, and again what they did to be written.
-const LAST_GRACE: Duration = Duration::from_secs(30);
+/// How long the services' last rounds and the notice to the other nodes may take.
+const LAST_ROUNDS: Duration = Duration::from_secs(2);
 
-/// How long the last call to the other nodes may take.
-const LAST_CALL: Duration = Duration::from_secs(2);
+/// Until when the steps of a shutdown end at the latest, counted from the end of the grace: released
+/// attempts end by themselves, those that do not are cut off, what they did is written, and the node
+/// leaves.
+const RELEASED: Duration = Duration::from_secs(2);
+const CUT_OFF: Duration = Duration::from_millis(2_750);
+const WRITTEN: Duration = Duration::from_millis(3_750);
+const LEFT: Duration = Duration::from_millis(4_250);
 
 impl Engine {
     /// Joins the nodes and starts all services.
@@ -123,6 +129,7 @@ impl Engine {
         let logs = logs::write(store, clock, to_write, stop_writers.clone());
         writers.spawn(give_up.clone().run_until_cancelled_owned(logs));
 
+        services.spawn(clock_watch::run(core.clone(), stop.clone()));
         let start = Starter { core: &core, stop: &stop, tracker: &services };
         let roles = core.settings.roles;
         let (schedules, works) = (roles.has(Role::Scheduler), roles.has(Role::Worker));
@@ -146,7 +153,7 @@ impl Engine {
         let (relay, stop_relay) = (TaskTracker::new(), CancellationToken::new());
         relay.spawn(relay::run(core.clone(), stop_relay.clone()));
         start.service(Canceller { core: core.clone() }, Wake::Canceller);
-        let heartbeat = start.service(Pulse { core: core.clone() }, Wake::Pulse);
+        let heartbeat = start.service(Pulse::new(core.clone()), Wake::Pulse);
         Ok(Self {
             core,
             stop,
@@ -214,50 +221,70 @@ impl Engine {
     }
 
     /// Stops claiming and taking, lets attempts finish within `grace`, releases the rest to other
-    /// nodes and leaves. What does not end in time even then, or cannot be written, is left to
-    /// recovery.
+    /// nodes and leaves. All of it ends 4.25 s after the grace, whatever the database and the
+    /// targets do: what has not ended by then, or cannot be written, is left to recovery.
     pub async fn shutdown(self, grace: Duration) -> Result<(), EngineError> {
         let core = &self.core;
+        let clock = &core.clock;
+        let after_grace = |span| clock.deadline(grace.saturating_add(span));
+        let [grace_ends, released, cut_off, written, left] =
+            [Duration::ZERO, RELEASED, CUT_OFF, WRITTEN, LEFT].map(after_grace);
         core.cluster.begin_draining();
         self.stop.cancel();
         self.services.close();
         // The others need not wait until the last attempt here has ended.
         let drained = async {
             if let Err(error) = core.store.drain(core.node_id().await).await {
-                tracing::warn!("failed to tell the other nodes that this one shuts down: {error}");
+                tracing::warn!("failed to record that this node shuts down: {error}");
             }
             core.signals.wake_pulse();
         };
-        tokio::join!(self.services.wait(), drained);
+        let last_rounds = async { tokio::join!(self.services.wait(), drained) };
+        if clock.timeout(LAST_ROUNDS, last_rounds).await.is_err() {
+            tracing::warn!("the last rounds of the services did not end in time");
+        }
         core.close();
         core.attempts.close();
-        if core.clock.timeout(grace, core.attempts.wait()).await.is_err() {
-            let released = core.stop_held(StopReason::Released, |_| true);
-            tracing::warn!(released, "attempts did not end in time; they are released");
-            if core.clock.timeout(LAST_GRACE, core.attempts.wait()).await.is_err() {
+        if grace_ends.limit(core.attempts.wait()).await.is_err() {
+            let stopped = core.stop_held(StopReason::Released, |_| true);
+            tracing::warn!(released = stopped, "attempts did not end in time; they are released");
+            if released.limit(core.attempts.wait()).await.is_err() {
+                core.cut_off.cancel();
+            }
+            if cut_off.limit(core.attempts.wait()).await.is_err() {
                 let left = core.held_count();
                 tracing::error!(left, "released attempts did not end; they are left to recovery");
             }
         }
         self.stop_writers.cancel();
         self.writers.close();
-        if core.clock.timeout(LAST_GRACE, self.writers.wait()).await.is_err() {
+        if written.limit(self.writers.wait()).await.is_err() {
             tracing::error!("what the last attempts did cannot be written; it is left to recovery");
             self.give_up.cancel();
         }
         self.stop_pulse.cancel();
         self.pulse.close();
-        self.pulse.wait().await;
-        let node = core.node_id().await;
-        let left = core.store.leave(node).await;
-        core.cluster.forget(node).await;
-        core.signals.wake_pulse();
-        self.stop_relay.cancel();
-        self.relay.close();
-        if core.clock.timeout(LAST_CALL, self.relay.wait()).await.is_err() {
-            tracing::warn!("the other nodes could not be told that this one has left");
+        let leaving = async {
+            self.pulse.wait().await;
+            let node = core.node_id().await;
+            let has_left = core.store.leave(node).await;
+            core.cluster.forget(node).await;
+            core.signals.wake_pulse();
+            self.stop_relay.cancel();
+            self.relay.close();
+            self.relay.wait().await;
+            has_left
+        };
+        // No failure of the shutdown: the others find out when its heartbeat expires.
+        match left.limit(leaving).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!("failed to record that this node has left: {error}");
+            }
+            Err(_) => tracing::warn!("it could not be recorded in time that this node has left"),
         }
-        Ok(left?)
+        self.stop_relay.cancel();
+        Ok(())
     }
 
     /// Ends at once, as a crash would: nothing is settled, nothing is released. For tests.

@@ -1,6 +1,12 @@
 //! The one loop that all services share.
 
-use std::{fmt::Debug, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    fmt::Debug,
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt;
@@ -36,6 +42,9 @@ pub(super) trait Service: Send {
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// How long a round that is under way when the service stops may go on.
+const LAST_ROUND: Duration = Duration::from_secs(2);
+
 /// What ends a service's waiting.
 pub(super) struct Wakes<W> {
     /// Between two rounds.
@@ -53,6 +62,7 @@ pub(super) async fn drive<S: Service>(
     reports: watch::Sender<(u64, S::Report)>,
 ) {
     let mut pause = FIRST_PAUSE;
+    let mut failing = Failing::default();
     loop {
         // Register first, then look at the tables: a wake-up in between is then kept.
         let woken = wake.as_ref().notified();
@@ -67,6 +77,7 @@ pub(super) async fn drive<S: Service>(
         let next = match round {
             Ok(report) => {
                 pause = FIRST_PAUSE;
+                failing.over(S::NAME, clock.instant());
                 if S::is_notable(&report) {
                     tracing::debug!(service = S::NAME, ?report);
                 }
@@ -77,7 +88,7 @@ pub(super) async fn drive<S: Service>(
                 service.next_round(now)
             }
             Err(error) => {
-                tracing::error!(service = S::NAME, retry_in = ?pause, "failed to {error}");
+                failing.failed(S::NAME, &error, clock.instant());
                 let next = now + TimeDelta::from_std(pause).unwrap_or_default();
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 next
@@ -93,6 +104,37 @@ pub(super) async fn drive<S: Service>(
     }
 }
 
+/// Since when a service fails for a reason that passes. An outage of the database fails every round
+/// of every service: the log has a line when that begins and one when it is over.
+#[derive(Debug, Default)]
+struct Failing {
+    since: Option<Instant>,
+    rounds: u64,
+}
+
+impl Failing {
+    fn failed(&mut self, service: &'static str, error: &EngineError, now: Instant) {
+        self.rounds += 1;
+        if !error.is_transient() {
+            tracing::error!(service, "failed to {error}");
+        } else if self.since.is_none() {
+            self.since = Some(now);
+            tracing::warn!(service, "failed to {error}; the service tries again until it succeeds");
+        } else {
+            tracing::debug!(service, "failed to {error}");
+        }
+    }
+
+    fn over(&mut self, service: &'static str, now: Instant) {
+        if let Some(since) = self.since.take() {
+            let seconds = now.saturating_duration_since(since).as_secs();
+            let rounds = self.rounds;
+            tracing::info!(service, seconds, rounds, "the service succeeds again");
+        }
+        self.rounds = 0;
+    }
+}
+
 /// A defect in one round must not end the service for good, unnoticed.
 pub(super) async fn caught<R>(
     round: impl Future<Output = Result<R, EngineError>>,
@@ -104,7 +146,7 @@ pub(super) async fn caught<R>(
 /// A round that is under way when the service stops may finish, but not for ever.
 async fn stopped_for_long(stop: &CancellationToken, clock: &Clock) {
     stop.cancelled().await;
-    clock.sleep(LONGEST_PAUSE).await;
+    clock.sleep(LAST_ROUND).await;
 }
 
 #[cfg(test)]
@@ -113,12 +155,12 @@ mod tests {
     use crate::clock::ManualClock;
 
     /// Fails in its first round.
-    struct Failing {
+    struct FailsOnce {
         rounds: usize,
         begun: Arc<Notify>,
     }
 
-    impl Service for Failing {
+    impl Service for FailsOnce {
         type Report = ();
         const NAME: &'static str = "failing";
 
@@ -143,7 +185,7 @@ mod tests {
         let clock = ManualClock::new(DateTime::UNIX_EPOCH).clock();
         let (begun, renewed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (reports, mut last) = watch::channel((0, ()));
-        let service = Failing { rounds: 0, begun: begun.clone() };
+        let service = FailsOnce { rounds: 0, begun: begun.clone() };
         let wakes = Wakes { wake: Arc::new(Notify::new()), renewed: renewed.clone() };
         tokio::spawn(drive(service, clock, wakes, CancellationToken::new(), reports));
         begun.notified().await;

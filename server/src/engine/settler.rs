@@ -110,6 +110,7 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
     let mut parts = portions(batch);
     let mut begun = Some(tx);
     let mut pause = FIRST_PAUSE;
+    let mut is_told = false;
     let renewed = core.store.renewed();
     while let Some(part) = parts.pop() {
         let renewed = renewed.notified();
@@ -122,7 +123,14 @@ async fn write(core: &Core, tx: Begun, batch: &mut [Settlement]) {
             continue;
         };
         if !error.is_refusal() {
-            tracing::error!(attempts = part.len(), "failed to settle: {error}");
+            if std::mem::replace(&mut is_told, true) {
+                tracing::debug!(attempts = part.len(), "failed to settle: {error}");
+            } else {
+                tracing::warn!(
+                    attempts = part.len(),
+                    "failed to settle: {error}; it is tried until it is written"
+                );
+            }
             core.pause(pause, renewed).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             parts.push(part);

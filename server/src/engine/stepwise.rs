@@ -66,7 +66,7 @@ impl Stepwise {
             Step::of(Dispatcher::new(core.clone())),
             Step::of(Settling { core: core.clone(), to_settle }),
             Step::of(Stepping { core: core.clone(), to_step }),
-            Step::of(Pulse { core: core.clone() }),
+            Step::of(Pulse::new(core.clone())),
             Step::of(Recovery::new(core.clone())),
             Step::of(Canceller { core: core.clone() }),
             Step::of(Backfill { core: core.clone() }),

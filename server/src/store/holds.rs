@@ -225,14 +225,14 @@ impl Store {
     }
 
     /// Ends holds of a node that it knows nothing of: their runs are nobody's, as those of a dead
-    /// node are.
+    /// node are. Says how many were there still.
     pub async fn disown_if_held(
         &self,
         tx: &DatabaseTransaction,
         holds: &[Hold],
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         if holds.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let sql = format!(
             "UPDATE run SET node_id = {{0}}, changed = {} FROM v \
@@ -245,8 +245,7 @@ impl Store {
             &sql,
             vec![Uuid::nil().into()],
         );
-        tx.execute_raw(statement).await?;
-        Ok(())
+        Ok(tx.execute_raw(statement).await?.rows_affected())
     }
 
     /// Of the runs that `node` works on, those that somebody wants stopped.

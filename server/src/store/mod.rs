@@ -36,6 +36,7 @@ mod changes;
 pub mod claims;
 pub mod clearing;
 pub mod counts;
+mod database_file;
 pub(crate) mod days;
 mod definitions;
 pub mod devices;
@@ -89,12 +90,12 @@ pub mod zone_rules;
 
 use std::{sync::Arc, time::Duration};
 
-use sea_orm::{QueryResult, SqliteTransactionMode, Statement, TransactionOptions};
+use sea_orm::{ConnectionTrait, QueryResult, SqliteTransactionMode, Statement, TransactionOptions};
 use tokio::sync::Notify;
 
 pub use changes::{Changes, Cursor};
 pub use dialect::Dialect;
-pub use error::{Constraint, StoreError};
+pub use error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use faults::{Edge, Faults};
 pub use open::{Migrations, Options, Schema};
@@ -104,7 +105,7 @@ pub use sizes::Sizes;
 pub use total::{MAX_TOTAL, Total};
 pub use writes::Refusing;
 
-use self::searching::Searching;
+use self::{database_file::DatabaseFile, searching::Searching};
 use crate::clock::Clock;
 
 /// A handle on the database. Cheap to clone.
@@ -120,6 +121,8 @@ pub struct Store {
     dialect: Dialect,
     changes: Changes,
     searching: Searching,
+    /// None on PostgreSQL.
+    file: Option<DatabaseFile>,
     /// Only in a simulation.
     faults: Option<Faults>,
 }
@@ -140,14 +143,17 @@ impl Store {
 
     /// The same store for the API: however much that reads and writes, the engine has connections
     /// left. On PostgreSQL its transactions leave two of the connections for writing; SQLite's one
-    /// writer has its turns in order. Clones share the limit, another call has another one.
+    /// writer has its turns in order. Clones share the limit, another call has another one. Callers
+    /// rather have no answer than a late one: an outage of the database, and a lock that somebody
+    /// keeps, are errors within two seconds.
     #[must_use]
     pub fn for_api(&self) -> Self {
         let write = match self.dialect.is_postgres() {
             true => self.write.clone().limited(self.api_transactions),
             false => self.write.clone(),
         };
-        Self { read: self.api_read.clone(), write, ..self.clone() }
+        let (read, write) = (self.api_read.for_callers(), write.for_callers());
+        Self { read, write, ..self.clone() }
     }
 
     /// The same store for probes, which read beside the engine and not beside the API.
@@ -166,9 +172,10 @@ impl Store {
         &self.changes
     }
 
-    /// Why the database takes nothing that is written, if that is so.
+    /// Why the database takes nothing that is written, or keeps nothing of it, if that is so.
     pub fn refusing(&self) -> Option<Refusing> {
-        self.write.writes().refusing()
+        let is_replaced = self.file.as_ref().is_some_and(DatabaseFile::is_replaced);
+        if is_replaced { Some(Refusing::FileReplaced) } else { self.write.writes().refusing() }
     }
 
     /// Tells of each time that the connections were replaced: what failed may succeed by the new
@@ -194,7 +201,11 @@ impl Store {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()
         };
-        Ok(link.begin(options).await?)
+        let transaction = link.begin(options).await?;
+        if link.is_for_callers() && self.dialect.is_postgres() {
+            transaction.execute_unprepared("SET LOCAL lock_timeout = '1500ms'").await?;
+        }
+        Ok(transaction)
     }
 
     /// The way to hear who is alive, which waits for nobody who reads.

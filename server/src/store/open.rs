@@ -17,6 +17,7 @@ use sea_orm::{
 
 use super::{
     Changes, Dialect, Store, StoreError,
+    database_file::{self, DatabaseFile},
     primary::{self, Address, Link, Problem, masked},
     searching::{LANES, STEPS, Searching, Until},
 };
@@ -46,6 +47,8 @@ pub struct Options {
     pub idle_transaction: Duration,
     /// How long somebody may have it search.
     pub search_limit: Duration,
+    /// Whether this is the one server of a SQLite database: another one is refused.
+    pub is_server: bool,
 }
 
 impl fmt::Debug for Options {
@@ -65,6 +68,7 @@ impl Options {
             idle_transaction: Duration::from_secs(15),
             // Before a slow answer is a reason to look whether the server is still the primary.
             search_limit: Duration::from_secs(4),
+            is_server: false,
         }
     }
 }
@@ -97,6 +101,9 @@ impl Store {
     /// Connects, brings the schema up to date or checks that it is, and opens the pools.
     pub async fn open(options: &Options) -> Result<Self, StoreError> {
         let place = Place::of(&options.url)?;
+        // Before anything is read: a migration is to surprise no server that runs.
+        let path = place.path(&options.url);
+        let locked = path.filter(|_| options.is_server).map(database_file::lock).transpose()?;
         // A SQLite connection that was opened before another one made an index does not see it
         // until its next statement: so migrate on a connection of its own, closed before the
         // pools open.
@@ -110,6 +117,7 @@ impl Store {
             .await
             .map_err(|source| StoreError::Unreachable { url: masked(&options.url), source })?;
         let dialect = Dialect::new(read.get_database_backend());
+        let file = path.map(|path| DatabaseFile::opened(path, locked));
         // Two of the connections for writing are left to the engine.
         let writers = usize::try_from(options.connections / 2).unwrap_or(usize::MAX);
         let api_transactions = writers.saturating_sub(2).max(1);
@@ -121,6 +129,7 @@ impl Store {
             dialect,
             changes: Changes::default(),
             searching,
+            file,
             faults: None,
         })
     }
@@ -144,6 +153,14 @@ impl Place {
             problem: problem.to_string(),
         };
         Ok(Self::Servers(Address::parse(url).map_err(bad)?))
+    }
+
+    /// Where the file is, if it is one.
+    fn path<'a>(&self, url: &'a str) -> Option<&'a Path> {
+        match self {
+            Self::File => Some(path_in(url)),
+            Self::Servers(_) => None,
+        }
     }
 
     pub(super) async fn open_one(
@@ -303,9 +320,7 @@ pub(super) fn compare(applied: Vec<String>, url: &str) -> Result<Schema, StoreEr
     }
 }
 
-/// The folder of a SQLite file is made if it is missing, for its owner alone: what is in it has
-/// what runs were given and gave back.
-/// The path of a SQLite file.
+/// The path in the address of a SQLite file.
 fn path_in(url: &str) -> &Path {
     let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
     Path::new(path.split('?').next().unwrap_or(path))
@@ -328,6 +343,8 @@ fn make_file(url: &str) -> Result<(), StoreError> {
     }
 }
 
+/// The folder of a SQLite file is made if it is missing, for its owner alone: what is in it has
+/// what runs were given and gave back.
 fn make_folder(url: &str) -> Result<(), StoreError> {
     let Some(folder) = path_in(url).parent().filter(|folder| !folder.as_os_str().is_empty()) else {
         return Ok(());

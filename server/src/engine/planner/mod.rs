@@ -137,7 +137,11 @@ impl Planner {
             // The round that follows may go well all the same: what passes is tried again after it.
             Err(error) => {
                 self.in_doubt = error.is_transient();
-                tracing::error!("failed to hand over after a failed round: {error}");
+                if self.in_doubt {
+                    tracing::debug!("failed to hand over after a failed round: {error}");
+                } else {
+                    tracing::error!("failed to hand over after a failed round: {error}");
+                }
             }
         }
     }

@@ -87,6 +87,22 @@ pub struct RecoveryReport {
     pub timed_out: usize,
 }
 
+impl RecoveryReport {
+    /// Logs what the round took over: one line, however much that was.
+    fn tell(&self) {
+        let Self { orphans, overruns, lost_handoffs, abandoned, .. } = *self;
+        if orphans + overruns + lost_handoffs + abandoned > 0 {
+            tracing::warn!(
+                lost_runs = orphans,
+                overruns,
+                lost_handoffs,
+                abandoned,
+                "recovery took over what was lost"
+            );
+        }
+    }
+}
+
 const LEASE: &str = "recovery";
 const BATCH: u64 = 500;
 
@@ -107,10 +123,17 @@ impl Recovery {
         if unknown.is_empty() || core.is_gone() {
             return Ok(());
         }
-        tracing::warn!(attempts = unknown.len(), "this node was to work on what it does not know");
         let tx = core.store.begin().await?;
-        core.store.disown_if_held(&tx, &unknown).await?;
-        Ok(core.store.commit(tx).await?)
+        let disowned = core.store.disown_if_held(&tx, &unknown).await?;
+        core.store.commit(tx).await?;
+        // Most of the time none: what has ended since the tables were read is nobody's loss.
+        if disowned > 0 {
+            tracing::warn!(
+                attempts = disowned,
+                "this node gave back attempts whose start it never heard of"
+            );
+        }
+        Ok(())
     }
 
     async fn take_over_orphans(
@@ -274,6 +297,7 @@ impl Recovery {
         if self.core.settings.roles.has(Role::Scheduler) {
             self.recover_for_all(now, &mut report, &mut parts).await;
         }
+        report.tell();
         let metrics = &self.core.metrics;
         metrics.recovered(What::OrphanedRun, report.orphans);
         metrics.recovered(What::HardTimeout, report.overruns);

@@ -57,20 +57,27 @@ pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
     let clock = Clock::system();
     let origin = origin();
     let mut pause = FIRST_PAUSE;
+    let mut is_told = false;
     while !stop.is_cancelled() {
         match core.store.wire().await {
             Ok(None) => return,
             Ok(Some(wire)) => {
                 let since = clock.instant();
+                is_told = false;
                 if let Err(error) = carry(&core, wire, &origin, &clock, &stop).await {
-                    tracing::warn!("the connection to the other nodes broke: {error}");
+                    is_told = true;
+                    tracing::warn!("the connection that wakes nodes broke: {error}");
                 }
                 if since.elapsed() > LONGEST_PAUSE {
                     pause = FIRST_PAUSE;
                 }
             }
+            // Once for as long as it fails.
+            Err(error) if std::mem::replace(&mut is_told, true) => {
+                tracing::debug!("failed to open the connection that wakes nodes: {error}");
+            }
             Err(error) => {
-                tracing::warn!("failed to connect to the other nodes: {error}");
+                tracing::warn!("failed to open the connection that wakes nodes: {error}");
             }
         }
         stop.run_until_cancelled(clock.sleep(pause)).await;

@@ -225,19 +225,21 @@ impl Link {
         &self,
         options: TransactionOptions,
     ) -> Result<DatabaseTransaction, DbErr> {
-        let turn = self.turn().await?;
         let begin = |connection: DatabaseConnection| {
             async move { connection.begin_with_options(options).await }.boxed()
         };
+        let begun = async {
+            let turn = self.turn().await?;
+            Ok((self.ask(begin).await?, turn))
+        };
         let begun = if self.is_for_callers {
-            let begun = Clock::system().timeout(CALLERS_TURN, self.ask(begin)).await;
             // All connections that write are taken, or SQLite's one writer is another process.
+            let begun = Clock::system().timeout(CALLERS_TURN, begun).await;
             begun.unwrap_or(Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)))
         } else {
-            self.ask(begin).await
+            begun.await
         };
-        let begun = begun.inspect_err(|error| self.writes.failed(error));
-        let (inner, pool) = begun?;
+        let ((inner, pool), turn) = begun.inspect_err(|error| self.writes.failed(error))?;
         let held = Held { lost: pool.lost, generation: pool.generation };
         Ok(DatabaseTransaction::new(inner, self.clone(), held, turn))
     }

@@ -20,8 +20,10 @@
 //! - `stalls`: when the machine itself stood still
 //! - `ledger`, `verdict`: the comparison
 //! - `killing`, `freezing`, `database`, `network`, `clock`, `disk`, `promotion`, `redis`: the
-//!   faults; `rolling`: no fault, but a restart of all
+//!   faults; `rolling`: no fault, but a restart of all; `stopping`: a stop in the middle of a fault;
+//!   `calling`: what callers and the log are told in one
 
+mod calling;
 mod clock;
 mod database;
 mod disk;
@@ -39,6 +41,7 @@ mod redis;
 mod rolling;
 mod sink;
 mod stalls;
+mod stopping;
 mod verdict;
 
 /// What a test is to do in its short and in its long form.
