@@ -183,8 +183,8 @@ async fn a_claim_by_a_clock_that_is_ahead_finds_nothing_due(database: TestDataba
         tx.rollback().await.unwrap();
         due.len()
     };
-    assert_eq!(due("2026-03-01T12:00:05Z").await, 1);
-    assert_eq!(due("2026-03-01T12:00:06Z").await, 0);
+    assert_eq!(due("2026-03-01T12:00:00.100Z").await, 1);
+    assert_eq!(due("2026-03-01T12:00:00.101Z").await, 0);
     assert_eq!(due("2026-03-01T13:00:00Z").await, 0);
 }
 
