@@ -153,7 +153,7 @@ impl Schedule {
     }
 
     async fn context(&self, cx: &Context<'_>) -> serde_json::Value {
-        cx.payload(self.0.namespace_id, self.0.context.clone())
+        cx.payload(self.0.namespace_id, secrets::masked_json(&self.0.context))
     }
 
     /// In the order in which they are asked: at most 8.

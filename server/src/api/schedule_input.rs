@@ -13,7 +13,7 @@ use super::{
 use crate::engine::{
     Task,
     commands::{
-        self, BadInput, Edit, ManyEdit, NewSchedule, Spec, Work, spec::buffer_limit,
+        self, BadInput, Edit, ManyEdit, NewSchedule, Spec, Work, secrets, spec::buffer_limit,
         watchdog::unmasked,
     },
 };
@@ -177,7 +177,10 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.tags, input.tags);
     set(&mut spec.timing, input.timing);
     set(&mut spec.max_fires, given(input.max_fires));
-    set(&mut spec.context, input.context);
+    set(
+        &mut spec.context,
+        input.context.map(|context| secrets::unmasked_json(context, &spec.context)),
+    );
     let change = ManyEdit {
         calendars: input.calendars,
         misfire: input.misfire.map(Into::into),

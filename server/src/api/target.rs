@@ -28,6 +28,10 @@ pub(crate) struct HttpTarget {
     headers: Vec<Header>,
     body: Option<String>,
     expected_status: Vec<String>,
+    /// A text that the answer must contain.
+    expected_body: Option<String>,
+    /// How many redirects are followed.
+    max_redirects: i32,
     /// What becomes of the answer.
     output: HttpAnswer,
     signed: bool,
@@ -85,6 +89,8 @@ impl From<&target::Target> for Target {
                     .split(", ")
                     .map(str::to_owned)
                     .collect(),
+                expected_body: http.expected_body,
+                max_redirects: http.max_redirects.into(),
                 output: http.output.into(),
                 signed: http.signing_secret.is_some(),
             }),

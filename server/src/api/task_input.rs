@@ -10,7 +10,10 @@ use super::{
     workflow::{Backoff, TaskCondition},
 };
 use crate::{
-    engine::{Condition, Task, commands::BadInput},
+    engine::{
+        Condition, Task,
+        commands::{BadInput, secrets::KEPT_REDIRECTS},
+    },
     target::{self, Secret},
 };
 
@@ -69,8 +72,17 @@ pub(crate) struct HttpTargetInput {
     url: String,
     /// On an update the mask `***` keeps the value that is there.
     headers: Option<Vec<HeaderInput>>,
+    /// A text. A JSON object or array is sent as `application/json` unless a header says otherwise.
     body: Option<String>,
+    /// A JSON body, in the place of `body`. Texts in it may be templates.
+    json: Option<Value>,
     expected_status: Option<Vec<String>>,
+    /// A text that the answer must contain. On an update: absent keeps the one that is there, an
+    /// empty text removes it.
+    expected_body: Option<String>,
+    /// How many redirects are followed, at most 5, which is usual. On an update: absent keeps the
+    /// number that is there.
+    max_redirects: Option<u8>,
     /// What becomes of the answer.
     #[graphql(default_with = "HttpAnswer::Keep")]
     output: HttpAnswer,
@@ -176,7 +188,21 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     let mut http = target::Http::post(input.url);
     http.method = read("task.target.http.method", &input.method.to_uppercase())?;
     http.headers = secrets("task.target.http.headers", input.headers)?;
-    http.body = input.body.map(Value::String);
+    http.body = match (input.body, input.json) {
+        (Some(body), Some(_)) => {
+            let shown: String = body.chars().take(40).collect();
+            let problem = "is given beside 'json'";
+            return Err(BadInput::new("task.target.http.body", shown, problem, "give one of both"));
+        }
+        (Some(body), None) => Some(Value::String(body)),
+        (None, json) => json,
+    };
+    http.expected_body = input.expected_body;
+    http.max_redirects = match input.max_redirects {
+        // The mark for what is kept is no number of redirects.
+        Some(KEPT_REDIRECTS) => KEPT_REDIRECTS - 1,
+        given => given.unwrap_or(KEPT_REDIRECTS),
+    };
     if let Some(expected) = input.expected_status {
         http.expected_status = read("task.target.http.expectedStatus", &expected)?;
     }

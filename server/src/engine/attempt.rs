@@ -26,7 +26,7 @@ use crate::{
         StoreError,
         holds::{Hold, Settlement},
     },
-    target::{Invocation, Names, Outcome, Target, TemplateUse},
+    target::{Invocation, Names, Outcome, Target, TemplateUse, Unfilled},
     telemetry::{TracedAttempt, TracedRun},
 };
 
@@ -151,8 +151,23 @@ pub(super) async fn perform(
             Outcome::TimedOut { .. } => "timed_out",
             Outcome::Cancelled { .. } => "cancelled",
         },
+        status: status(&known.task(index).target, &outcome),
     });
     outcome
+}
+
+/// With what status a request was answered, if it was.
+fn status(target: &Target, outcome: &Outcome) -> Option<i64> {
+    match (target, outcome) {
+        (
+            Target::Http(_),
+            Outcome::Succeeded { output }
+            | Outcome::Failed { output, .. }
+            | Outcome::TimedOut { output, .. }
+            | Outcome::Cancelled { output },
+        ) => output.get("status")?.as_i64(),
+        (Target::Command(_) | Target::Noop(_), _) => None,
+    }
 }
 
 /// Does so; says from when to when the target was at work.
@@ -176,17 +191,25 @@ async fn carry_out(
         None => return (Outcome::Cancelled { output: json!({}) }, None),
     };
     let mask = Mask::of(secrets.values());
+    let began = core.clock.instant();
     let filled_in = match known.templates(index) {
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
             match Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await {
                 Ok(target) => Some(target),
-                Err(message) => return (Outcome::Failed { message, output: Value::Null }, None),
+                // The messages of templates repeat no value of theirs.
+                Err(outcome) => return (outcome, None),
             }
         }
     };
     let target = filled_in.as_ref().unwrap_or(&task.target);
+    // What the templates took is off the time limit.
+    let left = filled_in.is_some().then(|| {
+        let took = core.clock.instant().duration_since(began);
+        Invocation { timeout: invocation.timeout.saturating_sub(took), ..invocation.clone() }
+    });
+    let invocation = left.as_ref().unwrap_or(invocation);
     let (lines, written) = mpsc::channel(LINES);
     let from = core.clock.now();
     let work = core.executor.execute(target, invocation, lines, stop);
@@ -238,7 +261,8 @@ async fn fill_in(
     target: &Target,
     assignment: Assignment<'_>,
     needs: Needs<'_>,
-) -> Result<Target, String> {
+) -> Result<Target, Outcome> {
+    let failed = |message| Outcome::Failed { message, output: Value::Null };
     let Needs { previous_fire, secrets } = needs;
     let at = assignment.stands_for;
     let previous_fire = match assignment.invocation.schedule_id.filter(|_| previous_fire) {
@@ -246,7 +270,7 @@ async fn fill_in(
             let found = stop.run_until_cancelled(fire_before(core, schedule, at)).await;
             found.unwrap_or(Ok(None)).map_err(|error| {
                 tracing::error!("failed to look up the fire before: {error}");
-                "could not look up previous_fire in the database".to_owned()
+                failed("could not look up previous_fire in the database".to_owned())
             })?
         }
         None => None,
@@ -258,7 +282,16 @@ async fn fill_in(
         tasks: assignment.tasks,
         secrets,
     };
-    target.filled_in(&names).map_err(|error| error.to_string())
+    match stop.run_until_cancelled(core.executor.fill_in(target, &names)).await {
+        Some(Ok(target)) => Ok(target),
+        Some(Err(error @ Unfilled::TooLong(_))) => {
+            Err(Outcome::TimedOut { message: error.to_string(), output: Value::Null })
+        }
+        Some(Err(error @ (Unfilled::Refused(_) | Unfilled::Defect))) => {
+            Err(failed(error.to_string()))
+        }
+        None => Err(Outcome::Cancelled { output: json!({}) }),
+    }
 }
 
 /// Asks until the database answers: that it is away is no fault of the run.

@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Invocation, Line, Mailer, Outcome, Policy, Scope, Target, TargetError, command::Runner,
-    http::Sender, log::Log,
+    Invocation, Line, Mailer, Names, Outcome, Policy, Scope, Target, TargetError, Unfilled,
+    command::Runner, http::Sender, log::Log, template::Pool,
 };
 use crate::clock::Clock;
 
@@ -19,6 +19,8 @@ pub struct Executor {
     runner: Option<Runner>,
     /// Only where the configuration names a mail server.
     mailer: Option<Mailer>,
+    /// Where templates are filled in.
+    pool: Pool,
     clock: Clock,
     stand_in: Option<StandIn>,
 }
@@ -47,6 +49,7 @@ impl Executor {
             sender: Sender::new(&policy, clock.clone())?,
             runner: runner.transpose()?,
             mailer: None,
+            pool: Pool::default(),
             clock,
             stand_in: None,
         })
@@ -114,6 +117,11 @@ impl Executor {
             Target::Command(_) => self.runner()?.check_namespace(namespace),
             Target::Http(_) | Target::Noop(_) => Ok(()),
         }
+    }
+
+    /// The target with its templates filled in. Ends within the invocation's timeout.
+    pub async fn fill_in(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
+        self.pool.fill_in(&self.clock, target, names).await
     }
 
     /// Carries `target` out. Lines are sent as they come; while `lines` is full the target waits,

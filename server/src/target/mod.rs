@@ -51,6 +51,7 @@ pub use command::{Command, UserError, drop_dumpable, may_switch_user, programs_u
 pub use definition::{Noop, Target};
 pub use error::TargetError;
 pub use executor::Executor;
+pub(crate) use http::MAX_REDIRECTS;
 pub use http::{Answers, FetchError, Fetched, Fetcher, Http, Method, StatusSet};
 pub use invocation::{Invocation, Line, Outcome, Stream};
 pub use mail::{Blame, Letter, MailError, Mailer, check_address};
@@ -58,4 +59,4 @@ pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use result::result_of;
 pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
-pub use template::{Names, Scope, TemplateUse};
+pub use template::{Names, Scope, TemplateUse, Unfilled};

@@ -13,8 +13,11 @@ const PREFIX: &str = "whsec_";
 /// The specification asks for keys of 24 to 64 bytes.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// Signs messages with one secret.
-pub(crate) struct Signer(hmac::Key);
+/// How many secrets sign at once: the new one and those that receivers still know.
+const MAX_SECRETS: usize = 4;
+
+/// Signs messages with one secret, or with several while one replaces another.
+pub(crate) struct Signer(Vec<hmac::Key>);
 
 /// Why a text is not a signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,26 +28,40 @@ pub(crate) enum BadSecret {
     Base64,
     #[error("its key has {0} bytes")]
     Length(usize),
+    #[error("it has {0} secrets, at most {MAX_SECRETS} sign at once")]
+    TooMany(usize),
 }
 
 impl Signer {
-    /// Reads a secret: `whsec_` and the key in base64.
+    /// Reads a secret: `whsec_` and the key in base64. Several stand apart by spaces.
     pub(crate) fn new(secret: &Secret) -> Result<Self, BadSecret> {
-        let text = secret.expose().strip_prefix(PREFIX).ok_or(BadSecret::Prefix)?;
-        let key = STANDARD.decode(text).map_err(|_| BadSecret::Base64)?;
-        if !KEY_BYTES.contains(&key.len()) {
-            return Err(BadSecret::Length(key.len()));
+        let secrets: Vec<&str> = secret.expose().split_ascii_whitespace().collect();
+        match secrets.len() {
+            0 => Err(BadSecret::Prefix),
+            1..=MAX_SECRETS => Ok(Self(secrets.into_iter().map(key).collect::<Result<_, _>>()?)),
+            many => Err(BadSecret::TooMany(many)),
         }
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key)))
     }
 
-    /// The value of the header `webhook-signature`.
+    /// The value of the header `webhook-signature`: a signature for each secret, apart by spaces.
     pub(crate) fn sign(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
-        let mut context = hmac::Context::with_key(&self.0);
-        context.update(format!("{id}.{}.", at.timestamp()).as_bytes());
-        context.update(body);
-        format!("v1,{}", STANDARD.encode(context.sign()))
+        let sign = |key: &hmac::Key| {
+            let mut context = hmac::Context::with_key(key);
+            context.update(format!("{id}.{}.", at.timestamp()).as_bytes());
+            context.update(body);
+            format!("v1,{}", STANDARD.encode(context.sign()))
+        };
+        self.0.iter().map(sign).collect::<Vec<_>>().join(" ")
     }
+}
+
+fn key(secret: &str) -> Result<hmac::Key, BadSecret> {
+    let text = secret.strip_prefix(PREFIX).ok_or(BadSecret::Prefix)?;
+    let key = STANDARD.decode(text).map_err(|_| BadSecret::Base64)?;
+    if !KEY_BYTES.contains(&key.len()) {
+        return Err(BadSecret::Length(key.len()));
+    }
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &key))
 }
 
 #[cfg(test)]
@@ -65,10 +82,21 @@ mod tests {
     fn a_text_that_is_no_secret_is_refused_with_the_reason() {
         for (text, reason) in [
             ("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", BadSecret::Prefix),
-            ("whsec_not base64", BadSecret::Base64),
+            ("whsec_not-base64", BadSecret::Base64),
+            (" ", BadSecret::Prefix),
+            ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw whsec_c2hvcnQ=", BadSecret::Length(5)),
+            ("a b c d e", BadSecret::TooMany(5)),
             ("whsec_c2hvcnQ=", BadSecret::Length(5)),
         ] {
             assert_eq!(Signer::new(&text.into()).err(), Some(reason), "{text}");
         }
+    }
+
+    #[test]
+    fn several_secrets_make_several_signatures_while_one_replaces_another() {
+        let of = |secret: &str| Signer::new(&secret.into()).unwrap();
+        let (old, new) = (format!("whsec_{}", "A".repeat(32)), format!("whsec_{}", "B".repeat(32)));
+        let sign = |secret: &str| of(secret).sign("m", DateTime::UNIX_EPOCH, b"body");
+        assert_eq!(sign(&format!("{new} {old}")), format!("{} {}", sign(&new), sign(&old)));
     }
 }

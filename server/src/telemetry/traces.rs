@@ -90,6 +90,8 @@ pub struct TracedAttempt<'a> {
     pub at_target: Option<(DateTime<Utc>, DateTime<Utc>)>,
     /// How it ended, in a word.
     pub outcome: &'static str,
+    /// The status that its request was answered with.
+    pub status: Option<i64>,
 }
 
 /// The first half byte of a span's id says what it is about; the target's is 0, so that its id is
@@ -158,6 +160,9 @@ impl Traces {
         if let Some(at) = attempt.at_target {
             let mut about = about();
             about.push(KeyValue::new("carillon.target", attempt.target));
+            if let Some(status) = attempt.status {
+                about.push(KeyValue::new("http.response.status_code", status));
+            }
             let span = Span::of("target", at).with(about).ended(attempt.outcome).at_others();
             to.send(attempt.run, (number, TASK | number), span);
         }

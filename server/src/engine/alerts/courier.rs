@@ -276,7 +276,7 @@ impl Courier {
             tasks: &json!({}),
             secrets: &secrets,
         };
-        let target = match request.filled_in(&names) {
+        let target = match self.core.executor.fill_in(&request, &names).await {
             Ok(request) => carrying(request, payload),
             Err(error) => return Tried::failed(error.to_string()),
         };

@@ -3,9 +3,12 @@
 
 use serde_json::Value;
 
-use crate::target::{Http, Secret, Target};
+use crate::target::{Http, MAX_REDIRECTS, Secret, Target};
 
 use super::{BadInput, watchdog::masked_address};
+
+/// In the place of a number of redirects: the number that is there stays, or is the usual one.
+pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
 
 /// What stands in the place of a secret.
 pub(crate) const MASK: &str = "***";
@@ -94,6 +97,34 @@ pub(crate) fn masked_json(value: &Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.iter().map(masked_json).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// JSON as a caller gives it; where a text is the mask of one that is there, that one stays. The
+/// opposite of [`masked_json`].
+pub(crate) fn unmasked_json(given: Value, old: &Value) -> Value {
+    match (given, old) {
+        (Value::Object(members), Value::Object(old)) => {
+            let kept = members.into_iter().map(|(name, member)| {
+                let member = match old.get(&name) {
+                    Some(text @ Value::String(_)) if member == MASK && is_secret(&name) => {
+                        text.clone()
+                    }
+                    Some(old) => unmasked_json(member, old),
+                    None => member,
+                };
+                (name, member)
+            });
+            Value::Object(kept.collect())
+        }
+        (Value::Array(items), Value::Array(old)) => {
+            let kept = items.into_iter().enumerate().map(|(index, item)| match old.get(index) {
+                Some(old) => unmasked_json(item, old),
+                None => item,
+            });
+            Value::Array(kept.collect())
+        }
+        (given, _) => given,
     }
 }
 
@@ -232,10 +263,13 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
         },
         Some(_) => {}
     }
-    if let Some(old) = old {
-        // What the API does not show is no reason to forget it.
-        new.expected_body.clone_from(&old.expected_body);
-        new.max_redirects = old.max_redirects;
+    match new.expected_body.as_deref() {
+        Some("") => new.expected_body = None,
+        Some(_) => {}
+        None => new.expected_body = old.and_then(|old| old.expected_body.clone()),
+    }
+    if new.max_redirects == KEPT_REDIRECTS {
+        new.max_redirects = old.map_or(MAX_REDIRECTS, |old| old.max_redirects);
     }
     Ok(())
 }
@@ -303,6 +337,16 @@ mod tests {
         assert_eq!(same, command("a", "1"));
         let mut other = command("echo $SMTP_PASS", MASK);
         assert!(retain(&mut other, Some(&command("a", "1"))).is_err());
+    }
+
+    #[test]
+    fn a_mask_that_comes_back_keeps_the_text_that_it_hides() {
+        let old = serde_json::json!({
+            "token": "hush", "n": 1, "in": [{ "password": "sesame" }, { "secret": 7 }],
+        });
+        assert_eq!(unmasked_json(masked_json(&old), &old), old);
+        let given = serde_json::json!({ "token": "new", "other": MASK, "password": MASK });
+        assert_eq!(unmasked_json(given.clone(), &old), given, "of nothing it is a text");
     }
 
     #[test]

@@ -235,7 +235,8 @@ impl Pings {
             tasks: &tasks,
             secrets: &secrets,
         };
-        let target = target.filled_in(&names).map_err(|error| error.to_string())?;
+        let target =
+            core.executor.fill_in(&target, &names).await.map_err(|error| error.to_string())?;
         // Nobody reads the lines.
         let (lines, _) = mpsc::channel(1);
         let stop = CancellationToken::new();

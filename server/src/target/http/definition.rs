@@ -19,8 +19,9 @@ pub struct Http {
     /// Headers beside the ones that Carillon sets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Secret>,
-    /// A text is sent as it is, anything else as JSON. Where it is absent, `POST`, `PUT` and
-    /// `PATCH` send a JSON object that says which fire this is.
+    /// A text is sent as it is, anything else as JSON. A text that is a JSON object or array is
+    /// sent as `application/json` unless `headers` say otherwise. Where it is absent, `POST`, `PUT`
+    /// and `PATCH` send a JSON object that says which fire this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// The statuses that count as success: 200-299 unless given.
@@ -35,7 +36,8 @@ pub struct Http {
     /// What becomes of the answer.
     #[serde(default, skip_serializing_if = "Answers::is_keep")]
     pub output: Answers,
-    /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given.
+    /// Key of the Standard Webhooks signature: `whsec_` and base64. Unsigned unless given. Up to
+    /// four, apart by spaces, sign at once while one replaces another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<Secret>,
 }

@@ -61,12 +61,20 @@ fn body(request: &Prepared<'_>, invocation: &Invocation) -> (Vec<u8>, Option<&'s
     match (&request.definition.body, request.definition.method) {
         (Some(Value::String(text)), _) if text.is_empty() => (Vec::new(), None),
         (Some(Value::String(text)), _) => {
-            (text.clone().into_bytes(), Some("text/plain; charset=utf-8"))
+            let kind = if is_json(text) { "application/json" } else { "text/plain; charset=utf-8" };
+            (text.clone().into_bytes(), Some(kind))
         }
         (Some(value), _) => json(value),
         (None, Method::Post | Method::Put | Method::Patch) => json(&announcement(invocation)),
         (None, Method::Get | Method::Head | Method::Delete | Method::Options) => (Vec::new(), None),
     }
+}
+
+/// Whether a text is a JSON object or array: a template is how many write one. A word or a number
+/// may be JSON by chance.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// The body of a request whose definition has none: which fire this is.

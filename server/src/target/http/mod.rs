@@ -31,6 +31,7 @@ mod prepare;
 mod redirect;
 mod sender;
 
+pub(crate) use definition::MAX_REDIRECTS;
 pub use definition::{Answers, Http, Method};
 pub use expected::StatusSet;
 pub use fetch::{FetchError, Fetched, Fetcher};

@@ -1,28 +1,32 @@
-//! What a value can be put through: the usual small filters, and of those that make texts longer
-//! our own, which refuse to begin with a long one.
+//! What a value can be put through. Each filter is charged for what it is given and for what it
+//! makes, and those that make texts longer are our own: they refuse before they begin.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use minijinja::{
-    Environment, Error, ErrorKind, Value, filters, tests,
+    Environment, Error, ErrorKind, State, Value, filters, tests,
     value::{Kwargs, Rest},
 };
 
-use super::MOST_BYTES;
+use super::{
+    MAX_OUTPUT_BYTES,
+    budget::Budget,
+    printing::{TOO_LONG, json, written},
+};
 
-/// A list of names, and what puts what they name into the language.
+/// A list of names, and what gives each name with what it names.
 macro_rules! named {
-    ($names:ident, $add:ident by $method:ident: $($name:literal => $what:expr),+ $(,)?) => {
+    ($names:ident, $all:ident by $value:path: $($name:literal => $what:expr),+ $(,)?) => {
         pub(super) const $names: &[&str] = &[$($name),+];
 
-        fn $add(environment: &mut Environment<'static>) {
-            $(environment.$method($name, $what);)+
+        fn $all() -> Vec<(&'static str, Value)> {
+            vec![$(($name, $value($what))),+]
         }
     };
 }
 
-named! { FILTERS, add_filters by add_filter:
+named! { FILTERS, filters by Value::from_function:
     "default" => filters::default,
     "lower" => filters::lower,
     "upper" => filters::upper,
@@ -36,14 +40,14 @@ named! { FILTERS, add_filters by add_filter:
     "abs" => filters::abs,
     "int" => filters::int,
     "float" => filters::float,
-    "tojson" => tojson,
+    "tojson" => tojson_given,
     "urlencode" => urlencode,
-    "join" => join,
+    "join" => join_given,
     "replace" => replace,
     "date" => date,
 }
 
-named! { TESTS, add_tests by add_test:
+named! { TESTS, tests by Value::from_function:
     "defined" => tests::is_defined,
     "undefined" => tests::is_undefined,
     "none" => tests::is_none,
@@ -53,9 +57,33 @@ named! { TESTS, add_tests by add_test:
     "mapping" => tests::is_mapping,
 }
 
-pub(super) fn add(environment: &mut Environment<'static>) {
-    add_filters(environment);
-    add_tests(environment);
+/// Adds the filters and tests, charged to `budget`.
+pub(super) fn add(environment: &mut Environment<'_>, budget: &Arc<Budget>) {
+    for (name, inner) in filters() {
+        let budget = Arc::clone(budget);
+        let charged = move |state: &mut State<'_, '_>, given: Rest<Value>| {
+            for value in given.iter() {
+                budget.charge(size(value))?;
+            }
+            let made = match (name, given.as_slice()) {
+                ("tojson", [value, ..]) => tojson(value, &budget)?,
+                ("join", [values, rest @ ..]) => join(values, rest.first(), &budget)?,
+                _ => inner.call(state, &given)?,
+            };
+            budget.charge(size(&made))?;
+            Ok::<Value, Error>(made)
+        };
+        environment.add_filter(name, charged);
+    }
+    for (name, inner) in tests() {
+        let test = move |state: &mut State<'_, '_>, given: Rest<Value>| inner.call(state, &given);
+        environment.add_test(name, test);
+    }
+}
+
+/// About how much there is to go through: bytes of a text, members of anything else.
+fn size(value: &Value) -> usize {
+    16 + value.as_str().map_or_else(|| value.len().unwrap_or(0), str::len)
 }
 
 fn refused(problem: &'static str) -> Error {
@@ -67,15 +95,19 @@ fn short(value: &Value) -> Result<(), Error> {
         return Err(Error::from(ErrorKind::UndefinedError));
     }
     match value.as_str() {
-        Some(text) if text.len() > MOST_BYTES => Err(refused("the text is too long")),
+        Some(text) if text.len() > MAX_OUTPUT_BYTES => Err(refused(TOO_LONG)),
         Some(_) | None => Ok(()),
     }
 }
 
-fn tojson(value: &Value, _options: Kwargs) -> Result<Value, Error> {
+/// Of `tojson` and `join` only the arguments are judged here: what they do needs the budget.
+fn tojson_given(_value: &Value, _options: Kwargs) {}
+
+fn join_given(_values: &Value, _between: Option<String>) {}
+
+fn tojson(value: &Value, budget: &Budget) -> Result<Value, Error> {
     short(value)?;
-    let json = serde_json::to_string(value).map_err(|_| refused("it cannot be JSON"))?;
-    Ok(Value::from(json))
+    Ok(Value::from(json(value, budget)?))
 }
 
 /// One value is one place in an address: a slash in it opens no other.
@@ -84,26 +116,28 @@ fn urlencode(value: &Value) -> Result<String, Error> {
     Ok(filters::urlencode(value)?.replace('/', "%2F"))
 }
 
-fn join(values: &Value, between: Option<String>) -> Result<String, Error> {
+fn join(values: &Value, between: Option<&Value>, budget: &Budget) -> Result<Value, Error> {
     short(values)?;
-    let between = between.unwrap_or_default();
+    let between = between.map_or(Ok(String::new()), |between| written(between, budget))?;
     let mut joined = String::new();
     for (index, value) in values.try_iter()?.enumerate() {
         if index > 0 {
             joined.push_str(&between);
         }
-        let _ = write!(joined, "{value}");
-        if joined.len() > MOST_BYTES {
-            return Err(refused("the text is too long"));
+        let part = written(&value, budget)?;
+        budget.charge(part.len() + between.len() + 1)?;
+        joined.push_str(&part);
+        if joined.len() > MAX_OUTPUT_BYTES {
+            return Err(refused(TOO_LONG));
         }
     }
-    Ok(joined)
+    Ok(Value::from(joined))
 }
 
 fn replace(text: String, from: String, to: String) -> Result<String, Error> {
     let places = if from.is_empty() { text.len() + 1 } else { text.matches(&from).count() };
-    if text.len().saturating_add(places.saturating_mul(to.len())) > MOST_BYTES {
-        return Err(refused("the text is too long"));
+    if text.len().saturating_add(places.saturating_mul(to.len())) > MAX_OUTPUT_BYTES {
+        return Err(refused(TOO_LONG));
     }
     Ok(text.replace(&from, &to))
 }

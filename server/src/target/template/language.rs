@@ -1,130 +1,147 @@
-//! What a template may say, judged on its text before it is compiled.
+//! What a template may say, judged on its tokens before it is parsed: in one pass, whatever the
+//! text is.
 
-use super::Fault;
+use super::{
+    Fault,
+    depth::{MAX_DEPTH, too_deep},
+    tokens::{Kind, Part, Token, WORDS, parts},
+};
 
-/// So many texts a template may put together by `~` and `+`.
-const MOST_JOINS: usize = 16;
+/// How long one template may be.
+pub(super) const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// The statements that there are.
-const STATEMENTS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "raw", "endraw"];
+/// How many texts a template may put together by `~` and `+`.
+const MAX_JOINS: usize = 16;
+
+/// How many values one expression may name. A list of the same large value many times would be
+/// much larger than what it is made of.
+const MAX_NAMES: usize = 64;
+
+/// The statements that there are. The reader takes `raw` for itself.
+const STATEMENTS: [&str; 6] = ["if", "elif", "else", "endif", "for", "endfor"];
 
 const HELP: &str = "docs/workflows.md shows what a template may say";
 
-/// Refuses what could make much out of little.
-pub(super) fn judge(source: &str) -> Result<(), Fault> {
+/// Refuses what is too long or too deep to be parsed, and what could make much out of little.
+pub(super) fn judge(source: &str) -> Result<Vec<Part<'_>>, Fault> {
+    if source.len() > MAX_TEMPLATE_BYTES {
+        let problem = format!("it has {} bytes, at most {MAX_TEMPLATE_BYTES} fit", source.len());
+        return Err(Fault::new(1, problem, "make it shorter").showing(source));
+    }
+    let parts = parts(source)?;
+    if let Some(part) = too_deep(&parts) {
+        let problem = format!(
+            "its blocks, brackets and operators nest deeper than {MAX_DEPTH}, which is the limit"
+        );
+        let help = "make the expression shorter, or nest less";
+        return Err(Fault::new(line(part), problem, help).showing(&source[part.start..]));
+    }
     let mut joins = 0;
-    let mut at = 0;
-    while let Some((start, mark)) = next_mark(source, at) {
-        let line = 1 + source[..start].matches('\n').count();
-        let refused = |problem: String| Err(Fault { line, problem, help: HELP });
-        if mark == "{#" {
-            at = end_of(source, start + 2, "#}");
-            continue;
-        }
-        let inside = &source[start + 2..];
-        let (length, found) = scan(inside, if mark == "{{" { "}}" } else { "%}" });
-        at = start + 2 + length;
-        if mark == "{%" {
-            let word = statement(inside);
-            if !STATEMENTS.contains(&word) {
-                let shown: String = word.chars().take(32).collect();
-                return refused(format!("there is no statement {shown:?}, only if and for"));
-            }
-            if word == "raw" {
-                at = end_of_raw(source, at);
-            }
-        }
-        if found.multiplies {
+    for part in &parts {
+        statement(part)?;
+        let refused = |problem: String| Err(Fault::new(line(part), problem, HELP));
+        if part.tokens.iter().any(|token| token.kind == Kind::Mark('*')) {
             return refused("there is no multiplication".to_owned());
         }
-        joins += found.joins;
-        if joins > MOST_JOINS {
-            return refused(format!("more than {MOST_JOINS} texts are joined by ~ or +"));
+        let is_join = |token: &&Token<'_>| matches!(token.kind, Kind::Mark('~' | '+'));
+        joins += part.tokens.iter().filter(is_join).count();
+        if joins > MAX_JOINS {
+            return refused(format!("more than {MAX_JOINS} texts are joined by ~ or +"));
+        }
+        if names(&part.tokens).count() > MAX_NAMES {
+            return refused(format!("an expression names more than {MAX_NAMES} values"));
         }
     }
-    Ok(())
+    Ok(parts)
 }
 
-/// What stands between the marks of an expression or statement, its end mark too.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
-    /// The line on which it begins.
-    pub(super) line: usize,
-    pub(super) text: &'a str,
+fn line(part: &Part<'_>) -> usize {
+    part.tokens.first().map_or(1, |token| token.line)
 }
 
-/// The expressions and statements; no comments, and nothing raw.
-pub(super) fn inside(source: &str) -> Vec<Part<'_>> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while let Some((start, mark)) = next_mark(source, at) {
-        if mark == "{#" {
-            at = end_of(source, start + 2, "#}");
-            continue;
+fn statement(part: &Part<'_>) -> Result<(), Fault> {
+    let refused = |problem: String| Err(Fault::new(line(part), problem, HELP));
+    match part.statement() {
+        Some("for") if is_recursive(&part.tokens) => {
+            refused("there is no `recursive` loop".to_owned())
         }
-        let rest = &source[start + 2..];
-        let (length, _) = scan(rest, if mark == "{{" { "}}" } else { "%}" });
-        let line = 1 + source[..start].matches('\n').count();
-        found.push(Part { line, text: &rest[..length] });
-        at = start + 2 + length;
-        if mark == "{%" && statement(rest) == "raw" {
-            at = end_of_raw(source, at);
+        Some("for") if loops_over_names(&part.tokens) => {
+            refused("a loop goes through a value, or through a list without names".to_owned())
+        }
+        Some(word) if !STATEMENTS.contains(&word) => {
+            let shown: String = word.chars().take(32).collect();
+            refused(format!("there is no statement {shown:?}, only if and for"))
+        }
+        None if part.is_statement => refused("a statement begins with if or for".to_owned()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_recursive(tokens: &[Token<'_>]) -> bool {
+    let behind_dot = tokens.iter().rev().nth(1).is_some_and(|token| token.kind == Kind::Mark('.'));
+    tokens.last().is_some_and(|token| token.kind == Kind::Word("recursive")) && !behind_dot
+}
+
+/// Whether a loop goes through a list that is written out with names in it. Loops in loops could
+/// build a value from it that is exponentially larger than the template.
+fn loops_over_names(tokens: &[Token<'_>]) -> bool {
+    /// One bracket that is open.
+    struct Bracket {
+        is_list: bool,
+        is_group: bool,
+        has_names: bool,
+    }
+    let named: Vec<usize> = names(tokens).collect();
+    let mut open: Vec<Bracket> = Vec::new();
+    let list = tokens.iter().position(|token| token.kind == Kind::Word("in")).unwrap_or(0) + 1;
+    for (at, token) in tokens.iter().enumerate().skip(list) {
+        match token.kind {
+            Kind::Mark(mark @ ('(' | '[' | '{')) => {
+                // Behind a value it is a call or an index.
+                let is_behind = match &tokens[at - 1].kind {
+                    Kind::Word(word) => !WORDS.contains(word),
+                    Kind::Text(_) | Kind::Number => true,
+                    Kind::Mark(mark) => matches!(mark, ')' | ']' | '}'),
+                };
+                open.push(Bracket {
+                    is_list: mark == '{' || (mark == '[' && !is_behind),
+                    is_group: mark == '(' && !is_behind,
+                    has_names: false,
+                });
+            }
+            Kind::Mark(')' | ']' | '}') => {
+                let closed = open.pop();
+                if closed.as_ref().is_some_and(|closed| closed.is_list && closed.has_names) {
+                    return true;
+                }
+                if let (Some(closed), Some(outer)) = (closed, open.last_mut()) {
+                    outer.has_names |= closed.has_names;
+                }
+            }
+            // A comma makes a group a list.
+            Kind::Mark(',') => {
+                if let Some(last) = open.last_mut() {
+                    last.is_list |= last.is_group;
+                }
+            }
+            Kind::Word(_) if named.binary_search(&at).is_ok() => {
+                if let Some(last) = open.last_mut() {
+                    last.has_names = true;
+                }
+            }
+            Kind::Word(_) | Kind::Text(_) | Kind::Number | Kind::Mark(_) => {}
         }
     }
-    found
+    false
 }
 
-fn next_mark(source: &str, from: usize) -> Option<(usize, &'static str)> {
-    let find = |mark: &'static str| source.get(from..)?.find(mark).map(|at| (from + at, mark));
-    ["{{", "{%", "{#"].into_iter().filter_map(find).min()
-}
-
-fn end_of(source: &str, from: usize, mark: &str) -> usize {
-    source[from..].find(mark).map_or(source.len(), |at| from + at + mark.len())
-}
-
-fn statement(inside: &str) -> &str {
-    let word = inside.trim_start_matches(['-', '+']).trim_start();
-    let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(word.len());
-    &word[..end]
-}
-
-/// Behind the `{%` of what ends the raw part, so that it is judged again from its own mark.
-fn end_of_raw(source: &str, from: usize) -> usize {
-    let mut at = from;
-    while let Some(start) = source[at..].find("{%").map(|found| at + found) {
-        if statement(&source[start + 2..]) == "endraw" {
-            return start;
-        }
-        at = start + 2;
-    }
-    source.len()
-}
-
-#[derive(Default)]
-struct Found {
-    joins: usize,
-    multiplies: bool,
-}
-
-/// Reads an expression up to its end mark; texts in quotes do not count.
-fn scan(inside: &str, end: &str) -> (usize, Found) {
-    let mut found = Found::default();
-    let mut quote = None;
-    let mut escaped = false;
-    for (at, character) in inside.char_indices() {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(open) if character == open => quote = None,
-            Some(_) => {}
-            None if inside[at..].starts_with(end) => return (at + end.len(), found),
-            None => match character {
-                '"' | '\'' => quote = Some(character),
-                '*' => found.multiplies = true,
-                '~' | '+' => found.joins += 1,
-                _ => {}
-            },
-        }
-    }
-    (inside.len(), found)
+/// The places of the names of values: no members, filters or tests.
+fn names(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
+    const FIXED: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
+    tokens.iter().enumerate().filter_map(|(at, token)| {
+        let Kind::Word(word) = token.kind else { return None };
+        let before = at.checked_sub(1).map(|at| &tokens[at].kind);
+        let is_member = matches!(before, Some(Kind::Mark('.' | '|') | Kind::Word("is")));
+        (!is_member && !WORDS.contains(&word) && !FIXED.contains(&word)).then_some(at)
+    })
 }

@@ -8,8 +8,7 @@ use minijinja::Template;
 
 use super::{
     Fault, filters,
-    language::{self, Part},
-    secrets::quoted,
+    tokens::{Kind, Part, Token, WORDS},
 };
 
 /// What the templates of one target find beside what all find.
@@ -42,22 +41,18 @@ const PLAIN: [&str; 8] = [
 /// Those of what has.
 const DEEP: [&str; 3] = ["context", "secrets", "tasks"];
 
-/// Words of the language that may stand before a bracket, where a function would.
-const WORDS: [&str; 9] = ["and", "elif", "else", "for", "if", "in", "is", "not", "or"];
-
 const LISTED: &str = "docs/workflows.md lists what templates can use";
 
 /// Refuses what can never be.
 pub(super) fn judge(
     template: &Template<'_, '_>,
-    source: &str,
+    parts: &[Part<'_>],
     scope: Scope<'_>,
 ) -> Result<(), Fault> {
     let free = template.undeclared_variables(false);
-    let parts: Vec<Vec<Token<'_>>> = language::inside(source).iter().map(tokens).collect();
-    let bound = parts.iter().flat_map(|part| targets(part)).collect();
+    let bound = parts.iter().flat_map(targets).collect();
     let judge = Judge { free: &free, bound, scope };
-    parts.iter().try_for_each(|part| judge.part(part))?;
+    parts.iter().try_for_each(|part| judge.part(&part.tokens))?;
     // The library reads a template better than this file does.
     let unknown = free.iter().find(|name| !is_known(name));
     unknown.map_or(Ok(()), |name| Err(judge.no_name(1, name)))
@@ -67,52 +62,15 @@ fn is_known(name: &str) -> bool {
     PLAIN.contains(&name) || DEEP.contains(&name)
 }
 
-/// A piece of an expression, and the line on which it stands.
-#[derive(Clone, Copy, Debug)]
-struct Token<'a> {
-    line: usize,
-    kind: Kind<'a>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind<'a> {
-    Word(&'a str),
-    /// What stands in quotes.
-    Text(&'a str),
-    Mark(char),
-}
-
-fn tokens<'a>(part: &Part<'a>) -> Vec<Token<'a>> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut found, mut rest, mut line) = (Vec::new(), part.text, part.line);
-    while let Some(first) = rest.chars().next() {
-        let (kind, length) = if first == '"' || first == '\'' {
-            let text = quoted(rest);
-            (Some(Kind::Text(text)), text.len() + 2)
-        } else if is_word(first) {
-            let length = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
-            (Some(Kind::Word(&rest[..length])), length)
-        } else {
-            ((!first.is_whitespace()).then_some(Kind::Mark(first)), first.len_utf8())
-        };
-        found.extend(kind.map(|kind| Token { line, kind }));
-        // A text that nothing ends reaches to the end.
-        let (read, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        line += read.matches('\n').count();
-        rest = behind;
-    }
-    found
-}
-
 /// The names that a `for` gives to what it goes through.
-fn targets<'a>(part: &[Token<'a>]) -> Vec<&'a str> {
-    let mut words = part.iter().filter_map(|token| match token.kind {
-        Kind::Word(word) => Some(word),
-        Kind::Text(_) | Kind::Mark(_) => None,
-    });
-    if words.next() != Some("for") {
+fn targets<'a>(part: &Part<'a>) -> Vec<&'a str> {
+    if part.statement() != Some("for") {
         return Vec::new();
     }
+    let words = part.tokens.iter().skip(1).filter_map(|token| match token.kind {
+        Kind::Word(word) => Some(word),
+        Kind::Text(_) | Kind::Number | Kind::Mark(_) => None,
+    });
     words.take_while(|word| *word != "in").chain(["loop"]).collect()
 }
 
@@ -126,14 +84,14 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn part(&self, part: &[Token<'_>]) -> Result<(), Fault> {
-        let before = |at: usize, back: usize| Some(part.get(at.checked_sub(back)?)?.kind);
-        let says = |at, back, word| before(at, back) == Some(Kind::Word(word));
+        let before = |at: usize, back: usize| Some(&part.get(at.checked_sub(back)?)?.kind);
+        let says = |at, back, word| before(at, back) == Some(&Kind::Word(word));
         for (at, token) in part.iter().enumerate() {
             let Kind::Word(word) = token.kind else { continue };
             let is_behind_is = |back| says(at, back, "is") && before(at, back + 1) != DOT;
             if before(at, 1) == DOT {
                 // It is judged with the name that it stands behind.
-            } else if before(at, 1) == Some(Kind::Mark('|')) {
+            } else if before(at, 1) == Some(&Kind::Mark('|')) {
                 one_of(token.line, "filter", word, filters::FILTERS)?;
             } else if (word != "not" && is_behind_is(1)) || (says(at, 1, "not") && is_behind_is(2))
             {
@@ -146,18 +104,20 @@ impl Judge<'_> {
     }
 
     /// A name with what stands behind it.
-    fn path(&self, line: usize, root: &str, mut rest: &[Token<'_>]) -> Result<(), Fault> {
-        let mut inside = Vec::new();
+    fn path<'t>(&self, line: usize, root: &'t str, mut rest: &'t [Token<'_>]) -> Result<(), Fault> {
+        let mut inside: Vec<&'t str> = Vec::new();
         loop {
             rest = match rest {
-                [dot, Token { kind: Kind::Word(name), .. }, rest @ ..] if Some(dot.kind) == DOT => {
+                [dot, Token { kind: Kind::Word(name), .. }, rest @ ..]
+                    if Some(&dot.kind) == DOT =>
+                {
                     inside.push(*name);
                     rest
                 }
                 [open, Token { kind: Kind::Text(name), .. }, close, rest @ ..]
-                    if (open.kind, close.kind) == (Kind::Mark('['), Kind::Mark(']')) =>
+                    if (&open.kind, &close.kind) == (&Kind::Mark('['), &Kind::Mark(']')) =>
                 {
-                    inside.push(*name);
+                    inside.push(&**name);
                     rest
                 }
                 _ => break,
@@ -167,12 +127,12 @@ impl Judge<'_> {
         if rest.first().is_some_and(|next| next.kind == Kind::Mark('(')) && root != "loop" {
             let problem = format!("there is no function `{}`", path());
             let help = "use a filter instead; docs/workflows.md lists those that there are";
-            return Err(Fault { line, problem, help });
+            return Err(Fault::new(line, problem, help));
         }
         if self.bound.contains(root) || !self.free.contains(root) {
             return Ok(());
         }
-        let refused = |problem, help| Err(Fault { line, problem, help });
+        let refused = |problem, help| Err(Fault::new(line, problem, help));
         match (root, &*inside) {
             ("tasks", [task, ..]) if !self.scope.before.iter().any(|before| before == task) => {
                 let help = "only tasks that it waits for by `needs`, directly or through others, \
@@ -205,15 +165,15 @@ impl Judge<'_> {
         let run = |name: &&&str| self.scope.has_context || !["context", "tasks"].contains(*name);
         let known: Vec<&str> = PLAIN.iter().chain(DEEP.iter().filter(run)).copied().collect();
         let problem = format!("there is nothing named `{name}`; there are {}", known.join(", "));
-        Fault { line, problem, help: "a value of the context is `context.NAME`" }
+        Fault::new(line, problem, "a value of the context is `context.NAME`")
     }
 }
 
-const DOT: Option<Kind<'static>> = Some(Kind::Mark('.'));
+const DOT: Option<&Kind<'static>> = Some(&Kind::Mark('.'));
 
 fn nothing_inside(line: usize, path: &str, name: &str) -> Result<(), Fault> {
     let problem = format!("`{path}`: `{name}` is a plain value, with nothing inside it");
-    Err(Fault { line, problem, help: LISTED })
+    Err(Fault::new(line, problem, LISTED))
 }
 
 fn one_of(line: usize, what: &str, name: &str, known: &[&str]) -> Result<(), Fault> {
@@ -221,7 +181,7 @@ fn one_of(line: usize, what: &str, name: &str, known: &[&str]) -> Result<(), Fau
         return Ok(());
     }
     let problem = format!("there is no {what} `{name}`; there are {}", known.join(", "));
-    Err(Fault { line, problem, help: LISTED })
+    Err(Fault::new(line, problem, LISTED))
 }
 
 #[cfg(test)]

@@ -81,9 +81,5 @@ fn a_task_that_waits_for_none_and_a_call_of_no_run_find_less() {
 fn a_template_that_breaks_off_is_read_to_its_end() {
     for template in ["{{ 'a", "{{ \"a\\\"", "{% for", "{{ context['a", "{{ a |", "{{ é('"] {
         assert!(judged(template).is_err(), "{template}");
-        // The library refuses it first; what reads it here ends all the same.
-        for part in language::inside(template) {
-            assert!(tokens(&part).len() < 9);
-        }
     }
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use minijinja::Template;
 
-use super::{Fault, environment, fields, is_template, language};
+use super::{
+    Fault, Read, fields, is_template,
+    tokens::{Kind, Part, Token},
+};
 use crate::target::Target;
 
 const NAME: &str = "secrets";
@@ -33,10 +36,10 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
     let mut look = |field: &str, text: &str| {
         if found.is_none()
             && is_template(text)
-            && let Ok(template) = environment().template_from_str(text)
+            && let Ok(read) = Read::new(text)
         {
             let other = |path: &String| path.split('.').next() != Some(NAME);
-            found = paths(&template).filter(other).min().map(|path| (field.to_owned(), path));
+            found = paths(&read.template).filter(other).min().map(|path| (field.to_owned(), path));
         }
         Ok(None)
     };
@@ -49,7 +52,7 @@ pub(super) fn beside(target: &Target) -> Option<(String, String)> {
 pub(super) fn check(template: &Template<'_, '_>) -> Result<(), Fault> {
     if paths(template).any(|path| path == NAME) {
         let problem = "it asks for secrets without their names".to_owned();
-        return Err(Fault { line: 1, problem, help: "write `secrets.name` for each" });
+        return Err(Fault::new(1, problem, "write `secrets.name` for each"));
     }
     Ok(())
 }
@@ -79,55 +82,41 @@ fn of_text(text: &str) -> BTreeSet<String> {
     if !is_template(text) || !text.contains(NAME) {
         return BTreeSet::new();
     }
-    let Ok(template) = environment().template_from_str(text) else { return BTreeSet::new() };
+    let Ok(read) = Read::new(text) else { return BTreeSet::new() };
     let name = |path: String| {
         let (root, name) = path.split_once('.')?;
         let name = name.split('.').next().unwrap_or(name);
         (root == NAME).then(|| name.to_owned())
     };
     // The library does not see all of them: none of which a slice is taken.
-    let written = language::inside(text).into_iter().flat_map(|part| written(part.text));
-    paths(&template).filter_map(name).chain(written).collect()
+    let written = read.parts.iter().flat_map(written);
+    paths(&read.template).filter_map(name).chain(written).collect()
 }
 
 /// The names that stand behind `secrets.` in an expression, or in brackets behind it.
-fn written(expression: &str) -> Vec<String> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (mut names, mut rest, mut before) = (Vec::new(), expression, ' ');
-    while let Some(first) = rest.chars().next() {
-        let mut length = first.len_utf8();
-        if first == '"' || first == '\'' {
-            length = quoted(rest).len() + 2;
-        } else if is_word(first) {
-            length = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
-            let behind = rest[length..].trim_start();
-            if &rest[..length] == NAME && before != '.' {
-                let attribute = behind.strip_prefix('.').map(str::trim_start);
-                let attribute = attribute.map(|name| name.split(|c: char| !is_word(c)).next());
-                let bracket = behind.strip_prefix('[').map(str::trim_start);
-                let item = bracket.filter(|item| item.starts_with(['"', '\''])).map(quoted);
-                names.extend(attribute.flatten().or(item).map(str::to_owned));
+fn written(part: &Part<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest: &[Token<'_>] = &part.tokens;
+    let mut is_member = false;
+    while let [first, behind @ ..] = rest {
+        if first.kind == Kind::Word(NAME) && !is_member {
+            match behind {
+                [dot, Token { kind: Kind::Word(name), .. }, ..] if dot.kind == Kind::Mark('.') => {
+                    names.push((*name).to_owned());
+                }
+                [open, Token { kind: Kind::Text(name), .. }, ..]
+                    if open.kind == Kind::Mark('[') =>
+                {
+                    names.push(name.to_string());
+                }
+                _ => {}
             }
         }
-        if !first.is_whitespace() {
-            before = first;
-        }
-        rest = rest.get(length..).unwrap_or_default();
+        is_member = first.kind == Kind::Mark('.');
+        rest = behind;
     }
     names.retain(|name| !name.is_empty());
     names
-}
-
-/// What stands in the quotes that a text begins with.
-pub(super) fn quoted(text: &str) -> &str {
-    let (quote, mut escaped) = (text.as_bytes()[0], false);
-    let ends = |byte: u8| {
-        let is_end = byte == quote && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        is_end
-    };
-    let end = text.bytes().skip(1).position(ends).map_or(text.len(), |at| at + 1);
-    &text[1..end]
 }
 
 fn paths(template: &Template<'_, '_>) -> impl Iterator<Item = String> {

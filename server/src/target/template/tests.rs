@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::target::{Command, Http, Secret};
+use crate::target::{Command, Http, Invocation, Secret};
 
 fn invocation() -> Invocation {
     Invocation {
@@ -29,13 +29,14 @@ fn invocation() -> Invocation {
 fn filled(target: &Target) -> Result<Target, TargetError> {
     let tasks = json!({ "extract": { "output": { "rows": 7 } } });
     let secrets = [("smtp".to_owned(), "sesame".into())].into();
-    target.filled_in(&Names {
+    let names = Names {
         invocation: &invocation(),
         scheduled_at: "2026-03-01T12:00:00Z".parse().unwrap(),
         previous_fire: None,
         tasks: &tasks,
         secrets: &secrets,
-    })
+    };
+    filling::filled_in(target.clone(), names.json(), Arc::default())
 }
 
 /// What a template in the body makes.
@@ -55,7 +56,7 @@ fn a_template_names_what_its_attempt_is_about() {
         ("{{ scheduled_at }}", "2026-03-01T12:00:00Z"),
         ("{{ scheduled_at[:10] }}", "2026-03-01"),
         ("{{ scheduled_at | date('%d.%m.%Y') }}", "01.03.2026"),
-        ("{{ previous_fire }}", "None"),
+        ("{{ previous_fire }}", "null"),
         ("{{ context.region | urlencode }}", "eu%20west"),
         ("{{ context.nope | default('x') }}", "x"),
         ("{{ tasks.extract.output.rows + 1 }}", "8"),

@@ -7,6 +7,8 @@ use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_secret_is_stored_and_never_shown,
+    what_a_request_expects_is_said_shown_and_kept,
+    texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back,
     a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved,
 );
 
@@ -52,6 +54,93 @@ async fn a_secret_is_stored_and_never_shown(database: TestDatabase) {
     for text in [format!("{audited:?}"), format!("{history:?}"), answer.to_string()] {
         assert!(!text.contains("hunter2") && !text.contains("whsec_"), "{text}");
     }
+}
+
+async fn what_a_request_expects_is_said_shown_and_kept(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let http = json!({
+        "url": "https://example.org/hook", "json": { "rows": [1] }, "expectedBody": "done",
+        "maxRedirects": 0,
+    });
+    let input = |http| {
+        json!({
+            "name": "hook", "timing": { "expressions": ["@daily"] }, "task": { "target": { "http": http } },
+        })
+    };
+    let mut both = http.clone();
+    both["body"] = "text".into();
+    let refused = desk.refused(CREATE, json!({ "input": input(both) })).await;
+    assert!(refused.to_string().contains("task.target.http.body"), "{refused}");
+    let mut many = http.clone();
+    many["maxRedirects"] = 6.into();
+    let refused = desk.refused(CREATE, json!({ "input": input(many) })).await;
+    assert!(refused.to_string().contains("at most 5 redirects"), "{refused}");
+
+    let made = desk.ask(CREATE, json!({ "input": input(http) })).await;
+    let id = &made["createSchedule"]["schedule"]["id"];
+    let shown = async || {
+        let query = "query($id: UUID!) { schedule(id: $id) { workflow { tasks { target {
+            ... on HttpTarget { body expectedBody maxRedirects } } } } } }";
+        let answer = desk.ask(query, json!({ "id": id })).await;
+        answer["schedule"]["workflow"]["tasks"][0]["target"].clone()
+    };
+    let said = json!({ "body": "{\"rows\":[1]}", "expectedBody": "done", "maxRedirects": 0 });
+    assert_eq!(shown().await, said);
+
+    let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
+        schedule { version } } }";
+    let edit = async |version, more: serde_json::Value| {
+        let mut http = json!({ "url": "https://example.org/hook", "body": "x" });
+        http.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let task = json!({ "target": { "http": http } });
+        let edit = json!({ "id": id, "expectedVersion": version, "task": task });
+        desk.ask(update, json!({ "input": edit })).await["updateSchedule"]["schedule"]["version"]
+            .clone()
+    };
+    let version = edit(json!(1), json!({})).await;
+    assert_eq!(shown().await, json!({ "body": "x", "expectedBody": "done", "maxRedirects": 0 }));
+    edit(version, json!({ "expectedBody": "", "maxRedirects": 2 })).await;
+    assert_eq!(shown().await, json!({ "body": "x", "expectedBody": null, "maxRedirects": 2 }));
+}
+
+async fn texts_of_a_context_are_masked_where_it_is_shown_and_kept_where_the_mask_comes_back(
+    database: TestDatabase,
+) {
+    let desk = Desk::open(database).await;
+    let context = json!({ "api_token": "hunter2", "rows": [{ "password": "hunter3", "n": 1 }] });
+    let masked = json!({ "api_token": "***", "rows": [{ "password": "***", "n": 1 }] });
+    let input = json!({
+        "name": "hook", "timing": { "expressions": ["@daily"] }, "context": context,
+        "task": { "target": { "noop": { "note": "" } } },
+    });
+    let made = desk.ask(CREATE, json!({ "input": input })).await;
+    let id = &made["createSchedule"]["schedule"]["id"];
+    let query = "query($id: UUID!) { schedule(id: $id) { context } }";
+    let shown = desk.ask(query, json!({ "id": id })).await["schedule"]["context"].take();
+    assert_eq!(shown, masked);
+    let export = "query { exportModules(format: YAML) { source } }";
+    let exported = desk.ask(export, json!({})).await["exportModules"][0]["source"].take();
+    let exported = exported.as_str().unwrap();
+    assert!(exported.contains("***") && !exported.contains("hunter"), "{exported}");
+
+    // What was shown comes back with an edit beside it, and from a file.
+    let stored = async || {
+        let rows = entity::schedule::Entity::find().all(desk.database.store.read()).await.unwrap();
+        rows[0].context.clone()
+    };
+    let mut edited = shown;
+    edited["rows"][0]["n"] = 2.into();
+    let update = "mutation($input: UpdateScheduleInput!) { updateSchedule(input: $input) {
+        schedule { version } } }";
+    let edit = json!({ "id": id, "expectedVersion": 1, "context": edited });
+    desk.ask(update, json!({ "input": edit })).await;
+    let mut kept = context.clone();
+    kept["rows"][0]["n"] = 2.into();
+    assert_eq!(stored().await, kept);
+    let deploy = "mutation($source: String!) {
+        deployModule(source: $source, format: YAML, adopt: true) { changes { action } } }";
+    desk.ask(deploy, json!({ "source": exported })).await;
+    assert_eq!(stored().await, context);
 }
 
 async fn a_secret_that_is_not_set_is_told_when_what_asks_for_it_is_saved(database: TestDatabase) {

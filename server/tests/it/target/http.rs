@@ -50,6 +50,10 @@ async fn method_headers_and_body_are_those_of_the_definition() {
     for (body, sent, content_type) in [
         (json!("plain"), "plain", Some("text/plain; charset=utf-8")),
         (json!({"a": [1]}), r#"{"a":[1]}"#, Some("application/json")),
+        (json!(" {\"a\": 1}"), " {\"a\": 1}", Some("application/json")),
+        (json!("[1]"), "[1]", Some("application/json")),
+        (json!("[1"), "[1", Some("text/plain; charset=utf-8")),
+        (json!("1"), "1", Some("text/plain; charset=utf-8")),
         (json!(""), "", None),
     ] {
         let (outcome, _) = run(

@@ -1,5 +1,6 @@
 //! Targets against real servers, real names, real processes.
 
+mod answers;
 mod command;
 mod confined;
 mod egress;

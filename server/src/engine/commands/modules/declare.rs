@@ -135,6 +135,7 @@ impl Commands {
         }
         let old = self.spec_of(site.tx, &row).await?;
         spec.ping = spec.ping.map(|ping| unmasked(ping, old.ping.as_ref()));
+        spec.context = secrets::unmasked_json(spec.context, &old.context);
 
         let mut before = ScheduleEntry::of(old);
         let mut after = ScheduleEntry::of(spec.clone());

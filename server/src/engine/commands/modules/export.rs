@@ -21,6 +21,7 @@ use crate::{
         calendars::spec_of,
         check,
         groups::MOST_GROUPS,
+        secrets,
         sought::sought,
     },
     search::List,
@@ -165,6 +166,7 @@ impl Commands {
             let Some(workflow) = known.get(&row.workflow_id) else { continue };
             let mut entry = ScheduleEntry::of(self.spec_of(read, row).await?);
             entry.paused = !row.enabled;
+            entry.context = secrets::masked_json(&entry.context);
             let definition = self.definition_of(read, workflow).await?;
             let file = file_of(files, wanted, &row.module);
             let is_own = workflow.name == row.name

@@ -1,0 +1,83 @@
+//! What filling in the templates of one target may cost. The library counts steps, and a step may
+//! be a small one or go through a large text: so filters and what they make are charged by the
+//! byte, and the larger the values are, the fewer the steps.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use minijinja::{Error, ErrorKind};
+
+/// How many bytes the filters and outputs of one target may go through together.
+pub(super) const MAX_WORK_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How many steps one template may take.
+const MAX_STEPS: u64 = 20_000;
+
+/// How many steps all templates of one target may take.
+const MAX_TARGET_STEPS: u64 = 200_000;
+
+/// What steps may go through: each may compare, slice or join values as large as all there are.
+const STEP_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Steps that any template may take, however large its values are.
+const LEAST_STEPS: u64 = 1_000;
+
+/// What is left of the budget of one target.
+#[derive(Debug)]
+pub(super) struct Budget {
+    work: AtomicU64,
+    steps: AtomicU64,
+    most_steps: u64,
+    is_over: AtomicBool,
+    stop: Arc<AtomicBool>,
+}
+
+impl Budget {
+    /// For values of `bytes`. Setting `stop` ends the work at its next charge.
+    pub(super) fn new(bytes: u64, stop: Arc<AtomicBool>) -> Self {
+        let fit = STEP_BYTES / bytes.max(1);
+        Self {
+            work: AtomicU64::new(MAX_WORK_BYTES),
+            steps: AtomicU64::new(fit.clamp(LEAST_STEPS, MAX_TARGET_STEPS)),
+            most_steps: fit.clamp(LEAST_STEPS, MAX_STEPS),
+            is_over: AtomicBool::new(false),
+            stop,
+        }
+    }
+
+    /// Takes `bytes` off, or says that they are not there.
+    pub(super) fn charge(&self, bytes: usize) -> Result<(), Error> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let left = self.work.load(Ordering::Relaxed);
+        self.work.store(left.saturating_sub(bytes), Ordering::Relaxed);
+        if bytes > left {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        if bytes > left || self.is_stopped() {
+            return Err(Error::from(ErrorKind::OutOfFuel));
+        }
+        Ok(())
+    }
+
+    /// Whether more work was asked for than there is.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The steps that the next template may take.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed).min(self.most_steps)
+    }
+
+    /// Takes off the steps that a template took.
+    pub(super) fn stepped(&self, steps: u64) {
+        let left = self.steps.load(Ordering::Relaxed);
+        self.steps.store(left.saturating_sub(steps), Ordering::Relaxed);
+    }
+}

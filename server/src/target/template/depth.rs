@@ -1,0 +1,114 @@
+//! How deep a template nests, told from its tokens. The library parses, compiles and drops a
+//! template by recursion: what is too deep must not reach it.
+//!
+//! The figure is a bound and no exact depth: it is never less than the depth of the tree that the
+//! parser builds.
+
+use super::tokens::{Kind, Part, Token};
+
+/// How deep blocks, brackets and rows of operators may nest together.
+pub(super) const MAX_DEPTH: usize = 100;
+
+/// The first part at which a template is deeper than the limit.
+pub(super) fn too_deep<'p, 'a>(parts: &'p [Part<'a>]) -> Option<&'p Part<'a>> {
+    let mut blocks = Blocks::default();
+    parts.iter().find(|part| {
+        blocks.pass(part);
+        blocks.depth + depth(&part.tokens) > MAX_DEPTH
+    })
+}
+
+/// The blocks that are open. Each `elif` nests in the one before it.
+#[derive(Default)]
+struct Blocks {
+    open: Vec<usize>,
+    depth: usize,
+}
+
+impl Blocks {
+    fn pass(&mut self, part: &Part<'_>) {
+        match part.statement() {
+            Some("if" | "for") => {
+                self.open.push(1);
+                self.depth += 1;
+            }
+            Some("elif") => {
+                if let Some(last) = self.open.last_mut() {
+                    *last += 1;
+                }
+                self.depth += 1;
+            }
+            Some("endif" | "endfor") => self.depth -= self.open.pop().unwrap_or(0),
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// What is known of one level of brackets, since its last comma.
+#[derive(Default)]
+struct Level {
+    /// Operators between operands, and signs before them.
+    operators: usize,
+    /// What stands behind the operand at hand: members, calls, filters, tests.
+    behind: usize,
+    /// The deepest bracket of the operand at hand.
+    inside: usize,
+    /// The deepest operand.
+    operand: usize,
+    /// The deepest element before the comma.
+    element: usize,
+}
+
+impl Level {
+    fn next_operand(&mut self) {
+        self.operand = self.operand.max(self.behind + self.inside);
+        (self.behind, self.inside) = (0, 0);
+    }
+
+    fn next_element(&mut self) {
+        self.next_operand();
+        self.element = self.element.max(self.operators + self.operand);
+        (self.operators, self.operand) = (0, 0);
+    }
+
+    fn depth(mut self) -> usize {
+        self.next_element();
+        self.element + 1
+    }
+}
+
+fn depth(tokens: &[Token<'_>]) -> usize {
+    let (mut outer, mut level) = (Vec::new(), Level::default());
+    let close = |level: Level, outer: Level| {
+        let inside = outer.inside.max(level.depth());
+        Level { inside, behind: outer.behind + 1, ..outer }
+    };
+    for token in tokens {
+        match token.kind {
+            Kind::Mark('(' | '[' | '{') => {
+                outer.push(std::mem::take(&mut level));
+                if outer.len() > MAX_DEPTH {
+                    return outer.len();
+                }
+            }
+            Kind::Mark(')' | ']' | '}') => {
+                if let Some(outer) = outer.pop() {
+                    level = close(std::mem::take(&mut level), outer);
+                }
+            }
+            Kind::Mark(',' | ':') => level.next_element(),
+            Kind::Mark('.' | '|') | Kind::Word("is") => level.behind += 1,
+            // A sign or a negation may stand before its operand or between two.
+            Kind::Mark('-') | Kind::Word("not") => level.operators += 1,
+            Kind::Mark(_) | Kind::Word("and" | "or" | "in" | "if" | "else") => {
+                level.next_operand();
+                level.operators += 1;
+            }
+            Kind::Word(_) | Kind::Text(_) | Kind::Number => {}
+        }
+    }
+    while let Some(outer) = outer.pop() {
+        level = close(std::mem::take(&mut level), outer);
+    }
+    level.depth()
+}

@@ -1,0 +1,79 @@
+//! What is wrong with a template, in words.
+
+use minijinja::{Error, ErrorKind};
+
+use super::super::TargetError;
+
+/// How much of a template an error shows.
+const SHOWN: usize = 40;
+
+/// What is wrong with a template: where, what, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) line: usize,
+    pub(super) problem: String,
+    pub(super) help: &'static str,
+    /// The beginning of what is wrong.
+    shown: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(line: usize, problem: String, help: &'static str) -> Self {
+        Self { line, problem, help, shown: None }
+    }
+
+    /// The same with another problem.
+    pub(super) fn saying(self, problem: String) -> Self {
+        Self { problem, ..self }
+    }
+
+    /// The same with the beginning of `text`, which is what is wrong.
+    pub(super) fn showing(self, text: &str) -> Self {
+        let start: String = text.chars().take(SHOWN).collect();
+        let dots = if start.len() < text.len() { "..." } else { "" };
+        Self { shown: Some(format!("{start:?}{dots}")), ..self }
+    }
+
+    pub(super) fn of(self, field: &str) -> TargetError {
+        let shown = self.shown.filter(|_| !holds_secrets(field));
+        let at = shown.map_or_else(String::new, |shown| format!(" ({shown})"));
+        let problem =
+            format!("its template cannot be used, line {}: {}{at}", self.line, self.problem);
+        TargetError::invalid(field, problem, self.help)
+    }
+}
+
+/// Whether the text in a field may be a secret, and is not shown.
+fn holds_secrets(field: &str) -> bool {
+    ["http.headers.", "http.signing_secret", "http.url", "command.env."]
+        .iter()
+        .any(|start| field.starts_with(start))
+}
+
+/// What an error may say. Its own words are repeated only where they cannot hold a value of the
+/// context: some values are secrets.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds of errors")]
+pub(super) fn fault(error: &Error) -> Fault {
+    let line = error.line().unwrap_or(1);
+    let said = |help| {
+        let problem = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        Fault::new(line, problem, help)
+    };
+    match error.kind() {
+        ErrorKind::UndefinedError => {
+            said("give the value in the context, or write `| default(\"...\")` behind the name")
+        }
+        ErrorKind::SyntaxError | ErrorKind::BadEscape | ErrorKind::InvalidDelimiter => {
+            said("docs/workflows.md shows what a template may say")
+        }
+        ErrorKind::UnknownFilter | ErrorKind::UnknownFunction | ErrorKind::UnknownTest => {
+            said("docs/workflows.md lists the filters and tests that there are")
+        }
+        ErrorKind::OutOfFuel => {
+            let problem = "it takes more steps than the size of its values allows".to_owned();
+            Fault::new(line, problem, "loop over less")
+        }
+        // Others say what they were given.
+        _ => Fault::new(line, error.kind().to_string(), "mend the template"),
+    }
+}

@@ -1,0 +1,433 @@
+//! That no text of any shape stops the server: nothing overflows, nothing takes long.
+
+use std::time::Duration;
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use serde_json::json;
+
+use super::{depth::MAX_DEPTH, language::MAX_TEMPLATE_BYTES, *};
+use crate::{
+    clock::Clock,
+    target::{Http, Invocation, Secret},
+};
+
+/// Half of what a thread of a test has, and a quarter of what the runtime gives its threads.
+const SMALL_STACK: usize = 1024 * 1024;
+
+/// Does so on a thread with a small stack.
+fn on_a_small_stack(act: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(SMALL_STACK).spawn(act).unwrap();
+    assert!(thread.join().is_ok());
+}
+
+/// All that is done with a template when it is saved, run and dropped.
+fn used(text: &str) -> (Result<(), Fault>, Result<Target, TargetError>) {
+    let judged = check(text, Scope::ALONE);
+    let mut http = Http::post("https://example.org/");
+    http.body = Some(text.into());
+    let target = Target::Http(http);
+    let _ = (target.secret_names(), target.asks_beside_secrets(), target.template_use());
+    (judged, filling::filled_in(target, names(), Arc::default()))
+}
+
+fn names() -> serde_json::Value {
+    json!({ "context": { "a": { "a": "x" }, "list": [1, "b", null], "big": "x".repeat(200_000) },
+            "task": "load", "secrets": { "smtp": "sesame" }, "tasks": {} })
+}
+
+/// One way in which a template nests: what opens, what stands inside, and what closes.
+const SHAPES: [(&str, &str, &str, &str, &str); 26] = [
+    ("{{ ", "not ", "task", "", " }}"),
+    ("{{ ", "-", "1", "", " }}"),
+    ("{{ ", "- -", "1", "", " }}"),
+    ("{{ context", ".a", "", "", " }}"),
+    ("{{ context", ".a.a", "", "", " }}"),
+    ("{{ context", "['a']", "", "", " }}"),
+    ("{{ task", "|upper", "", "", " }}"),
+    ("{{ task", "|default('x')", "", "", " }}"),
+    ("{{ task", " and task", "", "", " }}"),
+    ("{{ task", " or task", "", "", " }}"),
+    ("{{ task", " == task", "", "", " }}"),
+    ("{{ task", " in task", "", "", " }}"),
+    ("{{ task", " - 1", "", "", " }}"),
+    ("{{ task", " ~ task", "", "", " }}"),
+    ("{{ task", " / 1", "", "", " }}"),
+    ("{{ task", " is defined", "", "", " }}"),
+    ("{{ task", " is not defined", "", "", " }}"),
+    ("{{ task", " if task", "", "", " }}"),
+    ("{{ ", "1 if task else ", "1", "", " }}"),
+    ("{{ ", "(", "1", ")", " }}"),
+    ("{{ ", "[", "1", "]", " }}"),
+    ("{{ ", "{1:", "1", "}", " }}"),
+    ("{{ task|default", "(1, ", "1", ")", " }}"),
+    ("{% if task %}", "{% elif task %}", "", "", "{% endif %}"),
+    ("", "{% if task %}", "", "{% endif %}", ""),
+    ("", "{% for a in context.list %}", "", "{% endfor %}", ""),
+];
+
+fn shaped(
+    (start, open, inner, close, end): (&str, &str, &str, &str, &str),
+    times: usize,
+) -> String {
+    format!("{start}{}{inner}{}{end}", open.repeat(times), close.repeat(times))
+}
+
+#[test]
+fn what_nests_too_deep_is_refused_before_it_is_parsed() {
+    on_a_small_stack(|| {
+        for shape in SHAPES {
+            // A little over the limit, and as often as fits into the largest template.
+            for times in [MAX_DEPTH + 1, 60_000 / (shape.1.len() + shape.3.len())] {
+                let text = shaped(shape, times);
+                let (judged, filled) = used(&text);
+                let told = judged.unwrap_err().of("http.body").to_string();
+                let expected = if shape.1 == "1 if task else " || shape.1.contains("~") {
+                    told.contains("deeper than 100") || told.contains("than 64 values")
+                } else {
+                    told.contains("deeper than 100")
+                };
+                assert!(expected && told.starts_with("http.body: "), "{shape:?}: {told}");
+                assert!(filled.is_err(), "{shape:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_just_within_the_limit_leaves_the_stack_a_margin() {
+    on_a_small_stack(|| {
+        for shape in SHAPES {
+            for times in 1..=MAX_DEPTH {
+                let _ = used(&shaped(shape, times));
+            }
+        }
+        // Each kind of nesting in each other.
+        for outer in SHAPES {
+            for inner in SHAPES {
+                let both = shaped(outer, 40).replacen("task", &shaped(inner, 40)[2..], 1);
+                let _ = used(&both);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_template_that_is_too_long_is_refused_with_the_limit() {
+    let text = format!("{{{{ task }}}}{}", " ".repeat(MAX_TEMPLATE_BYTES));
+    let told = used(&text).0.unwrap_err().of("http.body").to_string();
+    assert!(told.contains("it has 65546 bytes, at most 65536 fit"), "{told}");
+    assert!(told.contains("(\"{{ task }}   ") && told.len() < 300, "{told}");
+}
+
+#[test]
+fn a_text_that_may_be_a_secret_is_not_shown() {
+    let text = format!("{{{{ 'hush'{} }}}}", "|upper".repeat(200));
+    let fault = || check(&text, Scope::ALONE).unwrap_err();
+    assert!(fault().of("http.body").to_string().contains("hush"));
+    for field in ["http.headers.X", "http.url", "http.signing_secret", "command.env.X"] {
+        let told = fault().of(field).to_string();
+        assert!(told.contains("deeper than 100") && !told.contains("hush"), "{told}");
+    }
+}
+
+/// Pieces of which templates are made, and what is none.
+fn piece() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "{#",
+        "#}",
+        "{%-",
+        "-%}",
+        "{{-",
+        "-}}",
+        " ",
+        "\n",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        ".",
+        "|",
+        "~",
+        "+",
+        "-",
+        "/",
+        "//",
+        "*",
+        "==",
+        "!=",
+        "<",
+        ">=",
+        "=",
+        "'",
+        "\"",
+        "\\",
+        "not ",
+        "and ",
+        "or ",
+        "in ",
+        "is ",
+        "if ",
+        "elif ",
+        "else ",
+        "endif ",
+        "for ",
+        "endfor ",
+        "raw ",
+        "endraw ",
+        "recursive ",
+        "loop",
+        "a",
+        "b ",
+        "context",
+        "secrets",
+        "task",
+        "tasks",
+        "upper",
+        "join",
+        "replace",
+        "tojson",
+        "default",
+        "true",
+        "none",
+        "0x",
+        "1",
+        "1e9",
+        "1.",
+        "99999999999999999999999",
+        "é",
+        "\u{feff}",
+        "\u{1f514}",
+        "{% raw %}",
+        "{% endraw %}",
+        "{% endraw x %}",
+        "{{ context.big }}",
+        "{% for a in context.list %}",
+        "{% endfor %}",
+        "{% if task %}",
+        "{% endif %}",
+    ]);
+    prop_oneof![
+        8 => words.prop_map(str::to_owned),
+        1 => (words_again(), 2_usize..400).prop_map(|(word, times)| word.repeat(times)),
+        1 => any::<String>(),
+    ]
+}
+
+fn words_again() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "(",
+        "[",
+        "{",
+        "not ",
+        "-",
+        ".a",
+        "|upper",
+        " and a",
+        " if a",
+        "{% if a %}",
+        "{{1}}",
+        "{% elif a %}",
+        "{# ",
+        "{% raw %}",
+        "'",
+        "[a,",
+        "{a:",
+        "a is b ",
+        "(a,",
+    ])
+}
+
+#[test]
+fn no_text_of_any_shape_stops_the_server() {
+    on_a_small_stack(|| {
+        let texts = prop_oneof![
+            3 => prop::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat()),
+            2 => prop::collection::vec(piece(), 0..40)
+                .prop_map(|pieces| format!("{{{{ {} }}}}", pieces.concat())),
+            1 => prop::collection::vec(piece(), 0..40)
+                .prop_map(|pieces| format!("{{% if {} %}}x{{% endif %}}", pieces.concat())),
+        ];
+        let config = Config { cases: 4_000, failure_persistence: None, ..Config::default() };
+        TestRunner::new(config)
+            .run(&texts, |text| {
+                if let (_, Ok(Target::Http(http))) = used(&text) {
+                    let made = http.body.map_or(0, |body| body.as_str().map_or(0, str::len));
+                    prop_assert!(made <= MAX_OUTPUT_BYTES.max(text.len()));
+                }
+                Ok(())
+            })
+            .unwrap();
+    });
+}
+
+/// How long it takes, at the best of three: other tests run beside this one.
+fn took(mut act: impl FnMut()) -> Duration {
+    let clock = Clock::system();
+    let one = |_| {
+        let from = clock.instant();
+        act();
+        clock.instant().duration_since(from)
+    };
+    (0..3).map(one).min().unwrap()
+}
+
+#[test]
+fn judging_takes_twice_as_long_for_twice_the_text() {
+    for unit in ["{{1}}", "{# #}", "{%raw%}{%endraw%}", "{{task}}\n", "{{'a'}}{", "x{{-1-}}%"] {
+        let text = |bytes: usize| unit.repeat(bytes / unit.len());
+        let (half, whole) = (text(MAX_TEMPLATE_BYTES / 8), text(MAX_TEMPLATE_BYTES));
+        let judge = |text: &str| took(|| check(text, Scope::ALONE).unwrap());
+        let (small, large) = (judge(&half), judge(&whole));
+        // Eight times the text: sixty-four times as long where it were quadratic.
+        assert!(large < small * 32, "{unit}: {small:?}, then {large:?}");
+    }
+}
+
+#[test]
+fn a_template_does_no_more_work_than_its_budget() {
+    let loops = |inside: &str| {
+        format!(
+            "{{% for a in context.list %}}{{% for b in context.big %}}{inside}{{% endfor %}}{{% endfor %}}"
+        )
+    };
+    let chain = format!("{{{{ (context.big{})[:1] }}}}", "|upper|lower".repeat(45));
+    let chains = chain.repeat(60);
+    let lists = format!("{{{{ ([{}] | join)[:1] }}}}", ["context.big"; 60].join(","));
+    let json = format!("{{{{ ([{}] | tojson)[:1] }}}}", ["context.big"; 60].join(","));
+    let compared = loops(&"{{ '' if context.big == context.big|trim else '' }}".repeat(100));
+    let found = loops("{{ '' if 'xy' in context.big else '' }}");
+    let cut = loops("{{ context.big[1:][:0] }}");
+    let joined = loops("{{ (context.big ~ context.big ~ context.big ~ context.big)[:0] }}");
+    for text in [chain.clone(), chains, lists, json, compared, found, cut, joined] {
+        let from = took(|| drop(used(&text)));
+        // In a debug build, beside other tests.
+        assert!(from < Duration::from_secs(8), "{from:?}: {}", &text[..80.min(text.len())]);
+    }
+    let told = used(&chain.repeat(60)).1.unwrap_err().to_string();
+    assert!(told.contains("go through more than 67108864 bytes"), "{told}");
+    let steps = used(&loops("{{ '' if 'xy' in context.big else '' }}")).1.unwrap_err().to_string();
+    assert!(steps.contains("it takes more than 5"), "{steps}");
+}
+
+#[test]
+fn a_loop_builds_no_value_that_is_larger_than_its_parts() {
+    for text in [
+        "{% for a in [context.big, context.big] %}{% endfor %}",
+        "{% for a in (context.big, 1) %}{% endfor %}",
+        "{% for a in {'k': context.big} %}{% endfor %}",
+        "{% for a in context.a | default([[context.big]]) %}{% endfor %}",
+    ] {
+        let told = check(text, Scope::ALONE).unwrap_err().problem;
+        assert!(told.contains("list without names"), "{text}: {told}");
+    }
+    for text in [
+        "{% for a in context.list | default([]) %}{{ a }}{% endfor %}",
+        "{% for a in ['x', 1] if a in (context.list) %}{{ a }}{% endfor %}",
+        "{% for a in context.list[0:(2)] %}{{ a }}{% endfor %}",
+        "{% for a in context['list'] %}{{ [a, a] | tojson }}{% endfor %}",
+    ] {
+        assert_eq!(check(text, Scope::ALONE), Ok(()), "{text}");
+    }
+    let told = check("{% for a in context.x recursive %}{% endfor %}", Scope::ALONE).unwrap_err();
+    assert!(told.problem.contains("no `recursive` loop"));
+    let many = format!("{{{{ [{}] }}}}", ["task"; 65].join(","));
+    assert!(check(&many, Scope::ALONE).unwrap_err().problem.contains("more than 64 values"));
+}
+
+fn made(template: &str) -> String {
+    let mut http = Http::post("https://example.org/");
+    http.body = Some(template.into());
+    let names = json!({ "context": { "yes": true, "no": false, "none": null, "n": 1.5,
+        "list": [true, null, "a"], "map": { "k": [false] }, "text": "a \"b\"\n" } });
+    match filling::filled_in(Target::Http(http), names, Arc::default()) {
+        Ok(Target::Http(http)) => http.body.unwrap().as_str().unwrap().to_owned(),
+        other => panic!("{template}: {other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_text_is_written_as_json_writes_it() {
+    for (template, expected) in [
+        ("{{ context.yes }} {{ context.no }} {{ context.none }}", "true false null"),
+        ("{{ true }} {{ none }} {{ 1 == 2 }} {{ context.n }}", "true null false 1.5"),
+        ("{{ context.list }}", r#"[true,null,"a"]"#),
+        ("{{ context.map }}", r#"{"k":[false]}"#),
+        ("{{ context.list | join(',') }}", "true,null,a"),
+        ("{{ context.text }}", "a \"b\"\n"),
+        ("{{ context.text | tojson }}", r#""a \"b\"\n""#),
+        ("{{ {'a': context.yes, 'b': [context.none]} | tojson }}", r#"{"a":true,"b":[null]}"#),
+    ] {
+        assert_eq!(made(template), expected, "{template}");
+    }
+    let body =
+        made("{\"ok\": {{ context.yes }}, \"was\": {{ context.none }}, \"l\": {{ context.list }}}");
+    let read: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(read, json!({ "ok": true, "was": null, "l": [true, null, "a"] }));
+}
+
+#[test]
+fn what_the_reader_takes_for_raw_is_judged_as_the_parser_sees_it() {
+    for text in [
+        // What looks like the end of the raw part is none, and what looks like a comment is raw.
+        "{% raw %}{% endraw x %}{# {% endraw %}{{ 'x' * 9 }}{# #}",
+        // Brackets keep an expression open.
+        "{{ {'a': {'b': 1}}, 'x' * 9 }}",
+    ] {
+        let told = check(text, Scope::ALONE).unwrap_err().problem;
+        assert!(told.contains("no multiplication"), "{text}: {told}");
+    }
+}
+
+fn invocation(namespace: &str, timeout: Duration) -> Invocation {
+    Invocation {
+        run_id: uuid::Uuid::nil(),
+        attempt: 1,
+        task: "load".to_owned(),
+        namespace: namespace.to_owned(),
+        schedule: None,
+        schedule_id: None,
+        scheduled_at: None,
+        idempotency_key: "k".to_owned(),
+        traceparent: None,
+        context: json!({}),
+        timeout,
+        kill_grace: Duration::ZERO,
+    }
+}
+
+#[tokio::test]
+async fn filling_in_ends_with_the_timeout_and_takes_the_turns_of_its_namespace_alone() {
+    let (pool, clock) = (Pool::default(), Clock::system());
+    let mut http = Http::post("https://example.org/");
+    http.headers.insert("X".to_owned(), Secret::new("{{ task }}"));
+    let target = Target::Http(http);
+    let fill = async |namespace: &str, timeout| {
+        let invocation = invocation(namespace, timeout);
+        let names = Names {
+            invocation: &invocation,
+            scheduled_at: chrono::DateTime::UNIX_EPOCH,
+            previous_fire: None,
+            tasks: &json!({}),
+            secrets: &std::collections::BTreeMap::new(),
+        };
+        pool.fill_in(&clock, &target, &names).await
+    };
+    let _turns = pool.turns("busy").acquire_many_owned(2).await.unwrap();
+    let short = Duration::from_millis(20);
+    assert_eq!(fill("busy", short).await, Err(Unfilled::TooLong(short)));
+    let Ok(Target::Http(filled)) = fill("other", Duration::from_mins(1)).await else {
+        panic!("not filled in")
+    };
+    assert_eq!(filled.headers["X"].expose(), "load");
+}

@@ -1,0 +1,88 @@
+//! Where templates are filled in: on the blocking pool, apart from the event loop, with a deadline,
+//! and few at once for each namespace, so that no namespace takes all threads.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+
+use super::filling::{self, Names};
+use crate::{clock::Clock, target::Target};
+
+/// How many targets of one namespace are filled in at the same time on one node.
+const MAX_AT_ONCE: usize = 2;
+
+/// How long filling in one target may take, its turn included, where its timeout is longer.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Why a target was not filled in.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfilled {
+    /// A template cannot be filled in.
+    #[error("{0}")]
+    Refused(String),
+    /// It took longer than the deadline.
+    #[error("filling in its templates took longer than {} ms", .0.as_millis())]
+    TooLong(Duration),
+    /// The thread that did it broke down.
+    #[error("filling in its templates broke down; this is a defect of Carillon, please report it")]
+    Defect,
+}
+
+/// The turns of the namespaces.
+#[derive(Debug, Default)]
+pub(in crate::target) struct Pool {
+    turns: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// Tells the work to stop when its caller is gone.
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    /// The target with its templates filled in, within the invocation's timeout.
+    pub(in crate::target) async fn fill_in(
+        &self,
+        clock: &Clock,
+        target: &Target,
+        names: &Names<'_>,
+    ) -> Result<Target, Unfilled> {
+        let limit = names.invocation.timeout.min(MAX_TIME);
+        let work = self.work(target, names);
+        clock.timeout(limit, work).await.unwrap_or(Err(Unfilled::TooLong(limit)))
+    }
+
+    async fn work(&self, target: &Target, names: &Names<'_>) -> Result<Target, Unfilled> {
+        let turns = self.turns(&names.invocation.namespace);
+        // The semaphore is never closed.
+        let turn = turns.acquire_owned().await.map_err(|_| Unfilled::Defect)?;
+        let stop = Stop(Arc::default());
+        let (target, names, stopped) = (target.clone(), names.json(), Arc::clone(&stop.0));
+        let filled = tokio::task::spawn_blocking(move || {
+            // Until the thread is free again, even where its caller has gone.
+            let _turn = turn;
+            filling::filled_in(target, names, stopped)
+        });
+        let filled = filled.await.map_err(|_| Unfilled::Defect)?;
+        filled.map_err(|error| Unfilled::Refused(error.to_string()))
+    }
+
+    pub(super) fn turns(&self, namespace: &str) -> Arc<Semaphore> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those in use are held elsewhere, too.
+        turns.retain(|name, kept| name == namespace || Arc::strong_count(kept) > 1);
+        let new = || Arc::new(Semaphore::new(MAX_AT_ONCE));
+        Arc::clone(turns.entry(namespace.to_owned()).or_insert_with(new))
+    }
+}

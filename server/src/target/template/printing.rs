@@ -1,0 +1,60 @@
+//! How a value is written into a text: a text as it stands, anything else as JSON writes it.
+
+use std::io;
+
+use minijinja::{Error, ErrorKind, Value};
+use serde::Serialize;
+
+use super::{MAX_OUTPUT_BYTES, budget::Budget};
+
+/// What a value is written as, where it is no text.
+pub(super) fn written(value: &Value, budget: &Budget) -> Result<String, Error> {
+    if let Some(text) = value.as_str() {
+        return Ok(text.to_owned());
+    }
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
+    }
+    // As it stands: JSON has no infinity.
+    if value.is_number() {
+        return Ok(value.to_string());
+    }
+    json(value, budget)
+}
+
+/// The JSON of a value.
+pub(super) fn json(value: &Value, budget: &Budget) -> Result<String, Error> {
+    let mut bounded = Bounded::default();
+    let made = value.serialize(&mut serde_json::Serializer::new(&mut bounded));
+    budget.charge(bounded.bytes.len())?;
+    if bounded.is_over {
+        return Err(Error::new(ErrorKind::InvalidOperation, TOO_LONG));
+    }
+    let no_json = || Error::new(ErrorKind::InvalidOperation, "it cannot be JSON");
+    made.map_err(|_| no_json())?;
+    String::from_utf8(bounded.bytes).map_err(|_| no_json())
+}
+
+pub(super) const TOO_LONG: &str = "the text is too long";
+
+/// Takes as many bytes as one template may make, and no more.
+#[derive(Default)]
+pub(super) struct Bounded {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_over: bool,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > MAX_OUTPUT_BYTES {
+            self.is_over = true;
+            return Err(io::Error::other(TOO_LONG));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

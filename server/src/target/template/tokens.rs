@@ -1,0 +1,101 @@
+//! The tokens of a template. The library's own reader makes them, so what is judged here is what
+//! the parser will see. The reader is one loop without recursion: it reads any text.
+
+use std::borrow::Cow;
+
+use minijinja::{
+    machinery::{Token as Read, Tokenizer},
+    syntax::SyntaxConfig,
+};
+
+use super::{Fault, fault};
+
+/// What stands between the marks of one expression or statement.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part<'a> {
+    /// Whether it stands in `{% %}`.
+    pub(super) is_statement: bool,
+    /// Where it begins in the template, in bytes.
+    pub(super) start: usize,
+    pub(super) tokens: Vec<Token<'a>>,
+}
+
+impl<'a> Part<'a> {
+    /// The first word of a statement.
+    pub(super) fn statement(&self) -> Option<&'a str> {
+        match self.tokens.first() {
+            Some(Token { kind: Kind::Word(word), .. }) if self.is_statement => Some(word),
+            Some(_) | None => None,
+        }
+    }
+}
+
+/// A piece of an expression, and the line on which it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Token<'a> {
+    pub(super) line: usize,
+    pub(super) kind: Kind<'a>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'a> {
+    Word(&'a str),
+    /// What stands in quotes.
+    Text(Cow<'a, str>),
+    Number,
+    /// An operator or a bracket, by its first character; `!` for `!=`.
+    Mark(char),
+}
+
+/// Words of the language that are no names.
+pub(super) const WORDS: [&str; 9] = ["and", "elif", "else", "for", "if", "in", "is", "not", "or"];
+
+/// The expressions and statements of a template; no comments, and nothing raw.
+pub(super) fn parts(source: &str) -> Result<Vec<Part<'_>>, Fault> {
+    let mut tokenizer = Tokenizer::new(source, "", false, SyntaxConfig::default());
+    let (mut parts, mut part) = (Vec::new(), Part::default());
+    while let Some((token, span)) = tokenizer.next_token().map_err(|error| fault(&error))? {
+        let kind = match token {
+            Read::TemplateData(_) => continue,
+            Read::VariableStart | Read::BlockStart => {
+                part.is_statement = matches!(token, Read::BlockStart);
+                part.start = span.start_offset as usize;
+                continue;
+            }
+            Read::VariableEnd | Read::BlockEnd => {
+                parts.push(std::mem::take(&mut part));
+                continue;
+            }
+            Read::Ident(word) => Kind::Word(word),
+            Read::Str(text) => Kind::Text(Cow::Borrowed(text)),
+            Read::String(text) => Kind::Text(Cow::Owned(text.into_string())),
+            Read::Int(_) | Read::Int128(_) | Read::Float(_) => Kind::Number,
+            Read::Plus => Kind::Mark('+'),
+            Read::Minus => Kind::Mark('-'),
+            Read::Mul | Read::Pow => Kind::Mark('*'),
+            Read::Div | Read::FloorDiv => Kind::Mark('/'),
+            Read::Mod => Kind::Mark('%'),
+            Read::Dot => Kind::Mark('.'),
+            Read::Comma => Kind::Mark(','),
+            Read::Colon => Kind::Mark(':'),
+            Read::Tilde => Kind::Mark('~'),
+            Read::Assign | Read::Eq => Kind::Mark('='),
+            Read::Pipe => Kind::Mark('|'),
+            Read::Ne => Kind::Mark('!'),
+            Read::Gt | Read::Gte => Kind::Mark('>'),
+            Read::Lt | Read::Lte => Kind::Mark('<'),
+            Read::BracketOpen => Kind::Mark('['),
+            Read::BracketClose => Kind::Mark(']'),
+            Read::ParenOpen => Kind::Mark('('),
+            Read::ParenClose => Kind::Mark(')'),
+            Read::BraceOpen => Kind::Mark('{'),
+            Read::BraceClose => Kind::Mark('}'),
+        };
+        part.tokens.push(Token { line: usize::from(span.start_line), kind });
+    }
+    // One that nothing ends: the parser refuses it, once it is judged.
+    if !part.tokens.is_empty() {
+        parts.push(part);
+    }
+    Ok(parts)
+}
