@@ -177,10 +177,8 @@ fn apply(input: UpdateScheduleInput, spec: &mut Spec) {
     set(&mut spec.tags, input.tags);
     set(&mut spec.timing, input.timing);
     set(&mut spec.max_fires, given(input.max_fires));
-    set(
-        &mut spec.context,
-        input.context.map(|context| secrets::unmasked_json(context, &spec.context)),
-    );
+    let context = input.context.map(|given| secrets::unmasked_json(given, &spec.context));
+    set(&mut spec.context, context);
     let change = ManyEdit {
         calendars: input.calendars,
         misfire: input.misfire.map(Into::into),

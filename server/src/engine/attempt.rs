@@ -191,24 +191,26 @@ async fn carry_out(
         None => return (Outcome::Cancelled { output: json!({}) }, None),
     };
     let mask = Mask::of(secrets.values());
-    let began = core.clock.instant();
     let filled_in = match known.templates(index) {
         TemplateUse::None => None,
         TemplateUse::Some { previous_fire } => {
             let needs = Needs { previous_fire, secrets: &secrets };
             match Box::pin(fill_in(core, &stop, &task.target, assignment, needs)).await {
-                Ok(target) => Some(target),
+                Ok(filled) => Some(filled),
                 // The messages of templates repeat no value of theirs.
                 Err(outcome) => return (outcome, None),
             }
         }
     };
-    let target = filled_in.as_ref().unwrap_or(&task.target);
     // What the templates took is off the time limit.
-    let left = filled_in.is_some().then(|| {
-        let took = core.clock.instant().duration_since(began);
-        Invocation { timeout: invocation.timeout.saturating_sub(took), ..invocation.clone() }
-    });
+    let (target, left) = match filled_in {
+        Some((target, took)) => {
+            let timeout = invocation.timeout.saturating_sub(took);
+            (Some(target), Some(Invocation { timeout, ..invocation.clone() }))
+        }
+        None => (None, None),
+    };
+    let target = target.as_ref().unwrap_or(&task.target);
     let invocation = left.as_ref().unwrap_or(invocation);
     let (lines, written) = mpsc::channel(LINES);
     let from = core.clock.now();
@@ -255,13 +257,15 @@ struct Needs<'a> {
     secrets: &'a BTreeMap<String, SecretString>,
 }
 
+/// Fills in the templates of a target. Says how long that took, apart from looking up what they
+/// need.
 async fn fill_in(
     core: &Core,
     stop: &CancellationToken,
     target: &Target,
     assignment: Assignment<'_>,
     needs: Needs<'_>,
-) -> Result<Target, Outcome> {
+) -> Result<(Target, Duration), Outcome> {
     let failed = |message| Outcome::Failed { message, output: Value::Null };
     let Needs { previous_fire, secrets } = needs;
     let at = assignment.stands_for;
@@ -282,8 +286,9 @@ async fn fill_in(
         tasks: assignment.tasks,
         secrets,
     };
+    let began = core.clock.instant();
     match stop.run_until_cancelled(core.executor.fill_in(target, &names)).await {
-        Some(Ok(target)) => Ok(target),
+        Some(Ok(target)) => Ok((target, core.clock.instant().duration_since(began))),
         Some(Err(error @ Unfilled::TooLong(_))) => {
             Err(Outcome::TimedOut { message: error.to_string(), output: Value::Null })
         }

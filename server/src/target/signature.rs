@@ -28,7 +28,7 @@ pub(crate) enum BadSecret {
     Base64,
     #[error("its key has {0} bytes")]
     Length(usize),
-    #[error("it has {0} secrets, at most {MAX_SECRETS} sign at once")]
+    #[error("it has {0} secrets, at most 4 sign at once")]
     TooMany(usize),
 }
 

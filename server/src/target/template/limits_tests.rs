@@ -14,8 +14,9 @@ use crate::{
     target::{Http, Invocation, Secret},
 };
 
-/// Half of what a thread of a test has, and a quarter of what the runtime gives its threads.
-const SMALL_STACK: usize = 1024 * 1024;
+/// A quarter of what the runtime gives its threads; all of it without optimisation, where frames
+/// are several times as large.
+const SMALL_STACK: usize = if cfg!(debug_assertions) { 2048 * 1024 } else { 512 * 1024 };
 
 /// Does so on a thread with a small stack.
 fn on_a_small_stack(act: impl FnOnce() + Send + 'static) {
@@ -84,11 +85,7 @@ fn what_nests_too_deep_is_refused_before_it_is_parsed() {
                 let text = shaped(shape, times);
                 let (judged, filled) = used(&text);
                 let told = judged.unwrap_err().of("http.body").to_string();
-                let expected = if shape.1 == "1 if task else " || shape.1.contains("~") {
-                    told.contains("deeper than 100") || told.contains("than 64 values")
-                } else {
-                    told.contains("deeper than 100")
-                };
+                let expected = told.contains("deeper than 100");
                 assert!(expected && told.starts_with("http.body: "), "{shape:?}: {told}");
                 assert!(filled.is_err(), "{shape:?}");
             }
@@ -258,7 +255,7 @@ fn no_text_of_any_shape_stops_the_server() {
             1 => prop::collection::vec(piece(), 0..40)
                 .prop_map(|pieces| format!("{{% if {} %}}x{{% endif %}}", pieces.concat())),
         ];
-        let config = Config { cases: 4_000, failure_persistence: None, ..Config::default() };
+        let config = Config { cases: 3_000, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
             .run(&texts, |text| {
                 if let (_, Ok(Target::Http(http))) = used(&text) {
@@ -284,7 +281,7 @@ fn took(mut act: impl FnMut()) -> Duration {
 
 #[test]
 fn judging_takes_twice_as_long_for_twice_the_text() {
-    for unit in ["{{1}}", "{# #}", "{%raw%}{%endraw%}", "{{task}}\n", "{{'a'}}{", "x{{-1-}}%"] {
+    for unit in ["{{1}}", "{# #}", "{%raw%}{%endraw%}", "{{task}}\n", "{{'a'}} {", "x{{-1-}}%"] {
         let text = |bytes: usize| unit.repeat(bytes / unit.len());
         let (half, whole) = (text(MAX_TEMPLATE_BYTES / 8), text(MAX_TEMPLATE_BYTES));
         let judge = |text: &str| took(|| check(text, Scope::ALONE).unwrap());
@@ -310,9 +307,12 @@ fn a_template_does_no_more_work_than_its_budget() {
     let cut = loops("{{ context.big[1:][:0] }}");
     let joined = loops("{{ (context.big ~ context.big ~ context.big ~ context.big)[:0] }}");
     for text in [chain.clone(), chains, lists, json, compared, found, cut, joined] {
-        let from = took(|| drop(used(&text)));
+        let clock = Clock::system();
+        let from = clock.instant();
+        drop(used(&text));
+        let took = clock.instant().duration_since(from);
         // In a debug build, beside other tests.
-        assert!(from < Duration::from_secs(8), "{from:?}: {}", &text[..80.min(text.len())]);
+        assert!(took < Duration::from_secs(10), "{took:?}: {}", &text[..80.min(text.len())]);
     }
     let told = used(&chain.repeat(60)).1.unwrap_err().to_string();
     assert!(told.contains("go through more than 67108864 bytes"), "{told}");
