@@ -29,6 +29,14 @@ pub(crate) const PRODUCT: &str = "product";
 /// How long a start may take, migrations and all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What is measured is how fast it is, not where it stops.
+const UNLIMITED: [(&str, &str); 4] = [
+    ("CARILLON_QUOTAS__SCHEDULES", "0"),
+    ("CARILLON_QUOTAS__FIRES_A_MINUTE", "0"),
+    ("CARILLON_QUOTAS__LIVE_RUNS", "0"),
+    ("CARILLON_QUOTAS__LOG_BYTES_A_DAY", "0"),
+];
+
 /// A running server. It is killed when this value goes.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -58,6 +66,7 @@ impl Server {
             .args([PRODUCT, "serve", "--listen", "127.0.0.1:0", "--log-filter", "error"])
             .args(["--node-name", name, "--database-url", url])
             .args(flags)
+            .envs(UNLIMITED)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -193,6 +193,7 @@ impl App {
             signals.clone(),
         )
         .with_retention(retention(&config))
+        .with_quotas(quotas(&config))
         .with_vault(vault.clone())
         .with_provider(Elsewhere::of(&config));
         let engine = Engine::start(
@@ -474,6 +475,17 @@ pub fn retention(config: &Config) -> engine::Retention {
     }
 }
 
+/// What a namespace may use for which nothing else is set.
+pub fn quotas(config: &Config) -> engine::quotas::Quotas {
+    let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
+    engine::quotas::Quotas {
+        schedules: limit(config.quotas.schedules),
+        fires_a_minute: limit(config.quotas.fires_a_minute),
+        live_runs: limit(config.quotas.live_runs),
+        log_bytes_a_day: limit(config.quotas.log_bytes_a_day),
+    }
+}
+
 fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
     let defaults = engine::Settings::default();
     engine::Settings {
@@ -485,6 +497,7 @@ fn settings(config: &Config, address: SocketAddr) -> engine::Settings {
             Some(capacity) => usize::try_from(capacity).unwrap_or(usize::MAX),
             None => defaults.capacity,
         },
+        quotas: quotas(config),
         max_share: config.node.max_share.unwrap_or(defaults.max_share),
         heartbeat_interval: config.engine.heartbeat_interval.0,
         heartbeat_expiry: config.engine.heartbeat_expiry.0,

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::values::{self, field_of};
 use crate::{
-    engine::commands::{BadInput, CommandError},
+    engine::commands::{BadInput, CommandError, QUOTA_HELP},
     store::StoreError,
 };
 
@@ -107,6 +107,15 @@ fn answer(error: CommandError) -> async_graphql::Error {
         }),
         CommandError::Denied { help, .. } => {
             coded("FORBIDDEN", message, |set| set("help", help.into()))
+        }
+        CommandError::Quota { quota, limit, used, asked } => {
+            coded("QUOTA_EXCEEDED", message, |set| {
+                set("quota", quota.into());
+                set("limit", limit.into());
+                set("used", used.into());
+                set("asked", asked.into());
+                set("help", QUOTA_HELP.into());
+            })
         }
         CommandError::TooOften(seconds) => {
             coded("RATE_LIMITED", message, |set| set("retryAfterSeconds", seconds.into()))

@@ -196,6 +196,8 @@ pub(crate) enum ReasonCode {
     Buffered,
     /// A run of the same schedule was alive, and as many fires waited as may.
     BufferFull,
+    /// Its namespace had started as many fires in that minute as its quota allows.
+    Quota,
     /// It waited, and somebody took it out of the buffer.
     Purged,
     /// A later fire of the same schedule took its place.

@@ -66,6 +66,7 @@ mod roots;
 mod run;
 mod run_stats;
 mod run_task;
+mod run_wait;
 mod scalar;
 mod schedule;
 mod schedule_input;

@@ -11,12 +11,13 @@ use super::{
     loaders::{FireRow, FirstTaskRuns, NamespaceName, NodeRow, ScheduleRow, TaskRunCount},
     page::{DECLARED, bounded_by, cost_by},
     run_task::{RunTask, run_tasks},
+    run_wait::{RunWait, waits_for},
     scalar::{Instant, Long},
     schedule::Schedule,
     workflow::Workflow,
 };
 
-use crate::engine::{cluster::Cluster, commands::secrets, merged_results};
+use crate::engine::{commands::secrets, merged_results};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);
@@ -172,16 +173,19 @@ impl Run {
         self.0.runs_on.as_ref().map_or(&[], |tags| &tags.0)
     }
 
-    /// Why it waits although it could start, if no live node may take it.
-    async fn stuck(&self, cx: &Context<'_>) -> Option<String> {
-        let waits = matches!(self.0.state, run::State::Queued | run::State::Retrying);
-        let asked = &self.0.runs_on.as_ref().filter(|_| waits)?.0;
-        let problem = || {
-            let tags = asked.join(", ");
-            format!("no live node has all of its tags ({tags}); start one with these node.tags")
-        };
-        let fleet = cx.data_unchecked::<Cluster>().seen();
-        (!fleet.has_place(asked)).then(problem)
+    /// Why it waits although it could start; null for one that does not wait, waits for its time
+    /// or is taken in a moment. `waitsFor` says all of it.
+    #[graphql(complexity = "3")]
+    async fn stuck(&self, cx: &Context<'_>) -> Result<Option<String>> {
+        let waits = waits_for(cx, &self.0).await?;
+        Ok(waits.into_iter().find(RunWait::is_stuck).map(RunWait::into_text))
+    }
+
+    /// What it waits for: its time, a node, its group, a share or places of the node that answers;
+    /// nothing for one that is at work, has settled or is taken in a moment.
+    #[graphql(complexity = "3 + 3 * child_complexity")]
+    async fn waits_for(&self, cx: &Context<'_>) -> Result<Vec<RunWait>> {
+        waits_for(cx, &self.0).await
     }
 
     /// The backfill that it belongs to.

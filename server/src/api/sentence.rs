@@ -66,6 +66,13 @@ fn by_itself(fire: &Model) -> String {
             ),
             None => format!("{}: as many waited already as may.", head("Skipped")),
         },
+        Reason::Quota => match detail {
+            Some(limit) => format!(
+                "{}: {limit} fires of the namespace had started in that minute, as many as its                  quota allows.",
+                head("Skipped")
+            ),
+            None => format!("{}: the namespace's quota of fires was used up.", head("Skipped")),
+        },
         Reason::Purged => match detail {
             Some(who) => format!("{}: {who} took it out of the buffer.", head("Skipped")),
             None => format!("{}: it was taken out of the buffer.", head("Skipped")),

@@ -43,7 +43,8 @@ impl Office {
         let executor = Arc::new(executor.map_err(AppError::from)?);
         let cache = Arc::new(timetable::Cache::new(1));
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Ok(Commands::new(store, clock, cache, executor, Signals::default()))
+        let commands = Commands::new(store, clock, cache, executor, Signals::default());
+        Ok(commands.with_quotas(app::quotas(&self.config)))
     }
 }
 

@@ -256,6 +256,17 @@ impl Config {
             value.map_or(Ok(()), |value| number(field, value, least, 1_000_000))?;
         }
         number("retention.days", self.retention.days, 1, 3_650)?;
+        for (name, quota) in [
+            ("quotas.schedules", self.quotas.schedules),
+            ("quotas.fires_a_minute", self.quotas.fires_a_minute),
+            ("quotas.live_runs", self.quotas.live_runs),
+            ("quotas.log_bytes_a_day", self.quotas.log_bytes_a_day),
+        ] {
+            if quota > MAX_QUOTA {
+                let help = format!("give 1 to {MAX_QUOTA}, or 0 for no limit");
+                return Err(BadSetting::new(name, quota, "is too large", help));
+            }
+        }
         if let Some(capacity) = self.node.capacity {
             number("node.capacity", capacity, 1, 10_000)?;
         }
@@ -322,6 +333,9 @@ impl Config {
         Ok(())
     }
 }
+
+/// The largest quota.
+const MAX_QUOTA: u64 = 1_000_000_000_000_000;
 
 fn between(field: &'static str, value: Span, least: Span, most: Span) -> Result<(), BadSetting> {
     if value < least || value > most {

@@ -50,6 +50,8 @@ pub struct Config {
     pub targets: Targets,
     /// See [`Retention`].
     pub retention: Retention,
+    /// See [`Quotas`].
+    pub quotas: Quotas,
     /// See [`Egress`].
     pub egress: Egress,
     /// See [`Smtp`].
@@ -176,6 +178,20 @@ pub struct Retention {
     pub idempotency: Span,
 }
 
+/// What a namespace may use for which nothing else is set; 0 is without a limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quotas {
+    /// Schedules that are not deleted.
+    pub schedules: u64,
+    /// Fires a minute.
+    pub fires_a_minute: u64,
+    /// Runs at work at the same time.
+    pub live_runs: u64,
+    /// Bytes of log lines a day.
+    pub log_bytes_a_day: u64,
+}
+
 /// Where `http` targets may go, and whom they trust there.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -269,6 +285,7 @@ impl Default for Config {
             time: Time::default(),
             targets: Targets::default(),
             retention: Retention::default(),
+            quotas: Quotas::default(),
             egress: Egress::default(),
             smtp: Smtp::default(),
             log: Log::default(),
@@ -326,6 +343,17 @@ impl Default for Retention {
             days: 45,
             interval: Span(Duration::from_hours(1)),
             idempotency: Span(Duration::from_hours(24)),
+        }
+    }
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            schedules: 100_000,
+            fires_a_minute: 60_000,
+            live_runs: 10_000,
+            log_bytes_a_day: 1024 * 1024 * 1024,
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::vault::Mask;
+use super::{quotas::Meter, vault::Mask};
 use crate::{
     clock::Clock,
     store::{
@@ -58,12 +58,14 @@ pub(super) async fn copy(
     numbers: &Numbers,
     invocation: &Invocation,
     mask: &Mask,
+    (meter, agreed): (&Meter, &Clock),
     mut lines: mpsc::Receiver<Line>,
 ) {
     // However the application's clock moves, lines do not wait for it.
     let clock = Clock::system();
     let mut copier = Copier { writer, numbers, invocation, chunk: Chunk::default(), any: false };
     let mut was_cut = [false; 3];
+    let mut is_over = false;
     let mut begun: Option<Instant> = None;
     loop {
         let line = match (lines.try_recv(), begun) {
@@ -91,6 +93,21 @@ pub(super) async fn copy(
         if left_out > 0 {
             text = format!("{text} ... {left_out} bytes of this line left out ...");
         }
+        if is_over {
+            continue;
+        }
+        let mut stream = match stream {
+            Stream::Stdout => task_log::Stream::Stdout,
+            Stream::Stderr => task_log::Stream::Stderr,
+            Stream::System => task_log::Stream::System,
+        };
+        if let Err(limit) = meter.take_log(&invocation.namespace, text.len(), agreed.now()) {
+            (is_over, stream) = (true, task_log::Stream::System);
+            text = format!(
+                "the namespace has used its quota of {limit} bytes of log a day: the rest of this \
+                 attempt's lines is left out"
+            );
+        }
         if !copier.chunk.has_room(text.len()) {
             begun = None;
             if !copier.send().await {
@@ -98,11 +115,6 @@ pub(super) async fn copy(
             }
         }
         begun.get_or_insert_with(|| clock.instant());
-        let stream = match stream {
-            Stream::Stdout => task_log::Stream::Stdout,
-            Stream::Stderr => task_log::Stream::Stderr,
-            Stream::System => task_log::Stream::System,
-        };
         copier.chunk.push(at.into(), stream, &text);
     }
     if copier.send().await && copier.any {

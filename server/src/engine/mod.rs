@@ -18,7 +18,7 @@
 //! `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and
 //! keeps a node from it that must not schedule; `clock_watch` sees when the wall clock is set;
 //! `places` shares a node's capacity among those that want some, `saturation` says whether it is
-//! used up; `lookout` says where in the ledger something is alive;
+//! used up; `quotas` say how much of the server a namespace may use; `lookout` says where in the ledger something is alive;
 //! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part;
 //! `allowance` counts the fires of schedules that may have only so many; `calendars` keeps what
 //! suppresses fires compiled, and knows what it was; `backfill` runs instants of the past that somebody
@@ -57,6 +57,7 @@ pub mod people;
 pub mod pings;
 pub mod places;
 mod planner;
+pub mod quotas;
 mod recovery;
 mod relay;
 pub mod retention;

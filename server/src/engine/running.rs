@@ -21,6 +21,7 @@ use super::{
     membership::{self, Canceller, Pulse},
     pings::Pings,
     planner::Planner,
+    quotas::Refresh,
     recovery::Recovery,
     relay,
     retention::{Keeper, RetentionReport},
@@ -136,6 +137,7 @@ impl Engine {
         let planner = start.service_if(schedules, Planner::new(core.clone()), Wake::Planner);
         let dispatcher = start.service_if(works, Dispatcher::new(core.clone()), Wake::Dispatcher);
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
+        start.service_if(schedules || works, Refresh { core: core.clone() }, Wake::Never);
         if core.store.dialect().is_postgres() {
             start.service(Lookout::new(core.clone()), Wake::Never);
         }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Retention, vault::Vault};
+use super::{Retention, quotas::Quotas, vault::Vault};
 use crate::{
     beacon::Beacon,
     config::{Roles, Tags},
@@ -52,6 +52,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// What becomes of old history; none keeps everything.
     pub retention: Option<Retention>,
+    /// What a namespace may use for which nothing is set.
+    pub quotas: Quotas,
     /// What opens secrets.
     pub vault: Vault,
 }
@@ -79,6 +81,7 @@ impl Default for Settings {
             recovery_age: Duration::from_secs(24 * 60 * 60),
             public_url: None,
             retention: None,
+            quotas: Quotas::default(),
             vault: Vault::default(),
         }
     }

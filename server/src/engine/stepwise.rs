@@ -25,6 +25,7 @@ use super::{
     membership::{Canceller, Pulse},
     pings::Pings,
     planner::Planner,
+    quotas::Refresh,
     recovery::Recovery,
     retention::Keeper,
     running::{Joined, join},
@@ -72,6 +73,7 @@ impl Stepwise {
             Step::of(Backfill { core: core.clone() }),
             Step::of(Stats::new(core.clone())),
             Step::of(Zones { core: core.clone() }),
+            Step::of(Refresh { core: core.clone() }),
         ];
         if core.store.dialect().is_postgres() {
             steps.push(Step::of(Lookout::new(core.clone())));

@@ -199,6 +199,22 @@ pub async fn delete<C: ConnectionTrait>(tx: &C, id: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
+/// The runs of the group that are at work, those that began first: as many as `limit`.
+pub async fn at_work(
+    store: &Store,
+    group: Uuid,
+    limit: u64,
+) -> Result<Vec<entity::run::Model>, StoreError> {
+    use entity::run;
+    let query = run::Entity::find()
+        .filter(run::Column::GroupId.eq(group))
+        .filter(Expr::cust(AT_WORK))
+        .order_by_asc(run::Column::StartedAt)
+        .order_by_asc(run::Column::Id)
+        .limit(limit);
+    Ok(query.all(store.read()).await?)
+}
+
 /// How many living schedules name the group.
 pub async fn users<C: ConnectionTrait>(connection: &C, id: Uuid) -> Result<u64, StoreError> {
     use entity::schedule;

@@ -69,6 +69,7 @@ mod pauses;
 pub mod pings;
 mod primary;
 pub mod queue;
+pub mod quotas;
 pub mod reads;
 pub mod recoveries;
 pub mod retention;

@@ -2,8 +2,8 @@
 
 use entity::namespace::{ActiveModel, Column, Entity, Model};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    sea_query::Expr,
+    ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, sea_query::Expr,
 };
 use uuid::Uuid;
 
@@ -54,6 +54,17 @@ pub async fn insert<C: ConnectionTrait>(tx: &C, row: ActiveModel) -> Result<(), 
 pub async fn rename<C: ConnectionTrait>(tx: &C, id: Uuid, name: &str) -> Result<(), StoreError> {
     let update = Entity::update_many().col_expr(Column::Name, Expr::value(name));
     update.filter(Column::Id.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// Sets the quotas of a namespace; none are as the server is configured.
+pub async fn set_quotas<C: ConnectionTrait>(
+    tx: &C,
+    id: Uuid,
+    quotas: Option<serde_json::Value>,
+) -> Result<(), StoreError> {
+    let row = ActiveModel { quotas: Set(quotas), ..ActiveModel::default() };
+    Entity::update_many().set(row).filter(Column::Id.eq(id)).exec(tx).await?;
     Ok(())
 }
 

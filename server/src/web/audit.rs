@@ -187,7 +187,9 @@ fn refused(error: CommandError) -> Refusal {
         CommandError::Forbidden { .. } | CommandError::Denied { .. } => {
             Refusal::new(StatusCode::FORBIDDEN, text)
         }
-        CommandError::Conflict { .. } => Refusal::new(StatusCode::CONFLICT, text),
+        CommandError::Conflict { .. } | CommandError::Quota { .. } => {
+            Refusal::new(StatusCode::CONFLICT, text)
+        }
         CommandError::TooOften(seconds) => Refusal::too_many(text, seconds),
         error @ (CommandError::Unreadable { .. }
         | CommandError::Store(_)

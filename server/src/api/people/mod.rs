@@ -8,6 +8,7 @@ mod feed;
 mod member;
 mod mutation;
 mod query;
+mod quota;
 mod session;
 mod tenant;
 mod token;

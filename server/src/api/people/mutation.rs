@@ -4,13 +4,17 @@ use uuid::Uuid;
 
 use super::{
     member::{MembershipPayload, RemoveMembershipPayload, SetMembershipInput},
+    quota::NamespaceQuotasInput,
     tenant::NamespacePayload,
     token::{CreateApiTokenInput, CreateApiTokenPayload},
     user::{CreateServiceAccountInput, CreateUserInput, UserPayload},
 };
 use crate::{
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
-    engine::commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
+    engine::{
+        commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
+        quotas::OwnQuotas,
+    },
 };
 
 /// What can be changed about people.
@@ -248,6 +252,24 @@ impl PeopleMutation {
         let reason = reason.as_deref();
         let id = cx.commands().create_namespace(&right, &name, reason, &call).await?;
         NamespacePayload::load(cx, id).await
+    }
+
+    /// Sets what a namespace may use, all of it at once. For administrators of the instance.
+    async fn set_namespace_quotas(
+        &self,
+        cx: &Context<'_>,
+        namespace: String,
+        quotas: NamespaceQuotasInput,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<NamespacePayload> {
+        let right = cx.owner()?;
+        let own = OwnQuotas::from(quotas);
+        let arguments = json!([namespace, own, reason]).to_string();
+        let call = Call::new("setNamespaceQuotas", &arguments, idempotency_key)?;
+        let reason = reason.as_deref();
+        let set = cx.commands().set_quotas(&right, &namespace, own, reason, &call).await?;
+        NamespacePayload::load(cx, set.id).await
     }
 
     /// Gives a namespace another name. Whoever asks for it by the old one finds none.

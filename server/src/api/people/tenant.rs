@@ -1,15 +1,20 @@
-use async_graphql::{Context, SimpleObject};
+use async_graphql::{ComplexObject, Context, SimpleObject};
 use entity::namespace;
 use uuid::Uuid;
 
+use super::quota::NamespaceQuotas;
 use crate::{
     api::{context::Ask, error::Result, scalar::Instant, viewer::Role},
     engine::commands::CommandError,
     store::namespaces,
 };
 
+/// The schedules and runs of the namespace are counted.
+const COUNTED: usize = 20;
+
 /// A tenant: an isolated world of schedules, workflows and runs.
 #[derive(SimpleObject)]
+#[graphql(complex)]
 pub(crate) struct Namespace {
     id: Uuid,
     name: String,
@@ -18,6 +23,16 @@ pub(crate) struct Namespace {
     created_at: Instant,
     /// What you may do in it.
     role: Option<Role>,
+}
+
+/// A tenant: an isolated world of schedules, workflows and runs.
+#[ComplexObject]
+impl Namespace {
+    /// What it may use, and what it uses.
+    #[graphql(complexity = "COUNTED + child_complexity")]
+    async fn quotas(&self, cx: &Context<'_>) -> Result<NamespaceQuotas> {
+        Ok(cx.commands().used_quotas(self.id, &self.name).await?.into())
+    }
 }
 
 impl Namespace {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     clock::Clock,
     config::{Role, Roles},
-    engine::{Settings, places::Places},
+    engine::{Settings, places::Places, quotas::Meter},
     store::{
         Store, StoreError,
         leases::Theirs,
@@ -46,6 +46,7 @@ struct Inner {
     terms: Mutex<Terms>,
     refused: Mutex<Vec<Uuid>>,
     places: Places,
+    meter: Meter,
     is_draining: AtomicBool,
     is_usurped: AtomicBool,
 }
@@ -81,8 +82,9 @@ pub enum Standing {
 
 impl Cluster {
     pub(in crate::engine) fn new(settings: Settings) -> Self {
-        let places = Places::new(settings.capacity, settings.max_share);
-        Self { inner: Arc::new(Inner { settings, places, ..Inner::default() }) }
+        let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
+        let meter = Meter::new(settings.quotas);
+        Self { inner: Arc::new(Inner { settings, places, meter, ..Inner::default() }) }
     }
 
     /// Whether the node may schedule, as far as it knows.
@@ -197,6 +199,11 @@ impl Cluster {
     /// The places of this node.
     pub fn places(&self) -> &Places {
         &self.inner.places
+    }
+
+    /// What this node counts of namespaces.
+    pub fn meter(&self) -> &Meter {
+        &self.inner.meter
     }
 
     /// Takes down what another has of a lease.

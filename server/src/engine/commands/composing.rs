@@ -13,6 +13,7 @@ use super::{
     CommandError, Commands, Saved, UnsetSecret, Viewer,
     audit::Entry,
     cursor,
+    quotas::fires_an_hour,
     spec::Spec,
     suppression, unset_secrets,
     workflows::{At, NewRows, Resolved},
@@ -26,10 +27,12 @@ use crate::{
 pub(super) struct Composed {
     /// Where it stands in the order.
     pub(super) index: usize,
-    namespace: Uuid,
+    pub(super) namespace: Uuid,
     pub(super) name: String,
     pub(super) id: Uuid,
     pub(super) made_at: DateTime<Utc>,
+    /// See `entity::schedule`.
+    pub(super) fires_an_hour: i64,
     row: schedule::ActiveModel,
     version: schedule_version::ActiveModel,
     entry: audit_event::ActiveModel,
@@ -97,6 +100,8 @@ impl Commands {
         let mut row = spec.columns();
         row.calendars = Set(calendars);
         row.fire_count = Set(0);
+        let fires_an_hour = fires_an_hour(&timetable, now);
+        row.fires_an_hour = Set(fires_an_hour);
         row.group_id = Set(group);
         row.id = Set(id);
         row.namespace_id = Set(namespace);
@@ -130,6 +135,7 @@ impl Commands {
             id,
             namespace,
             made_at: now,
+            fires_an_hour,
             row,
             version: self.version_row(who, id, 1, &spec, &resolved, "made"),
             entry: self.entry(who, entry),

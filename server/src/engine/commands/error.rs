@@ -54,6 +54,22 @@ pub enum CommandError {
         /// What to do.
         help: &'static str,
     },
+    /// A namespace would use more than its quota.
+    #[error(
+        "the namespace has {used} of {limit} {}, and this asks for {asked} more; {}",
+        quota_words(quota),
+        QUOTA_HELP
+    )]
+    Quota {
+        /// The quota's name, as the API has it.
+        quota: &'static str,
+        /// How much it allows.
+        limit: i64,
+        /// How much of that is used.
+        used: i64,
+        /// How much more was asked for.
+        asked: i64,
+    },
     /// They tried too often.
     #[error("too many attempts; wait {0} seconds")]
     TooOften(u64),
@@ -71,6 +87,17 @@ pub enum CommandError {
     /// The engine could not account for a schedule.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+/// What to do about a quota.
+pub(crate) const QUOTA_HELP: &str = "delete schedules or let them fire less often, or ask an \
+    administrator of the instance for a larger quota (carillon namespace quotas)";
+
+fn quota_words(quota: &str) -> &'static str {
+    match quota {
+        "schedules" => "schedules",
+        _ => "fires a minute",
+    }
 }
 
 impl CommandError {

@@ -4,7 +4,7 @@
 //! are written: the same rows in a few statements, however many they are. That a name is free is
 //! not asked: rows whose name is taken are not written, and so are known.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use entity::schedule::Model;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use super::{
     workflows::{self, Resolved},
     writing::name_taken,
 };
-use crate::store::{DatabaseTransaction, schedules, workflows as rows};
+use crate::store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows};
 
 /// What is the same for all schedules that one order makes.
 #[derive(Clone, Copy)]
@@ -186,6 +186,10 @@ impl Commands {
         if all.is_empty() {
             return Ok(Vec::new());
         }
+        self.admit(tx, usage_of(&all)).await.map_err(|(namespace, error)| {
+            let first = all.iter().find(|one| one.namespace == namespace);
+            (first.map_or(0, |one| one.index), error)
+        })?;
         let places: Vec<(usize, Uuid, String)> =
             all.iter().map(|one| (one.index, one.id, one.name.clone())).collect();
         let brought: Vec<(usize, Uuid, String)> = all
@@ -213,6 +217,17 @@ impl Commands {
         all_are_there(&places, &written, name_taken)?;
         Ok(made)
     }
+}
+
+/// What the schedules add to what their namespaces have.
+pub(super) fn usage_of(all: &[Composed]) -> BTreeMap<Uuid, Usage> {
+    let mut usage: BTreeMap<Uuid, Usage> = BTreeMap::new();
+    for one in all {
+        let of_namespace = usage.entry(one.namespace).or_default();
+        of_namespace.schedules += 1;
+        of_namespace.fires_an_hour += one.fires_an_hour;
+    }
+    usage
 }
 
 /// A row that was left out has a name that another one has.

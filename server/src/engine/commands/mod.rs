@@ -71,6 +71,7 @@ mod naming;
 mod pause;
 mod people;
 mod places;
+mod quotas;
 mod retention;
 mod rights;
 mod rollback;
@@ -104,6 +105,7 @@ pub use auditing::{
 pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
 pub use buffer::Rearranged;
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
+pub(crate) use error::QUOTA_HELP;
 pub use error::{BadInput, CommandError};
 use gathering::Gathering;
 pub use grants::{Grant, Grants};
@@ -121,6 +123,7 @@ pub use people::{
     NewPerson, OwnPassword, Tokens,
 };
 use places::Places;
+pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{Kept, Thought};
 pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
 pub use rollback::Rollback;
@@ -143,6 +146,7 @@ use super::{
     calendars::Calendars,
     cluster::{Cluster, Comparison, Standing, describe},
     people::{Elsewhere, Guesses},
+    quotas::Quotas,
     vault::Vault,
 };
 use crate::{
@@ -161,6 +165,10 @@ pub struct Commands {
     pub(crate) signals: Signals,
     pub(crate) calendars: Arc<Calendars>,
     pub(crate) retention: Retention,
+    /// What a namespace may use for which nothing is set.
+    quotas: Quotas,
+    /// What was counted of namespaces lately.
+    counted: Arc<quotas::Counted>,
     /// Whether the clock here may be believed.
     cluster: Cluster,
     /// Orders that come at the same time, and what they name.
@@ -201,6 +209,8 @@ impl Commands {
             signals,
             calendars,
             retention,
+            quotas: Quotas::default(),
+            counted: Arc::default(),
             cluster,
             gathering,
             places,
@@ -216,6 +226,11 @@ impl Commands {
     /// The same commands on a server that keeps history otherwise.
     pub fn with_retention(self, retention: Retention) -> Self {
         Self { retention, ..self }
+    }
+
+    /// The same commands on a server that gives namespaces these quotas.
+    pub fn with_quotas(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
     }
 
     /// The same commands on a node that knows how its clock stands.

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::{
     BadInput, CommandError, Commands, Editor, NewSchedule, Saved, Viewer, Work,
     composing::{Composed, Parts, rows_of},
-    making::{Back, Refused},
+    making::{Back, Refused, usage_of},
     workflows::Resolved,
 };
 use crate::{
@@ -208,6 +208,10 @@ impl Commands {
         }
         let brings_work = |one: &Composed| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
+            if !self.is_far_from_quotas(&usage_of(&all)).await? {
+                // Alone, each learns whether it still fits.
+                return Ok(Vec::new());
+            }
             let (_, rows) = rows_of(all);
             return Ok(schedules::make_at_once_if_names_free(store, rows, expected).await?);
         }

@@ -10,13 +10,14 @@ use super::{
     BadInput, CommandError, Commands, Saved, UnsetSecret, Viewer, Work,
     audit::Entry,
     change, check, cursor,
+    quotas::fires_an_hour,
     spec::Spec,
     suppression,
     workflows::{Resolved, reference},
 };
 use crate::{
     engine::closing::{self, Ending},
-    store::{Constraint, DatabaseTransaction, StoreError, schedules, workflows},
+    store::{Constraint, DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows},
 };
 
 impl Commands {
@@ -92,6 +93,14 @@ impl Commands {
         columns.version = Set(version);
         columns.updated_at = Set(changed_at(row, now));
         columns.calendars = Set(keys);
+        if is_another {
+            let rate = fires_an_hour(&timetable, now);
+            let more = Usage { schedules: 0, fires_an_hour: rate - row.fires_an_hour };
+            if more.fires_an_hour > 0 {
+                self.admit_one(tx, row.namespace_id, more).await?;
+            }
+            columns.fires_an_hour = Set(rate);
+        }
         let is_spent = spec.max_fires.is_some_and(|max| max <= row.fire_count);
         let was_spent = row.max_fires.is_some_and(|max| max <= row.fire_count);
         let has_other_fires = does_other_work || !spec.has_the_fires_of(&before);

@@ -57,7 +57,9 @@ pub(super) struct Account {
     max_share: usize,
     held: usize,
     by: HashMap<Holder, usize>,
-    quotas: HashMap<Uuid, i64>,
+    usual_quota: Option<i64>,
+    quotas: HashMap<Uuid, Option<i64>>,
+    elsewhere: HashMap<Uuid, i64>,
     held_back: HashMap<Holder, DateTime<Utc>>,
     full_since: Option<DateTime<Utc>>,
 }
@@ -65,8 +67,17 @@ pub(super) struct Account {
 impl Account {
     pub(super) fn new(capacity: usize, max_share: u32) -> Self {
         let max_share = usize::try_from(max_share).unwrap_or(100).clamp(1, 100);
-        let (by, quotas, held_back) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { capacity, max_share, held: 0, by, quotas, held_back, full_since: None }
+        Self {
+            capacity,
+            max_share,
+            held: 0,
+            by: HashMap::new(),
+            usual_quota: None,
+            quotas: HashMap::new(),
+            elsewhere: HashMap::new(),
+            held_back: HashMap::new(),
+            full_since: None,
+        }
     }
 
     /// Takes a place for all of `holders`, or notes who has its share.
@@ -128,8 +139,15 @@ impl Account {
         self.full_since = None;
     }
 
-    pub(super) fn set_quotas(&mut self, quotas: impl IntoIterator<Item = (Uuid, i64)>) {
-        self.quotas = quotas.into_iter().collect();
+    pub(super) fn set_quotas(
+        &mut self,
+        usual: Option<i64>,
+        own: impl IntoIterator<Item = (Uuid, Option<i64>)>,
+        elsewhere: impl IntoIterator<Item = (Uuid, i64)>,
+    ) {
+        self.usual_quota = usual;
+        self.quotas = own.into_iter().collect();
+        self.elsewhere = elsewhere.into_iter().collect();
     }
 
     pub(super) fn capacity(&self) -> usize {
@@ -163,8 +181,10 @@ impl Account {
     fn room_of(&self, holder: &Holder) -> usize {
         let (free, held) = (self.free(), self.held_by(holder));
         if let Holder::Namespace(id) = holder {
-            let Some(quota) = self.quotas.get(id) else { return free };
-            return usize::try_from(*quota).unwrap_or(0).saturating_sub(held).min(free);
+            let quota = self.quotas.get(id).copied().unwrap_or(self.usual_quota);
+            let Some(quota) = quota else { return free };
+            let left = quota - self.elsewhere.get(id).copied().unwrap_or(0);
+            return usize::try_from(left).unwrap_or(0).saturating_sub(held).min(free);
         }
         // The places that it may take are the first of these: what it may hold shrinks with each.
         let (mut room, mut more) = (0, free);
@@ -265,9 +285,12 @@ mod tests {
         let (id, mut account) = (Uuid::from_u128(1), Account::new(10, 50));
         assert_eq!(fill(&mut account, &Holder::Namespace(id)), 10);
         let mut account = Account::new(10, 50);
-        account.set_quotas([(id, 3)]);
+        account.set_quotas(Some(7), [(id, Some(3))], []);
         assert_eq!(fill(&mut account, &Holder::Namespace(id)), 3);
-        account.set_quotas([(id, -4)]);
+        let other = Holder::Namespace(Uuid::from_u128(2));
+        assert_eq!(account.room_of(&other), 7);
+        account.set_quotas(None, [(id, Some(3))], [(id, 5)]);
         assert_eq!(account.room_of(&Holder::Namespace(id)), 0);
+        assert_eq!(account.room_of(&other), 7);
     }
 }

@@ -81,9 +81,12 @@ pub(in crate::engine) struct Room {
 }
 
 impl Places {
-    /// So many, of which one origin or schedule may hold `max_share` percent.
-    pub(in crate::engine) fn new(capacity: usize, max_share: u32) -> Self {
-        let account = Mutex::new(Account::new(capacity, max_share));
+    /// So many, of which one origin or schedule may hold `max_share` percent, and a namespace the
+    /// usual quota.
+    pub(in crate::engine) fn new(capacity: usize, max_share: u32, usual: Option<i64>) -> Self {
+        let mut account = Account::new(capacity, max_share);
+        account.set_quotas(usual, [], []);
+        let account = Mutex::new(account);
         Self { inner: Arc::new(Inner { account, freed: Notify::new() }) }
     }
 
@@ -124,10 +127,15 @@ impl Places {
         self.account().forget_held_back(but);
     }
 
-    /// The namespaces' quotas of live runs, and how many of those are live on other nodes.
-    #[expect(dead_code, reason = "the next change sets quotas")]
-    pub(in crate::engine) fn set_quotas(&self, quotas: impl IntoIterator<Item = (Uuid, i64)>) {
-        self.account().set_quotas(quotas);
+    /// The quota of live runs of namespaces: the usual one, those that are otherwise, and how many
+    /// runs are live on other nodes.
+    pub(in crate::engine) fn set_quotas(
+        &self,
+        usual: Option<i64>,
+        own: impl IntoIterator<Item = (Uuid, Option<i64>)>,
+        elsewhere: impl IntoIterator<Item = (Uuid, i64)>,
+    ) {
+        self.account().set_quotas(usual, own, elsewhere);
         self.inner.freed.notify_waiters();
     }
 
@@ -153,7 +161,7 @@ impl Places {
 
 impl Default for Places {
     fn default() -> Self {
-        Self::new(0, 100)
+        Self::new(0, 100, None)
     }
 }
 

@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use super::{
     lock::Batch,
+    over_quota,
     timing::{definition, plan_policy},
 };
 use crate::{
@@ -175,8 +176,9 @@ async fn write(
             stoppable: clearing.stoppable(),
         };
         let alive = there.alive();
-        let (decided, demand, cut) =
+        let (mut decided, mut demand, cut) =
             decide_within(&schedule, plan.entries, there, lateness.as_ref(), now, node);
+        over_quota::skip(core.cluster.meter(), &schedule, &mut decided, &mut demand, now);
         let advance = behind(&schedule, &decided, cut, (&timetable, plan.next, last));
         claimed.more_is_due |= advance.next_fire_at.is_some_and(|at| at <= Timestamp::from(now));
         advances.push(advance);

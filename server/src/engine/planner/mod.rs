@@ -21,6 +21,7 @@ mod aside;
 mod claim;
 mod first;
 mod lock;
+mod over_quota;
 mod timing;
 
 use std::{

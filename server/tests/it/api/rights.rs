@@ -256,6 +256,10 @@ fn mutations() -> Vec<(&'static str, String)> {
             "renameNamespace",
             "renameNamespace(name: \"default\", newName: \"x\") { namespace { id } }".into(),
         ),
+        (
+            "setNamespaceQuotas",
+            "setNamespaceQuotas(namespace: \"default\", quotas: {}) { namespace { id } }".into(),
+        ),
     ]
 }
 
@@ -368,6 +372,7 @@ async fn an_operator_operates_and_does_not_edit() {
         "resetPassword",
         "createNamespace",
         "renameNamespace",
+        "setNamespaceQuotas",
         "setSecret",
         "deleteSecret",
         "createAlertChannel",

@@ -1,11 +1,13 @@
 //! Namespaces, on the database that the configuration names.
 
+mod quotas;
+
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    engine::commands::Call,
+    engine::{commands::Call, quotas::OwnQuotas},
     store::{Window, namespaces},
 };
 
@@ -36,6 +38,32 @@ enum Action {
         #[command(flatten)]
         why: Why,
     },
+    /// Show what a namespace may use and what it uses, or set it: what is given; with --reset all
+    /// else is as the server is configured
+    Quotas {
+        /// Which
+        name: String,
+        /// How many schedules it may have; 0 is without a limit
+        #[arg(long, value_name = "COUNT")]
+        schedules: Option<i64>,
+        /// How many fires a minute; 0 is without a limit
+        #[arg(long, value_name = "COUNT")]
+        fires_a_minute: Option<i64>,
+        /// How many runs at work at the same time; 0 is without a limit
+        #[arg(long, value_name = "COUNT")]
+        live_runs: Option<i64>,
+        /// How many bytes of log lines a day; 0 is without a limit
+        #[arg(long, value_name = "BYTES")]
+        log_bytes_a_day: Option<i64>,
+        /// Forget what was set before
+        #[arg(long)]
+        reset: bool,
+        #[command(flatten)]
+        why: Why,
+        /// Answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List the namespaces
     List {
         /// Answer as JSON
@@ -62,6 +90,19 @@ impl Namespace {
                 let commands = office.commands()?;
                 commands.rename_namespace(&owner, names, None, &Call::once()).await?;
                 output::line(format!("'{name}' is '{new_name}' now"))
+            }
+            Action::Quotas {
+                name,
+                schedules,
+                fires_a_minute,
+                live_runs,
+                log_bytes_a_day,
+                reset,
+                why,
+                json,
+            } => {
+                let given = OwnQuotas { schedules, fires_a_minute, live_runs, log_bytes_a_day };
+                quotas::show_or_set(&office, &name, (given, reset), why, json).await
             }
             Action::List { json } => list(&office, json).await,
         }

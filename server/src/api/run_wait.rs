@@ -1,0 +1,192 @@
+//! What a run waits for.
+
+use async_graphql::{ComplexObject, Context, Enum, SimpleObject};
+use entity::run;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{GroupLoad, GroupRow},
+    page::DECLARED,
+    run::Run,
+    scalar::Instant,
+};
+use crate::{
+    engine::{
+        cluster::{Cluster, Fleet},
+        places::{HeldBack, Holder},
+    },
+    store::groups,
+};
+
+/// So many of the runs are named that another waits for.
+const MAX_RUNS: u64 = 10;
+
+/// What a run waits for.
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunWaitReason {
+    /// Its next attempt is not due yet.
+    NextAttempt,
+    /// No live node may take it.
+    NoNode,
+    /// As many runs of its group are at work as may be.
+    Group,
+    /// Its target origin holds its share of the node's places.
+    OriginShare,
+    /// Its schedule holds its share of the node's places.
+    ScheduleShare,
+    /// As many runs of its namespace are at work as its quota allows.
+    Quota,
+    /// All places of the nodes that may take it are held.
+    NodesFull,
+}
+
+/// Something that a run waits for.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct RunWait {
+    reason: RunWaitReason,
+    /// For people.
+    text: String,
+    /// Until when, if that is known.
+    until: Option<Instant>,
+    /// The group's name, for `GROUP`.
+    group: Option<String>,
+    #[graphql(skip)]
+    group_id: Option<Uuid>,
+}
+
+/// Something that a run waits for.
+#[ComplexObject]
+impl RunWait {
+    /// The runs that hold what it waits for, those that began first: ten at the most. For `GROUP`.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    async fn runs(&self, cx: &Context<'_>) -> Result<Vec<Run>> {
+        let Some(group) = self.group_id else { return Ok(Vec::new()) };
+        let rows = groups::at_work(cx.store(), group, MAX_RUNS).await?;
+        Ok(rows.into_iter().map(Run).collect())
+    }
+}
+
+impl RunWait {
+    fn new(reason: RunWaitReason, text: String) -> Self {
+        Self { reason, text, until: None, group: None, group_id: None }
+    }
+
+    /// Whether it waits for more than its time.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.reason != RunWaitReason::NextAttempt
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// All that a run waits for; nothing for one that does not wait, or is taken in a moment.
+pub(super) async fn waits_for(cx: &Context<'_>, run: &run::Model) -> Result<Vec<RunWait>> {
+    if !matches!(run.state, run::State::Queued | run::State::Retrying) {
+        return Ok(Vec::new());
+    }
+    if run.available_at.utc() > cx.commands().clock.now() {
+        let at = run.available_at.utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        let text = format!("its next attempt is due at {at}");
+        let until = Some(run.available_at.into());
+        return Ok(vec![RunWait { until, ..RunWait::new(RunWaitReason::NextAttempt, text) }]);
+    }
+    let cluster = cx.data_unchecked::<Cluster>();
+    let mut waits: Vec<RunWait> = node(cluster, run).into_iter().collect();
+    waits.extend(group(cx, run).await?);
+    waits.extend(share(cluster, run));
+    if waits.is_empty() {
+        waits.extend(full(cluster, run));
+    }
+    Ok(waits)
+}
+
+fn asked(run: &run::Model) -> &[String] {
+    run.runs_on.as_ref().map_or(&[], |tags| &tags.0)
+}
+
+fn node(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
+    let (asked, fleet) = (asked(run), cluster.seen());
+    if fleet.has_place(asked) || fleet.members.is_empty() {
+        return None;
+    }
+    let text = if asked.is_empty() {
+        "no live node takes runs; start one with the role 'worker' (--roles)".to_owned()
+    } else {
+        let tags = asked.join(", ");
+        format!("no live node has all of its tags ({tags}); start one with these node.tags")
+    };
+    Some(RunWait::new(RunWaitReason::NoNode, text))
+}
+
+async fn group(cx: &Context<'_>, run: &run::Model) -> Result<Option<RunWait>> {
+    let Some(id) = run.group_id else { return Ok(None) };
+    let Some(group) = cx.rows().load_one(GroupRow(id)).await? else { return Ok(None) };
+    let running = cx.rows().load_one(GroupLoad(id)).await?.unwrap_or_default().running;
+    if running < i64::from(group.max_runs) {
+        return Ok(None);
+    }
+    let text = format!("group {}: {running} of {} runs are at work", group.name, group.max_runs);
+    let wait = RunWait::new(RunWaitReason::Group, text);
+    Ok(Some(RunWait { group: Some(group.name), group_id: Some(id), ..wait }))
+}
+
+/// By the places of the node that answers.
+fn share(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
+    let places = cluster.places();
+    let is_of = |held: &HeldBack| match &held.holder {
+        Holder::Origin(origin) => run.origin.as_deref() == Some(&**origin),
+        Holder::Schedule(id) => run.schedule_id == Some(*id),
+        Holder::Namespace(id) => run.namespace_id == *id,
+    };
+    let HeldBack { holder, held, .. } = places.held_back().into_iter().find(is_of)?;
+    let (capacity, name) = (places.capacity(), cluster.name());
+    let share =
+        |whose: &str| format!("{whose} holds {held} of {capacity} places of '{name}', its share");
+    let (reason, text) = match holder {
+        Holder::Origin(origin) => {
+            (RunWaitReason::OriginShare, share(&format!("target origin {origin}")))
+        }
+        Holder::Schedule(_) => (RunWaitReason::ScheduleShare, share("its schedule")),
+        Holder::Namespace(_) => {
+            let text = format!(
+                "its namespace has as many live runs as its quota allows, {held} of them on '{name}'"
+            );
+            (RunWaitReason::Quota, text)
+        }
+    };
+    Some(RunWait::new(reason, text))
+}
+
+fn full(cluster: &Cluster, run: &run::Model) -> Option<RunWait> {
+    let fleet = cluster.seen();
+    let (places, own) = (cluster.places(), cluster.name());
+    let mut nodes = 0;
+    for (name, held, capacity) in taking(&fleet, asked(run)) {
+        let is_full =
+            if name == own { places.held() >= places.capacity() } else { held >= capacity };
+        if !is_full {
+            return None;
+        }
+        nodes += 1;
+    }
+    let text = match nodes {
+        0 => return None,
+        1 => "all places of the only node that may take it are held".to_owned(),
+        nodes => format!("all places of the {nodes} nodes that may take it are held"),
+    };
+    Some(RunWait::new(RunWaitReason::NodesFull, text))
+}
+
+/// The nodes that may take what asks for these tags: name, places held, places.
+fn taking<'a>(fleet: &'a Fleet, asked: &'a [String]) -> impl Iterator<Item = (&'a str, i32, i32)> {
+    let may = |tags: &[String]| asked.iter().all(|tag| tags.contains(tag));
+    fleet
+        .workers()
+        .filter(move |member| may(&member.node.tags.0))
+        .map(|member| (&*member.node.name, member.node.held, member.node.capacity))
+}
