@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::closing,
-    store::{DatabaseTransaction, schedules, workflows},
+    store::{DatabaseTransaction, quotas::Usage, schedules, workflows},
 };
 
 /// An order to bring a schedule back.
@@ -56,6 +56,8 @@ impl Commands {
             let help = "put it back into the module's file and deploy that";
             return Err(CommandError::conflict(problem, help));
         }
+        let more = Usage { schedules: 1, fires_an_hour: row.fires_an_hour };
+        self.admit_one(&tx, row.namespace_id, more).await?;
         let mut spec = self.spec_of(&tx, &row).await?;
         if let Some(name) = &order.name {
             check::name("name", name)?;
