@@ -6,6 +6,9 @@
 //! `random` and `telemetry` are leaves that every room may use. `app` puts
 //! them together, `cli` is the way in.
 
+// The futures of the engine nest deeper than the compiler looks by itself.
+#![recursion_limit = "256"]
+
 pub mod api;
 pub mod app;
 pub mod beacon;

@@ -91,7 +91,7 @@ fn is_unavailable(answer: &Answer) -> bool {
 fn status(media: Media, answer: &Answer) -> StatusCode {
     let code =
         answer.errors.iter().find_map(|error| match error.extensions.as_ref()?.get("code") {
-            Some(async_graphql::Value::String(code)) => Some(code.as_str()),
+            Some(Value::String(code)) => Some(code.as_str()),
             _ => None,
         });
     match (media, code) {

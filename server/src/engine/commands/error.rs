@@ -113,6 +113,7 @@ impl CommandError {
             | Self::Forbidden { .. }
             | Self::Denied { .. }
             | Self::TooOften(_)
+            | Self::Quota { .. }
             | Self::Unreadable { .. } => None,
         }
     }

@@ -39,7 +39,9 @@ async fn ask(world: &World, engine: &Engine, run: Uuid) -> Value {
     let (store, clock) = (world.database.store.clone(), world.clock.clone());
     let commands = Commands::new(store, clock, cache, Arc::new(executor), world.signals.clone());
     let commands = commands.with_cluster(engine.cluster());
-    let schema = api::schema(commands, carillon::config::Health::default(), engine.cluster());
+    let introspection = carillon::config::Introspection::default();
+    let health = carillon::config::Health::default();
+    let schema = api::schema(commands, health, engine.cluster(), introspection);
     let request = Request::new(ASK).variables(Variables::from_json(json!({ "id": run })));
     let answer = schema.execute(request.data(viewer(Role::Viewer))).await;
     assert!(answer.errors.is_empty(), "{:#?}", answer.errors);
