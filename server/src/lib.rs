@@ -8,6 +8,8 @@
 
 // The futures of the engine nest deeper than the compiler looks by itself.
 #![recursion_limit = "256"]
+// One large future of the store once made all that wait for it as large, and a thread overflowed.
+#![warn(clippy::large_futures)]
 
 pub mod api;
 pub mod app;

@@ -42,6 +42,8 @@ pub struct Settings {
     pub lookout_interval: Duration,
     /// How often what has settled is counted.
     pub stats_interval: Duration,
+    /// How often the quotas that were set are read: after a change a node goes by them this soon.
+    pub quotas_interval: Duration,
     /// After how long an intent without a run counts as lost although its node lives.
     pub lost_after: Duration,
     /// How often recovery tries the same fire or run.
@@ -76,6 +78,7 @@ impl Default for Settings {
             recovery_interval: Duration::from_secs(5),
             lookout_interval: Duration::from_secs(5),
             stats_interval: Duration::from_secs(10),
+            quotas_interval: Duration::from_secs(5),
             lost_after: Duration::from_secs(300),
             recovery_attempts: 3,
             recovery_age: Duration::from_secs(24 * 60 * 60),

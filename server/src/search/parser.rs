@@ -9,7 +9,7 @@ use super::{
 };
 
 /// A search is typed by people: a longer one is a mistake, and each part costs a condition.
-const MOST_BYTES: usize = 1_000;
+pub(super) const MAX_SEARCH_BYTES: usize = 1_000;
 const MOST_TERMS: usize = 20;
 const MOST_VALUES: usize = 20;
 
@@ -18,9 +18,10 @@ const TIMES: &str = "compare with a distance from now (<1h, >2d), with a day or 
     (>2026-01-31, <=2026-01-31T12:00:00Z), or give a day or 'never'";
 
 pub(super) fn parse(list: List, text: &str) -> Result<Search, SearchError> {
-    if text.len() > MOST_BYTES {
-        let problem = format!("the search has {} bytes; the limit is {MOST_BYTES}", text.len());
-        let start = text.floor_char_boundary(MOST_BYTES);
+    if text.len() > MAX_SEARCH_BYTES {
+        let problem =
+            format!("the search has {} bytes; the limit is {MAX_SEARCH_BYTES}", text.len());
+        let start = text.floor_char_boundary(MAX_SEARCH_BYTES);
         return Err(SearchError::new(start..text.len(), problem, "shorten it"));
     }
     if let Some(at) = text.find('\0') {

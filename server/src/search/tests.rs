@@ -1,7 +1,7 @@
 use chrono::{DateTime, NaiveDate};
 use proptest::{collection::vec, prelude::*};
 
-use super::{field::Field, *};
+use super::{field::Field, parser::MAX_SEARCH_BYTES, *};
 
 fn schedules(text: &str) -> Search {
     Search::parse(List::Schedules, text).unwrap()
@@ -176,7 +176,11 @@ fn read_or_refused(text: &str) -> Result<(), TestCaseError> {
     for list in [List::Schedules, List::Runs] {
         match Search::parse(list, text) {
             Ok(read) => {
-                prop_assert_eq!(Search::parse(list, &read.to_string()), Ok(read));
+                // What is printed has quotes that were not written: it may be over the limit.
+                let printed = read.to_string();
+                if printed.len() <= MAX_SEARCH_BYTES {
+                    prop_assert_eq!(Search::parse(list, &printed), Ok(read));
+                }
             }
             Err(error) => {
                 prop_assert!(text.get(error.position.clone()).is_some(), "{error:?}");

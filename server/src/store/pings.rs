@@ -130,17 +130,20 @@ pub async fn cursor(store: &Store) -> Result<Option<Cursor>, StoreError> {
 pub async fn begin(store: &Store, tx: &DatabaseTransaction) -> Result<(), StoreError> {
     #[derive(FromQueryResult)]
     struct Row {
-        changed: Option<i64>,
+        changed: i64,
+        id: Uuid,
     }
     let mut end = super::reads::feed::end_of_runs(store).await?;
-    let sql = "SELECT min(run.changed) AS changed FROM schedule \
+    let sql = "SELECT run.changed, run.id FROM schedule \
          JOIN run ON run.schedule_id = schedule.id AND run.started_at >= schedule.updated_at \
-         WHERE schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL";
+         WHERE schedule.ping IS NOT NULL AND schedule.deleted_at IS NULL \
+         ORDER BY run.changed, run.id LIMIT 1";
     let first = Row::find_by_statement(store.dialect().statement(sql.to_owned(), []));
-    if let Some(changed) = first.one(tx).await?.and_then(|row| row.changed)
+    if let Some(Row { changed, id }) = first.one(tx).await?
         && changed <= end.changed
     {
-        end = Cursor { changed: changed - 1, id: Uuid::nil() };
+        // Right before that run: others may have changed at the same instant.
+        end = Cursor { changed, id: Uuid::from_u128(id.as_u128().saturating_sub(1)) };
     }
     feeds::begin(tx, &[(Feed::Pings, end)]).await
 }

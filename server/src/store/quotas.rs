@@ -26,6 +26,26 @@ pub struct Usage {
     pub fires_an_hour: i64,
 }
 
+impl Usage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules + other.schedules,
+            fires_an_hour: self.fires_an_hour + other.fires_an_hour,
+        }
+    }
+
+    /// What is left without the other.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            schedules: self.schedules - other.schedules,
+            fires_an_hour: self.fires_an_hour - other.fires_an_hour,
+        }
+    }
+}
+
 impl Store {
     /// What was set for namespaces.
     pub async fn own_quotas(&self) -> Result<Vec<Own>, StoreError> {

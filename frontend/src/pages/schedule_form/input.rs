@@ -41,7 +41,11 @@ macro_rules! work_inputs {
                             url,
                             headers: headers(lines),
                             body,
+                            json: None,
                             expected_status: expected,
+                            // The form has no fields for these: absent keeps what is there.
+                            expected_body: None,
+                            max_redirects: None,
                             output: answer,
                             signing_secret: secret,
                         })

@@ -12,14 +12,11 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_BYTES_OF_STRANGERS: usize = 64 * 1024;
 /// What each value costs beside its text: its place in memory.
 const VALUE: usize = 32;
-/// Values between two offers to let other tasks run.
-const PACE: usize = 16;
 
 /// The size of one answer as it grows.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     bytes: AtomicUsize,
-    values: AtomicUsize,
 }
 
 impl Budget {
@@ -28,15 +25,9 @@ impl Budget {
         self.bytes.store(0, Relaxed);
     }
 
-    /// Lets other tasks run from time to time, and counts a value before it is made: a value that
-    /// holds others counts although they are still to come.
-    pub(super) async fn open(&self, info: &ResolveInfo<'_>, is_stranger: bool) -> ServerResult<()> {
-        // Introspection is executed away from the event loop, and needs the least memory where it
-        // goes on to its end.
-        let values = self.values.fetch_add(1, Relaxed);
-        if values.is_multiple_of(PACE) && !info.is_for_introspection {
-            tokio::task::coop::consume_budget().await;
-        }
+    /// Counts a value before it is made: a value that holds others counts although they are still
+    /// to come.
+    pub(super) fn open(&self, info: &ResolveInfo<'_>, is_stranger: bool) -> ServerResult<()> {
         self.spend(info, VALUE + info.name.len(), is_stranger)
     }
 

@@ -4,7 +4,7 @@
 //! - `text`: length, tokens and brackets, before the parser
 //! - `document`: fields, aliases, fragments, computing fields and introspection, before the library
 //! - `introspection`: what questions about the schema cost; `heavy`: the fields that compute
-//! - `budget`: the answer's size
+//! - `budget`: the answer's size; `pace`: an answer that takes long lets other tasks run
 //! - depth and complexity are the library's to compute and compared here, so that the refusal names
 //!   both numbers
 
@@ -21,12 +21,17 @@ use async_graphql::{
     parser::types::{DocumentOperations, OperationDefinition, OperationType},
 };
 
-use crate::{config::Introspection, engine::commands::Viewer};
+use crate::{
+    clock::Clock,
+    config::Introspection,
+    engine::commands::{Commands, Viewer},
+};
 
 mod budget;
 mod document;
 mod heavy;
 mod introspection;
+mod pace;
 mod text;
 
 /// How deep a request may nest: a client's full introspection needs 13.
@@ -102,6 +107,7 @@ fn text_limits(is_stranger: bool) -> text::TextLimits {
 #[derive(Default)]
 struct Judge {
     budget: budget::Budget,
+    pace: pace::Pace,
 }
 
 #[async_trait]
@@ -160,7 +166,7 @@ impl Extension for Judge {
         next: NextExecute<'_>,
     ) -> Response {
         self.budget.restart();
-        next.run(ctx, operation_name).await
+        self.pace.follow(clock(ctx), next.run(ctx, operation_name)).await
     }
 
     async fn resolve(
@@ -170,12 +176,22 @@ impl Extension for Judge {
         next: NextResolve<'_>,
     ) -> ServerResult<Option<Value>> {
         let is_stranger = ctx.data_opt::<Viewer>().is_none();
-        self.budget.open(&info, is_stranger).await?;
+        // Introspection is executed away from the event loop, and needs the least memory where it
+        // goes on to its end.
+        if !info.is_for_introspection {
+            self.pace.rest(clock(ctx)).await;
+        }
+        self.budget.open(&info, is_stranger)?;
         let followed = ResolveInfo { ..info };
         let value = next.run(ctx, info).await?;
         self.budget.close(&followed, value.as_ref(), is_stranger)?;
         Ok(value)
     }
+}
+
+/// None where the schema is only written down.
+fn clock<'a>(ctx: &'a ExtensionContext<'_>) -> Option<&'a Clock> {
+    ctx.data_opt::<Commands>().map(|commands| &commands.clock)
 }
 
 /// The refusal of a document that exceeds a limit.

@@ -2,11 +2,12 @@
 //!
 //! What a namespace has is counted at most once in a while and remembered; what is saved here since
 //! then is added. Only where that comes near a limit is it counted in the transaction that saves, with
-//! a lock on the namespace: then the limit holds whatever others save at the same time.
+//! a lock on the namespace, after those of this process have ended that were admitted without one: then
+//! the limit holds whatever others save here at the same time.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -15,6 +16,7 @@ use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use timetable::Timetable;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::{BadInput, Call, CommandError, Commands, Owner, audit::Entry, check};
@@ -32,9 +34,72 @@ const MAX_COUNTED: i64 = 1_000_000;
 /// The largest quota that can be set.
 pub const MAX_QUOTA: i64 = 1_000_000_000_000_000;
 
-/// What was counted of namespaces.
+/// So long what others of this process are saving is waited for; then it counts as saved.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was counted of namespaces, and what is being saved in them.
 #[derive(Debug, Default)]
-pub(super) struct Counted(Mutex<HashMap<Uuid, Count>>);
+pub(super) struct Counted {
+    namespaces: Mutex<HashMap<Uuid, OfNamespace>>,
+    /// Some order has ended.
+    ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct OfNamespace {
+    count: Option<Count>,
+    /// What transactions that have not ended were admitted with, by their numbers: no other one's
+    /// count has it.
+    unsettled: HashMap<u64, Usage>,
+    /// All that was ever admitted.
+    admitted: Usage,
+    /// So many count exactly at this moment: nothing is admitted without a lock meanwhile.
+    counting: u32,
+}
+
+impl OfNamespace {
+    fn unsettled_but(&self, order: Option<u64>) -> Usage {
+        let others = self.unsettled.iter().filter(|(number, _)| Some(**number) != order);
+        others.fold(Usage::default(), |sum, (_, more)| sum.plus(*more))
+    }
+
+    fn take_down(&mut self, order: u64, more: Usage) {
+        let of_order = self.unsettled.entry(order).or_default();
+        *of_order = of_order.plus(more);
+        self.admitted = self.admitted.plus(more);
+    }
+}
+
+/// What an order was admitted with. Dropped when its transaction has ended.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    counted: Arc<Counted>,
+    namespace: Uuid,
+    order: u64,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
+            of.unsettled.remove(&self.order);
+        }
+        self.counted.ended.notify_waiters();
+    }
+}
+
+/// Somebody counts exactly.
+struct Counting<'a> {
+    counted: &'a Counted,
+    namespace: Uuid,
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        if let Some(of) = self.counted.lock().get_mut(&self.namespace) {
+            of.counting = of.counting.saturating_sub(1);
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Count {
@@ -77,25 +142,92 @@ impl Count {
 
 impl Counted {
     /// Whether what was counted lately leaves enough for `more`, which is added then.
-    fn admits(&self, namespace: Uuid, more: Usage, now: Instant) -> bool {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(count) = counts.get_mut(&namespace) else { return false };
+    fn admits(
+        self: &Arc<Self>,
+        namespace: Uuid,
+        (order, more): (u64, Usage),
+        now: Instant,
+    ) -> Option<Admitted> {
+        let mut namespaces = self.lock();
+        let of = namespaces.get_mut(&namespace).filter(|of| of.counting == 0)?;
+        let count = of.count.as_mut()?;
         let is_fresh = now.saturating_duration_since(count.at) < FRESH;
         if !is_fresh || !count.is_far_from(more) {
-            return false;
+            return None;
         }
-        count.usage.schedules += more.schedules;
-        count.usage.fires_an_hour += more.fires_an_hour;
-        true
+        count.usage = count.usage.plus(more);
+        of.take_down(order, more);
+        Some(Admitted { counted: Arc::clone(self), namespace, order })
     }
 
-    fn set(&self, namespace: Uuid, count: Count) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.insert(namespace, count);
+    /// Keeps others from being admitted without a lock.
+    fn begin(&self, namespace: Uuid) -> Counting<'_> {
+        self.lock().entry(namespace).or_default().counting += 1;
+        Counting { counted: self, namespace }
+    }
+
+    /// Waits until what others of this process were admitted with is committed or taken back; gives
+    /// what is not. It may be waiting for this order itself.
+    async fn settled_but(&self, namespace: Uuid, order: u64) -> Usage {
+        let unsettled = || {
+            let namespaces = self.lock();
+            let of = namespaces.get(&namespace);
+            of.map_or(Usage::default(), |of| of.unsettled_but(Some(order)))
+        };
+        let settled = async {
+            loop {
+                let mut ended = std::pin::pin!(self.ended.notified());
+                ended.as_mut().enable();
+                if unsettled() == Usage::default() {
+                    break;
+                }
+                ended.await;
+            }
+        };
+        // Where that took too long, what is left is asked below.
+        let _ = tokio::time::timeout(PATIENCE, settled).await;
+        unsettled()
+    }
+
+    /// Takes down what was counted exactly, and that `more` was admitted.
+    fn admit(
+        self: &Arc<Self>,
+        namespace: Uuid,
+        (order, more): (u64, Usage),
+        mut count: Count,
+    ) -> Admitted {
+        count.usage = count.usage.plus(more);
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        of.count = Some(count);
+        of.take_down(order, more);
+        Admitted { counted: Arc::clone(self), namespace, order }
+    }
+
+    /// What is being saved, and what was ever admitted, before a count without a lock; None if
+    /// somebody counts with one.
+    fn before(&self, namespace: Uuid) -> Option<(Usage, Usage)> {
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        (of.counting == 0).then(|| (of.unsettled_but(None), of.admitted))
+    }
+
+    /// Takes down what was counted without a lock: with all that it may not have seen.
+    fn set(&self, namespace: Uuid, mut count: Count, (unsettled, admitted): (Usage, Usage)) {
+        let mut namespaces = self.lock();
+        let of = namespaces.entry(namespace).or_default();
+        count.usage = count.usage.plus(unsettled).plus(of.admitted.minus(admitted));
+        of.count = Some(count);
     }
 
     fn forget(&self, namespace: Uuid) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&namespace);
+        if let Some(of) = self.lock().get_mut(&namespace) {
+            of.count = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, OfNamespace>> {
+        self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,36 +273,52 @@ impl Commands {
         namespace: Uuid,
         more: Usage,
     ) -> Result<(), CommandError> {
-        if self.counted.admits(namespace, more, self.clock.instant()) {
+        let order = (tx.number(), more);
+        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+            tx.keep(admitted);
             return Ok(());
         }
         self.store.lock_quotas(tx, namespace).await?;
+        // Whoever had the lock before may have counted.
+        if let Some(admitted) = self.counted.admits(namespace, order, self.clock.instant()) {
+            tx.keep(admitted);
+            return Ok(());
+        }
+        let counting = self.counted.begin(namespace);
+        // Who was admitted far from the limit has no lock, and is not seen before its end.
+        let unsettled = self.counted.settled_but(namespace, order.0).await;
         let mut count = self.count(tx, namespace).await?;
+        count.usage = count.usage.plus(unsettled);
         if let Some(error) = count.broken_by(more) {
             return Err(error);
         }
-        count.usage.schedules += more.schedules;
-        count.usage.fires_an_hour += more.fires_an_hour;
-        self.counted.set(namespace, count);
+        tx.keep(self.counted.admit(namespace, order, count));
+        drop(counting);
         Ok(())
     }
 
-    /// Whether schedules may be saved without a lock, because no limit is near.
-    pub(super) async fn is_far_from_quotas(
+    /// Admits schedules that are saved without a lock, because no limit is near; None if one is.
+    /// What it gives is to be kept until they are saved.
+    pub(super) async fn admit_far_from_quotas(
         &self,
         more: &BTreeMap<Uuid, Usage>,
-    ) -> Result<bool, CommandError> {
+    ) -> Result<Option<Vec<Admitted>>, CommandError> {
+        let order = DatabaseTransaction::next_number();
+        let mut all = Vec::with_capacity(more.len());
         for (namespace, more) in more {
-            if self.counted.admits(*namespace, *more, self.clock.instant()) {
+            let order = (order, *more);
+            let admits = || self.counted.admits(*namespace, order, self.clock.instant());
+            if let Some(admitted) = admits() {
+                all.push(admitted);
                 continue;
             }
+            let Some(before) = self.counted.before(*namespace) else { return Ok(None) };
             let count = self.count(self.store.read(), *namespace).await?;
-            self.counted.set(*namespace, count);
-            if !self.counted.admits(*namespace, *more, self.clock.instant()) {
-                return Ok(false);
-            }
+            self.counted.set(*namespace, count, before);
+            let Some(admitted) = admits() else { return Ok(None) };
+            all.push(admitted);
         }
-        Ok(true)
+        Ok(Some(all))
     }
 
     async fn count(

@@ -208,12 +208,14 @@ impl Commands {
         }
         let brings_work = |one: &Composed| one.own_work().is_some();
         if dialect.is_postgres() && !all.iter().any(brings_work) {
-            if !self.is_far_from_quotas(&usage_of(&all)).await? {
+            let Some(admitted) = self.admit_far_from_quotas(&usage_of(&all)).await? else {
                 // Alone, each learns whether it still fits.
                 return Ok(Vec::new());
-            }
+            };
             let (_, rows) = rows_of(all);
-            return Ok(schedules::make_at_once_if_names_free(store, rows, expected).await?);
+            let made = schedules::make_at_once_if_names_free(store, rows, expected).await;
+            drop(admitted);
+            return Ok(made?);
         }
         let tx = store.begin().await?;
         if !expected::holds(&tx, dialect, expected).await? {

@@ -1,12 +1,9 @@
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::OwnQuotas;
 use crate::engine::{EngineError, core::Core, service::Service};
-
-/// After a change of quotas a node goes by them this soon.
-const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Reads the quotas that were set, and how many runs of namespaces are at work on other nodes.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ impl Service for Refresh {
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
-        now + TimeDelta::from_std(INTERVAL).unwrap_or_default()
+        now + TimeDelta::from_std(self.core.settings.quotas_interval).unwrap_or_default()
     }
 
     fn is_notable(_report: &RefreshReport) -> bool {

@@ -348,10 +348,12 @@ impl Link {
             () = clock.sleep(CALLERS_PATIENCE) => {}
         }
         let beating = self.pool.borrow().beating.clone();
+        // In a box: each statement's future would have room for this one, which few need.
+        let probe = async move { beating.ping().await }.boxed();
         tokio::select! {
             biased;
             answer = &mut answer => return answer,
-            probed = clock.timeout(PROBE, self.at_home(beating.ping())) => if !matches!(probed, Ok(Ok(()))) {
+            probed = clock.timeout(PROBE, self.at_home(probe)) => if !matches!(probed, Ok(Ok(()))) {
                 return Err(lost());
             },
         }

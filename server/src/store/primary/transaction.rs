@@ -1,10 +1,20 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    any::Any,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::link::{Held, Link};
+
+/// The number of the next transaction.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
 #[derive(Debug)]
@@ -16,6 +26,9 @@ pub struct DatabaseTransaction {
     has_written: AtomicBool,
     /// Its turn among the transactions of a link that has only so many.
     _turn: Option<OwnedSemaphorePermit>,
+    number: u64,
+    /// Dropped once it has ended.
+    kept: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
 impl DatabaseTransaction {
@@ -25,12 +38,28 @@ impl DatabaseTransaction {
         held: Held,
         turn: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        Self { inner, link, held, has_written: AtomicBool::new(false), _turn: turn }
+        let (has_written, number) = (AtomicBool::new(false), Self::next_number());
+        Self { inner, link, held, has_written, _turn: turn, number, kept: Mutex::default() }
+    }
+
+    /// A number that no transaction of this process has.
+    pub(crate) fn next_number() -> u64 {
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// No other transaction of this process has it.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Drops `what` when the transaction has ended, however it does.
+    pub(crate) fn keep(&self, what: impl Any + Send) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(what));
     }
 
     /// Commits. After an error that the connection broke, it may have been committed or not.
     pub async fn commit(self) -> Result<(), DbErr> {
-        let committed = self.link.answer(&self.held, self.inner.commit()).await;
+        let committed = self.link.answer(&self.held, self.inner.commit().boxed()).await;
         match &committed {
             Ok(()) if self.has_written.load(Ordering::Relaxed) => self.link.writes().taken(),
             Ok(()) => {}
@@ -41,7 +70,7 @@ impl DatabaseTransaction {
 
     /// Takes everything back.
     pub async fn rollback(self) -> Result<(), DbErr> {
-        self.link.answer(&self.held, self.inner.rollback()).await
+        self.link.answer(&self.held, self.inner.rollback().boxed()).await
     }
 
     /// Takes down what became of a statement.

@@ -47,6 +47,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("CommandTarget.environment", Limit(1_024)),
     // Beside those of the timing, a secret each that is not set.
     ("CreatedSchedule.warnings", Limit(100)),
+    ("DeletedSchedule.tags", Limit(32)),
     ("DeployChange.fields", Limit(100)),
     ("DeployChange.warnings", Limit(100)),
     // What a file declares, and what it declared before.
@@ -64,9 +65,6 @@ const LISTS: &[(&str, Bound)] = &[
     ("ModuleDrift.drifted", Limit(1_000)),
     ("Mutation.createSchedules", Limit(1_000)),
     ("NamespaceRetention.schedules", Limit(1_000)),
-    ("Node.leases", Own),
-    ("Node.roles", Own),
-    ("Node.tags", Limit(32)),
     ("Overview.failures", Asked("first", 200)),
     ("Overview.nodes", Limit(1_000)),
     ("Overview.upcoming", Asked("first", 200)),
@@ -77,7 +75,8 @@ const LISTS: &[(&str, Bound)] = &[
     // Of 5,000 schedules at the most.
     ("Query.exportModules", Limit(5_000)),
     ("Query.lint", Own),
-    ("Query.nodes", Limit(1_000)),
+    ("Query.nodes", Limit(100)),
+    ("Query.serverNodes", Limit(1_000)),
     ("Query.sessions", Limit(200)),
     ("Query.timezones", Own),
     ("QuietHours.windows", Limit(50)),
@@ -87,10 +86,13 @@ const LISTS: &[(&str, Bound)] = &[
     ("Run.runsOn", Limit(32)),
     ("Run.taskRuns", Asked("first", 1_000)),
     ("Run.tasks", Limit(100)),
+    // The nodes, its group, a share, and places: each is named once.
+    ("Run.waitsFor", Own),
     ("RunStats.points", Limit(1_500)),
     // A policy has 100 at the most, recovery adds three.
     ("RunTask.attempts", Limit(103)),
     ("RunTask.needs", Limit(20)),
+    ("RunWait.runs", Limit(10)),
     ("RunsPayload.refusals", Limit(100)),
     ("RunsPayload.sample", Limit(10)),
     ("Schedule.buffer", Asked("first", 1_000)),
@@ -102,6 +104,9 @@ const LISTS: &[(&str, Bound)] = &[
     ("SchedulePreview.warnings", Own),
     ("SchedulesPayload.refusals", Limit(100)),
     ("SchedulesPayload.sample", Limit(10)),
+    ("ServerNode.leases", Own),
+    ("ServerNode.roles", Own),
+    ("ServerNode.tags", Limit(32)),
     ("SkipPayload.skippedAt", Limit(100)),
     ("Task.needs", Limit(20)),
     ("Task.retryOn", Limit(32)),

@@ -18,7 +18,7 @@ const SHOW: &str = "{ namespaces { nodes { quotas {
     schedules { used limit own } firesAMinute { used limit own }
     liveRuns { used limit own } logBytesADay { used limit own } } } } }";
 const BULK: &str = "mutation ($inputs: [CreateScheduleInput!]!) {
-    createSchedules(inputs: $inputs) { schedules { id } } }";
+    createSchedules(inputs: $inputs) { id } }";
 const DEPLOY: &str =
     "mutation ($source: String!) { deployModule(source: $source) { changes { name } } }";
 const UPDATE: &str = "mutation ($id: UUID!, $expressions: [String!]!) {

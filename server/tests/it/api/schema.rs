@@ -24,7 +24,7 @@ async fn a_request_that_nests_too_deep_or_asks_for_too_much_is_refused() {
         "{ schedules(first: 200) { nodes { versions(first: 200) { nodes { version by at } } } } }";
     for query in [deep.as_str(), much] {
         let error = desk.refused(query, json!({})).await;
-        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{error}");
+        assert_eq!(error["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{error}");
         assert!(error["message"].as_str().unwrap().contains("too"), "{error}");
     }
 }
@@ -32,9 +32,13 @@ async fn a_request_that_nests_too_deep_or_asks_for_too_much_is_refused() {
 #[tokio::test]
 async fn a_request_that_cannot_be_understood_is_the_callers_fault() {
     let desk = Desk::open(TestDatabase::sqlite().await).await;
-    for query in ["{", "{ nothing }", "{ schedules(first: true) { totalCount } }"] {
+    for (query, code) in [
+        ("{", "GRAPHQL_PARSE_FAILED"),
+        ("{ nothing }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ schedules(first: true) { totalCount } }", "BAD_USER_INPUT"),
+    ] {
         let error = desk.refused(query, json!({})).await;
-        assert_eq!(error["extensions"]["code"], "BAD_USER_INPUT", "{query}: {error}");
+        assert_eq!(error["extensions"]["code"], code, "{query}: {error}");
     }
     let query = "query($from: DateTime) { schedulePreview(timing: { expressions: [\"@daily\"] }, from: $from) { description } }";
     let error = desk.refused(query, json!({ "from": "yesterday" })).await;

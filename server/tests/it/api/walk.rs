@@ -215,7 +215,7 @@ impl Walk {
 
     /// All places for keys in the arguments of a root's fields, those that may be left out too.
     pub(super) fn places(&self, root: &str) -> Vec<Place> {
-        self.all_places(root, &|_, kind| kind == "UUID")
+        self.all_places(root, &|_, kind| ["UUID", "ID"].contains(&kind))
     }
 
     /// All places for the names of what is there already.
@@ -354,7 +354,7 @@ impl Walk {
                     .collect();
                 format!("{{ {} }}", inner.join(", "))
             }
-            (_, "UUID") => {
+            (_, "UUID" | "ID") => {
                 let key = given.map_or_else(|| self.key_of(field, name), |(_, key)| key);
                 format!("\"{key}\"")
             }

@@ -75,7 +75,7 @@ pub(super) async fn refusal(desk: &Desk, who: &Viewer, query: &str) -> Result<Va
 
 pub(super) fn is_nothing(answer: &Value) -> bool {
     let items = answer["nodes"].as_array().or(answer.as_array());
-    answer.is_null() || items.is_some_and(Vec::is_empty)
+    answer.is_null() || items.is_some_and(|items| items.iter().all(Value::is_null))
 }
 
 async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestDatabase) {
@@ -108,7 +108,9 @@ async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestD
         }
     }
     let names: Vec<_> = tried.iter().map(|(_, _, place)| named(place)).collect();
-    for nested in ["updateAlertRule.input.channelIds", "purgeBuffer.fireIds", "lint.scheduleId"] {
+    for nested in
+        ["updateAlertRule.input.channelIds", "purgeBuffer.fireIds", "lint.scheduleId", "nodes.ids"]
+    {
         assert!(names.iter().any(|name| name == nested), "{nested} is no place of {names:?}");
     }
     for known in NARROWING.iter().chain(&OF_PEOPLE) {
@@ -118,7 +120,7 @@ async fn no_place_takes_the_key_of_something_that_lies_elsewhere(database: TestD
 }
 
 /// That it was the key: with one of their own nobody is told that it is not there. What is deleted
-/// comes last, or the others would not find it.
+/// comes last, or the others would not find it; a schedule is brought back after it was deleted.
 async fn with_their_own(
     desk: &Desk,
     eve: &Viewer,
@@ -129,7 +131,12 @@ async fn with_their_own(
         let name = named(place);
         !OF_PEOPLE.contains(&&*name) && !WAITING.contains(&&*name)
     });
-    tried.sort_by_key(|(_, _, place)| place.field.starts_with("delete"));
+    tried.sort_by_key(|(_, _, place)| match place.field.as_str() {
+        "deleteSchedule" => 1,
+        "undeleteSchedule" => 2,
+        other if other.starts_with("delete") => 3,
+        _ => 0,
+    });
     for (operation, root, place) in tried {
         let query = format!("{operation} {{ {} }}", own.with_key(root, &place, own.key(&place)));
         let answer = refusal(desk, eve, &query).await;

@@ -26,7 +26,7 @@ on_both!(
 /// What concerns no namespace, or only whoever asks.
 const ANYBODYS: [&str; 4] = ["me", "timezones", "namespaces", "apiTokens"];
 /// Shown to all who may look somewhere: it says nothing of what runs.
-const SHARED: [&str; 2] = ["nodes", "clusterEvents"];
+const SHARED: [&str; 2] = ["serverNodes", "clusterEvents"];
 
 pub(super) fn member_of(namespace: Uuid, role: Role) -> Viewer {
     let grant = Grant { role, sees_payloads: false };
@@ -78,7 +78,12 @@ async fn what_is_in_a_namespace_is_not_there_for_members_of_another(database: Te
             let response = desk.send_as(&eve, &query, json!({})).await;
             if response.errors.is_empty() {
                 let data = response.data.into_json().unwrap();
-                assert_eq!(data[&*name], Value::Null, "{query} was answered: {data}");
+                // A list of keys is answered with a null for each.
+                let answer = match data[&*name].as_array().map(Vec::as_slice) {
+                    Some([only]) => only,
+                    _ => &data[&*name],
+                };
+                assert_eq!(answer, &Value::Null, "{query} was answered: {data}");
                 continue;
             }
             let error = serde_json::to_value(&response.errors[0]).unwrap();

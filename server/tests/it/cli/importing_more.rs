@@ -200,7 +200,7 @@ fn jobs_of_dkron_are_imported() {
         {
             "name": "clean", "schedule": "0 30 2 */2 * 1", "timezone": "Europe/Berlin",
             "concurrency": "forbid", "retries": 2, "executor": "shell",
-            "executor_config": { "command": "/bin/clean '{{x}}'", "env": "A=1,B=2", "timeout": "5m" },
+            "executor_config": { "command": "/bin/clean '{{x}}'", "env": "A=1,B=2", "timeout": "10m" },
         },
         {
             "name": "call", "schedule": "@every 10s", "executor": "http", "disabled": true,
@@ -219,7 +219,7 @@ fn jobs_of_dkron_are_imported() {
     for part in [
         "0 30 2 */2 * *",
         "0 30 2 * * 1",
-        "timeout: 5m",
+        "timeout: 10m",
         "max_attempts: 3",
         "X-A: b",
         "@manually",

@@ -110,26 +110,32 @@ fn every_line_of_a_batch_is_answered() {
          {\"expr\":\"61 * * * *\",\"tz\":\"UTC\",\"from\":\"2025-01-01T00:00:00Z\",\"count\":2}\n\
          not json\n\
          \n\
-         {\"expr\":\"@at 0\",\"tz\":\"UTC\",\"from\":\"2025-01-01T00:00:00Z\",\"count\":2,\"id\":7}\n\
+         {\"expr\":\"@at 0\",\"tz\":\"UTC\",\"from\":\"2025-01-01T00:00:00Z\",\"count\":2}\n\
          {\"expr\":\"@daily\",\"tz\":\"Mars/Base\"}\n\
          {\"expr\":\"@daily\",\"from\":\"soon\"}\n\
          {\"tz\":\"UTC\"}\n\
-         {\"expr\":\"@daily\",\"from\":\"2025-01-01T00:00:00Z\"}",
+         {\"expr\":\"@daily\",\"from\":\"2025-01-01T00:00:00Z\"}\n\
+         {\"expr\":\"@daily\",\"timezone\":\"UTC\"}",
     );
     let at = |fire: &Value| fire["at"].as_str().unwrap().to_owned();
     let fires: Vec<String> = answers[0]["fires"].as_array().unwrap().iter().map(at).collect();
     // Anchored at `from`, which itself does not fire.
     assert_eq!(fires, ["2025-01-01T00:01:30Z", "2025-01-01T00:03:00Z"]);
-    for (index, part) in
-        [(1, "61"), (2, "not a question"), (4, "Mars/Base"), (5, "soon"), (6, "expr")]
-    {
+    for (index, part) in [
+        (1, "61"),
+        (2, "not a question"),
+        (4, "Mars/Base"),
+        (5, "soon"),
+        (6, "expr"),
+        (8, "unknown field `timezone`"),
+    ] {
         let error = answers[index]["error"].as_str().unwrap();
         assert!(error.contains(part), "{error}");
         assert!(answers[index].get("fires").is_none());
     }
     assert_eq!(answers[3], json!({ "fires": [] }));
     assert_eq!(answers[7]["fires"].as_array().unwrap().len(), 5);
-    assert_eq!(answers.len(), 8);
+    assert_eq!(answers.len(), 9);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! An answer that takes long lets other tasks run.
+//!
+//! By time alone: the loaders collect what the values of one turn ask for, so an answer that is made
+//! in one turn costs a statement for each loader, and each further turn costs them again.
+
+use std::{
+    pin::pin,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::clock::Clock;
+
+/// The longest turn. The page of a list takes a small part of it.
+const MAX_TURN: Duration = Duration::from_millis(10);
+
+/// The turn of one execution that is under way.
+#[derive(Debug, Default)]
+pub(super) struct Pace(Mutex<Option<Instant>>);
+
+impl Pace {
+    /// Executes, and notes when each turn begins.
+    pub(super) async fn follow<T>(
+        &self,
+        clock: Option<&Clock>,
+        executed: impl Future<Output = T>,
+    ) -> T {
+        let mut executed = pin!(executed);
+        std::future::poll_fn(|cx| {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = clock.map(Clock::instant);
+            executed.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Waits for the next turn if this one has lasted for long. The values of a list are made side
+    /// by side: a turn ends when all of them wait, so each one asks.
+    pub(super) async fn rest(&self, clock: Option<&Clock>) {
+        if clock.is_some_and(|clock| self.is_over(clock)) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn is_over(&self, clock: &Clock) -> bool {
+        let began = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        began.is_some_and(|began| clock.instant().saturating_duration_since(began) > MAX_TURN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    /// How many of five values are made when another task first runs, each taking that long.
+    async fn made_in_a_turn(each: Duration) -> usize {
+        let manual = ManualClock::new(chrono::DateTime::UNIX_EPOCH);
+        let (clock, pace, made) = (manual.clock(), Pace::default(), AtomicUsize::new(0));
+        let value = || async {
+            pace.rest(Some(&clock)).await;
+            manual.pass(each);
+            made.fetch_add(1, Relaxed);
+        };
+        let values = futures::future::join_all((0..5).map(|_| value()));
+        let other = async { made.load(Relaxed) };
+        let (_, seen) = tokio::join!(biased; pace.follow(Some(&clock), values), other);
+        assert_eq!(made.load(Relaxed), 5);
+        seen
+    }
+
+    #[tokio::test]
+    async fn a_short_answer_is_made_in_one_turn_and_a_long_one_is_not() {
+        assert_eq!(made_in_a_turn(Duration::from_millis(1)).await, 5);
+        assert_eq!(made_in_a_turn(Duration::from_millis(6)).await, 2);
+    }
+}
