@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,9 +14,16 @@ export interface Person {
   password: string;
 }
 
+/** A folder that programs of tasks may enter: they run as a user of their own. */
+function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "carillon-e2e-"));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
 /** The built binary on a free port, with a fresh database in a folder of its own. */
 export class Server {
-  readonly folder = mkdtempSync(join(tmpdir(), "carillon-e2e-"));
+  readonly folder = openFolder();
   readonly log = join(this.folder, "server.log");
   private process?: ChildProcess;
   private port = 0;

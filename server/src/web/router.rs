@@ -47,6 +47,12 @@ pub fn router(web: Web) -> Router {
     let graphql = post(graphql::execute)
         .layer(limits(GRAPHQL_BODY, STRANGERS_BODY))
         .merge(get(graphql::subscribe).layer(by_get));
+    // What a browser asks beforehand has a route of its own: the answer to other methods is set for
+    // the whole router, outside of the layer that allows pages of other origins.
+    let graphql = match web.config.api.cors_origins.is_empty() {
+        true => graphql,
+        false => graphql.options(other_method),
+    };
     let graphql =
         Router::new().route("/graphql", graphql).route("/graphql/ws", get(graphql::subscribe));
     let identified = Router::new()

@@ -155,8 +155,11 @@ pub(super) async fn serve(
         () = written => None,
         frame = watched => Some(frame),
     };
-    // A client that has left has no use for a frame.
-    let Some(frame) = frame else { return };
+    let Some(frame) = frame else {
+        // The client has left. Its frame is answered, or it takes the end for a broken connection.
+        let _ = Clock::system().timeout(CLOSING, sink.close()).await;
+        return;
+    };
     let ended = async {
         while let Ok(message) = waiting.try_recv() {
             sink.send(message).await?;

@@ -50,7 +50,7 @@ async fn a_page_of_runs_costs_the_same_number_of_statements_however_long_it_is(
     }
     let cost = async |first: i32| {
         statements.lock().unwrap().clear();
-        let answer = desk.ask(RUNS, json!({ "first": first })).await;
+        let answer = desk.ask_in_place(RUNS, json!({ "first": first })).await;
         let nodes = answer["runs"]["nodes"].as_array().unwrap();
         assert_eq!(nodes.len(), usize::try_from(first).unwrap());
         let mut seen = statements.lock().unwrap().clone();
@@ -71,7 +71,7 @@ async fn a_page_costs_the_same_number_of_statements_however_long_it_is(database:
     }
     let cost = async |first: i32| {
         statements.lock().unwrap().clear();
-        let answer = desk.ask(PAGE, json!({ "first": first })).await;
+        let answer = desk.ask_in_place(PAGE, json!({ "first": first })).await;
         let nodes = answer["schedules"]["nodes"].as_array().unwrap();
         assert_eq!(nodes.len(), usize::try_from(first).unwrap());
         assert!(nodes.iter().all(|node| node["lastRun"]["state"] == "QUEUED"));

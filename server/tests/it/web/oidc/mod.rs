@@ -138,12 +138,15 @@ async fn groups_decide_at_each_sign_in_what_somebody_may_do(database: TestDataba
     let given = "{ users { nodes { name givenElsewhere { role } } } }";
     let shown = order(given.to_owned()).await.to_string();
     assert!(shown.contains(r#"[{"role":"ADMIN"}]"#), "{shown}");
+    let methods = format!("{:?}", server.get("/auth/methods").send().await);
+    // A SQLite file has one server.
+    server.stop();
     let without = Server::start(&database);
     let admin = crate::support::cookie(&without.sign_in("ada", "correct horse battery").await);
     let asked = without.post("/graphql").header(header::COOKIE, &admin);
     let shown = asked.json(&json!({ "query": given })).send().await.unwrap().text().await.unwrap();
     assert!(shown.contains("ada.l") && !shown.contains("ADMIN"), "{shown}");
-    let kept = database.dump().await + &format!("{:?}", server.get("/auth/methods").send().await);
+    let kept = database.dump().await + &methods;
     assert!(!kept.contains(SECRET));
 }
 
@@ -327,6 +330,7 @@ async fn signing_out_leads_to_the_provider_and_without_it_nobody_comes_in() {
     let issuer = &provider.issuer;
     let config =
         format!("[oidc]\nissuer = \"{issuer}\"\nclient_id = \"c\"\nprivate_addresses = true");
+    server.stop();
     let server = Server::start_configured(&database, &config);
     let answer =
         Browser::new().get(&format!("{}/auth/oidc/login", server.url).parse().unwrap()).await;
