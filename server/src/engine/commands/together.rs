@@ -13,10 +13,11 @@
 //! Once taken, orders are carried out in a task of their own: a caller who hangs up takes nobody
 //! along.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use chrono::TimeDelta;
 use entity::schedule::Model;
+use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -29,6 +30,7 @@ use super::{
 use crate::{
     engine::cluster::Standing,
     store::{
+        StoreError,
         expected::{self, Expected, ExpectedWorkflow},
         schedules,
         workflows::Place,
@@ -43,9 +45,22 @@ pub(super) struct Order {
     composed: Composed,
     /// By what it was composed.
     expected: Expected,
-    /// The row; None tells the caller to go alone.
-    answer: oneshot::Sender<Option<Model>>,
+    answer: oneshot::Sender<Answer>,
 }
+
+/// What became of an order.
+enum Answer {
+    /// It is written.
+    Row(Box<Model>),
+    /// It must be made alone.
+    Alone,
+    /// The database did not answer for as long as a caller waits: to go alone would take as long
+    /// again.
+    Unavailable,
+}
+
+/// A database that took so long to fail is not asked again for the same caller.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a schedule is not made together with others.
 pub(super) enum NotTogether {
@@ -71,8 +86,14 @@ impl Commands {
         let place = self.place(right, new).await.ok_or(NotTogether::Alone)?;
         let expected = expected_of(new, &place);
         let (composed, saved) = self.compose_apart(right.who(), &place, new.clone()).await?;
-        let row = self.write_together(composed, expected).await.ok_or(NotTogether::Alone)?;
-        Ok(Saved { row: Some(Box::new(row)), ..saved })
+        match self.write_together(composed, expected).await {
+            Answer::Row(row) => Ok(Saved { row: Some(row), ..saved }),
+            Answer::Alone => Err(NotTogether::Alone),
+            Answer::Unavailable => {
+                let silent = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
+                Err(NotTogether::Refused(StoreError::Database(silent).into()))
+            }
+        }
     }
 
     /// Where it would lie and what it would run, if nothing has to be locked for that.
@@ -132,8 +153,8 @@ impl Commands {
         Ok(self.composed(who, spec, parts)?)
     }
 
-    /// Its row, once it is written; None if it must be made alone.
-    async fn write_together(&self, composed: Composed, expected: Expected) -> Option<Model> {
+    /// Its row, once it is written, or why there is none.
+    async fn write_together(&self, composed: Composed, expected: Expected) -> Answer {
         let (answer, answered) = oneshot::channel();
         self.gathering.put(Order { composed, expected, answer });
         let turn = async {
@@ -156,10 +177,10 @@ impl Commands {
         let mut answered = std::pin::pin!(answered);
         tokio::select! {
             biased;
-            answer = &mut answered => return answer.ok().flatten(),
+            answer = &mut answered => return answer.unwrap_or(Answer::Alone),
             () = turn => {}
         }
-        answered.await.ok().flatten()
+        answered.await.unwrap_or(Answer::Alone)
     }
 
     async fn carry_out(&self, orders: Vec<Order>) {
@@ -168,7 +189,7 @@ impl Commands {
         for Order { composed, expected: one, answer } in orders {
             if (now - composed.made_at).abs() > FRESH {
                 // Its first fire may lie behind by now, or the clock was set.
-                let _ = answer.send(None);
+                let _ = answer.send(Answer::Alone);
                 continue;
             }
             callers.push((composed.id, answer));
@@ -178,7 +199,11 @@ impl Commands {
         expected.sort();
         expected.dedup();
         // Why it failed, each caller learns alone.
-        let made = self.make_together(all, &expected).await.unwrap_or_default();
+        let begun = self.clock.instant();
+        let made = self.make_together(all, &expected).await;
+        let is_silent = made.as_ref().is_err_and(|error| error.unavailable().is_some())
+            && self.clock.instant().duration_since(begun) >= PATIENCE;
+        let made = made.unwrap_or_default();
         if made.is_empty() {
             for Expected { namespace, workflow, .. } in &expected {
                 let workflow = workflow.as_ref().map_or("", |found| &*found.name);
@@ -192,7 +217,11 @@ impl Commands {
         let mut made: HashMap<Uuid, Model> = made.into_iter().map(|row| (row.id, row)).collect();
         for (id, caller) in callers {
             // Who has hung up is not told.
-            let _ = caller.send(made.remove(&id));
+            let _ = caller.send(match made.remove(&id) {
+                Some(row) => Answer::Row(Box::new(row)),
+                None if is_silent => Answer::Unavailable,
+                None => Answer::Alone,
+            });
         }
     }
 

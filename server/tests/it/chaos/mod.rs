@@ -4,7 +4,7 @@
 //!
 //! An execution is a request to a sink in the test's process, which no fault hits. When all is
 //! over, sink and ledger are compared with an expansion that the test counts out by itself: every
-//! instant was executed (lost 0), nothing was executed that is no instant or before it (phantom 0),
+//! instant was executed, or collapsed into a newer one that was due at the same claim (lost 0), nothing was executed that is no instant or before it (phantom 0),
 //! what was executed twice is a further attempt with the same idempotency key and a row of its own,
 //! after one recovery that took the run over, what was overdue when a fault ended was executed
 //! within the lease and five seconds, and nothing is alive any more.

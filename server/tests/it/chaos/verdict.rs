@@ -23,7 +23,9 @@ pub(super) struct Verdict {
     pub(super) further_attempts: usize,
     /// Executions behind the first of their instant.
     pub(super) doubled: usize,
-    /// Instants that nobody executed.
+    /// Instants that a newer one stands for.
+    collapsed: usize,
+    /// Instants that nobody executed, and that are not accounted for.
     lost: usize,
     /// Executions of no instant, or before it.
     phantom: usize,
@@ -97,8 +99,13 @@ pub(super) async fn judge(
         }
     }
     verdict.doubled = executions.len() - last.len();
-    for (key, (_, at)) in &keys {
+    let collapsed = ledger.collapsed();
+    for (key, (schedule, at)) in &keys {
         let Some(execution) = last.get(key.as_str()) else {
+            if collapsed.contains(&(*schedule, *at)) {
+                verdict.collapsed += 1;
+                continue;
+            }
             verdict.lost += 1;
             verdict.broken.push(format!("lost: {key}, due at {at}"));
             continue;
@@ -159,7 +166,7 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fires, recorded, executions, further_attempts, doubled, .. } = self;
-        let Self { lost, phantom, faults, refused, .. } = self;
+        let Self { lost, phantom, faults, refused, collapsed, .. } = self;
         let (delayed, slowest) = (self.recoveries.len(), self.recoveries.last());
         let seconds = |recovery: &Recovery| recovery.took.as_secs_f64();
         let middle = self.recoveries.get(delayed / 2).map(seconds).unwrap_or_default();
@@ -167,7 +174,7 @@ impl fmt::Display for Verdict {
             f,
             "{faults} faults, {fires} fires expected, {recorded} recorded, {executions} executed, \
              {further_attempts} further attempts, {doubled} of them executed, {refused} stale \
-             writes refused, lost {lost}, phantom {phantom}, {delayed} delayed, recovery p50 \
+             writes refused, {collapsed} collapsed, lost {lost}, phantom {phantom}, {delayed} delayed, recovery p50 \
              {middle:.2} s, max {:.2} s",
             slowest.map(seconds).unwrap_or_default(),
         )?;
