@@ -4,11 +4,12 @@
 //! under the first one's name. The end is the other way round: new work is refused, running work
 //! gets its grace, and only then go the database and the telemetry.
 
+mod open_files;
 mod runtimes;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use open_files::{open_files, raise_open_files};
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{
@@ -310,17 +311,6 @@ impl App {
     }
 }
 
-/// Raises the limit of open files as far as this process may: each run, connection and follower
-/// takes some. What it starts gets the usual limit again (`commands.max_open_files`).
-fn raise_open_files() {
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
-    if soft < hard
-        && let Err(error) = setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
-    {
-        tracing::warn!(soft, hard, %error, "failed to raise the limit of open files");
-    }
-}
-
 /// Keeps what this process holds from the programs that it starts, and says where that is not
 /// possible.
 fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
@@ -335,12 +325,6 @@ fn shut_off(command: &CommandPolicy) -> Result<(), AppError> {
         ),
     }
     Ok(())
-}
-
-/// How many files this process may have open.
-fn open_files() -> u64 {
-    const USUAL: u64 = 1_024;
-    getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)
 }
 
 /// How many connections HTTP may have.

@@ -1,0 +1,18 @@
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// Raises the limit of open files as far as this process may: each run, connection and follower
+/// takes some. What it starts gets the usual limit again (`commands.max_open_files`).
+pub(super) fn raise_open_files() {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    if soft < hard
+        && let Err(error) = setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+    {
+        tracing::warn!(soft, hard, %error, "failed to raise the limit of open files");
+    }
+}
+
+/// How many files this process may have open.
+pub(super) fn open_files() -> u64 {
+    const USUAL: u64 = 1_024;
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(USUAL, |(soft, _)| soft)
+}
