@@ -448,9 +448,9 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
 }
 
 /// What becomes of old history.
-pub fn retention(config: &Config) -> engine::Retention {
+pub fn retention(config: &Config) -> crate::model::Retention {
     let retention = &config.retention;
-    engine::Retention {
+    crate::model::Retention {
         days: i32::try_from(retention.days).unwrap_or(i32::MAX),
         interval: retention.interval.0,
         answers: retention.idempotency.0,
@@ -458,9 +458,9 @@ pub fn retention(config: &Config) -> engine::Retention {
 }
 
 /// What a namespace may use for which nothing else is set.
-pub fn quotas(config: &Config) -> engine::quotas::Quotas {
+pub fn quotas(config: &Config) -> crate::model::Quotas {
     let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
-    engine::quotas::Quotas {
+    crate::model::Quotas {
         schedules: limit(config.quotas.schedules),
         fires_a_minute: limit(config.quotas.fires_a_minute),
         live_runs: limit(config.quotas.live_runs),

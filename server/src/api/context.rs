@@ -10,7 +10,7 @@ use crate::{
     store::Store,
 };
 
-/// The rights and the rooms that a resolver asks for.
+/// The rights and the layers that a resolver asks for.
 pub(crate) trait Ask {
     /// Who is asking, if somebody is.
     fn who(&self) -> Option<&Viewer>;
@@ -79,7 +79,7 @@ pub(crate) trait Ask {
 
     /// A payload as it is shown to whoever asks.
     fn payload(&self, namespace: Uuid, payload: serde_json::Value) -> serde_json::Value {
-        if self.sees_payloads(namespace) { payload } else { secrets::MASK.into() }
+        if self.sees_payloads(namespace) { payload } else { crate::vault::MASK.into() }
     }
 
     /// Who is asking, or a refusal.

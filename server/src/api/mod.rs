@@ -13,7 +13,7 @@
 //! - `roots`: put together from `query`, `mutation`, `people` and others; `subscription`; `payload`:
 //!   what mutations answer
 //! - `call`: what a mutation is to its idempotency key
-//! - `context`: rights and rooms; `error`: refusals; `page`: Relay; `loaders`: batches
+//! - `context`: rights and layers; `error`: refusals; `page`: Relay; `loaders`: batches
 //! - `calm`: a list's items, so that its batches are whole; `follow`: reading a feed on and on
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns

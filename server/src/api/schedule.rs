@@ -398,7 +398,7 @@ impl ScheduleVersion {
     fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
         let mut snapshot = secrets::masked_json(&row.snapshot);
         if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
-            *context = secrets::MASK.into();
+            *context = crate::vault::MASK.into();
         }
         Self {
             version: row.version,

@@ -2,7 +2,7 @@ use std::{io, path::Path, process::ExitCode};
 
 use super::client::ClientError;
 use crate::{
-    access::PeopleError,
+    access::{PeopleError, Refused},
     app::AppError,
     commands::CommandError,
     config::ConfigError,
@@ -77,6 +77,12 @@ pub(super) enum CliError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl From<Refused> for CliError {
+    fn from(refused: Refused) -> Self {
+        Self::Command(refused.into())
+    }
 }
 
 /// A refusal says itself what is in the way; what went wrong reads after "failed to".

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    access::{Access, NewUser, add_user, random_password, set_access, set_password},
-    commands::Tokens,
+    access::{Access, NewUser, Tokens, add_user, random_password, set_access, set_password},
     store::users,
 };
 

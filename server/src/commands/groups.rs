@@ -12,8 +12,8 @@ use uuid::Uuid;
 use super::{BadInput, Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::{Editor, Permit, Viewer},
-    engine::core::new_id,
     model::check,
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, groups},
 };
 
@@ -72,7 +72,11 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        check::version("concurrency group", edit.expected_version, row.version)?;
+        crate::commands::versions::version(
+            "concurrency group",
+            edit.expected_version,
+            row.version,
+        )?;
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
         self.revise_group(&tx, right.who(), &row, (name, max_runs)).await?;
@@ -97,7 +101,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        check::version("concurrency group", expected_version, row.version)?;
+        crate::commands::versions::version("concurrency group", expected_version, row.version)?;
         self.remove_group(&tx, right.who(), &row).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
@@ -219,7 +223,7 @@ impl Commands {
         let row = groups::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", id))?;
         permit.over(row.namespace_id, "concurrency group", id)?;
-        check::owned_by_people("group", &row.name, row.module.as_deref())?;
+        crate::commands::versions::owned_by_people("group", &row.name, row.module.as_deref())?;
         Ok(row)
     }
 

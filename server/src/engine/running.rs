@@ -19,15 +19,10 @@ use super::{
         membership::{self, Canceller, Pulse},
         relay,
     },
-    core::{Core, Parts, StopReason, Writers},
-    execution::{
-        dispatcher::Dispatcher,
-        flow,
-        logs::{self, LogMessage},
-        recovery::Recovery,
-        settler,
-    },
+    core::{Core, LogMessage, Parts, StopReason, Writers},
+    execution::{dispatcher::Dispatcher, flow, logs, recovery::Recovery, settler},
     maintenance::{
+        Refresh,
         retention::{Keeper, RetentionReport},
         stats::{Stats, StatsReport},
     },
@@ -36,7 +31,6 @@ use super::{
         planner::Planner,
         zones::{self, Zones},
     },
-    quotas::Refresh,
     service::{Service, Wakes, drive},
 };
 use crate::{
@@ -315,7 +309,7 @@ pub(super) struct Joined {
     /// What attempts ask to be settled.
     pub(super) to_settle: mpsc::Receiver<Settlement>,
     /// What runs of several tasks ask to be written.
-    pub(super) to_step: mpsc::Receiver<flow::Asked>,
+    pub(super) to_step: mpsc::Receiver<crate::engine::core::Asked>,
     /// What attempts print.
     pub(super) to_write: mpsc::Receiver<LogMessage>,
 }

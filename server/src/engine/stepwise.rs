@@ -23,11 +23,10 @@ use super::{
         lookout::Lookout,
         membership::{Canceller, Pulse},
     },
-    core::{Core, Parts, StopReason},
-    execution::{dispatcher::Dispatcher, flow, logs::LogMessage, recovery::Recovery, settler},
-    maintenance::{retention::Keeper, stats::Stats},
+    core::{Core, LogMessage, Parts, StopReason},
+    execution::{dispatcher::Dispatcher, flow, recovery::Recovery, settler},
+    maintenance::{Refresh, retention::Keeper, stats::Stats},
     planning::{backfill::Backfill, planner::Planner, zones::Zones},
-    quotas::Refresh,
     running::{Joined, join},
     service::{Service, caught},
 };
@@ -219,7 +218,7 @@ impl Service for Settling {
 /// The writer of what runs of several tasks do: a round writes what has come in.
 struct Stepping {
     core: Arc<Core>,
-    to_step: mpsc::Receiver<flow::Asked>,
+    to_step: mpsc::Receiver<crate::engine::core::Asked>,
 }
 
 /// How many steps a round wrote.

@@ -14,11 +14,10 @@ use entity::{
 use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 
-use super::check;
-use crate::{
-    commands::{BadInput, retention},
-    engine::{alerting::pings::Ping, planning::buffer::USUAL_LIMIT},
-};
+use super::{BadInput, Ping, check};
+
+/// Fires that wait under `buffer_all` without a limit of its own.
+pub(crate) const USUAL_LIMIT: i32 = 100;
 
 /// What a schedule is, apart from what it runs and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,7 +186,7 @@ impl Spec {
             check::number("maxFires", max, 1..=1_000_000_000, "fires")?;
         }
         self.timing.check()?;
-        retention::check_days("retentionDays", self.retention_days)?;
+        check::check_days("retentionDays", self.retention_days)?;
         check::context("context", &self.context)
     }
 

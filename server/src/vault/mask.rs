@@ -6,8 +6,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use super::forms::{self, LEAST};
-use crate::{commands::secrets::MASK, target::Outcome};
+use super::{
+    MASK,
+    forms::{self, LEAST},
+};
+use crate::target::Outcome;
 
 /// A text so long may have been cut in the middle of a secret.
 const CUT: usize = 1_000;

@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::{api::desk::Desk, rooms::rust_files, support::TestDatabase};
+use crate::{api::desk::Desk, layers::rust_files, support::TestDatabase};
 
 const README: &str = include_str!("../../../README.md");
 

@@ -62,7 +62,7 @@ impl Alert {
     /// Why; masked for those who may not see payloads.
     async fn detail(&self, cx: &Context<'_>) -> Option<&str> {
         let shown = cx.sees_payloads(self.0.namespace_id);
-        self.0.detail.as_deref().map(|detail| if shown { detail } else { secrets::MASK })
+        self.0.detail.as_deref().map(|detail| if shown { detail } else { crate::vault::MASK })
     }
 
     /// How many failures in a row (counted to 50), or fires, it stands for.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
     commands::Call,
-    engine::quotas::OwnQuotas,
+    model::OwnQuotas,
     store::{Window, namespaces},
 };
 

@@ -9,11 +9,9 @@ use super::given::{self, Before, ChannelInput, MOST_CHANNELS, MOST_RULES};
 use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
-    engine::{
-        alerting::alerts::{Rule, Way},
-        core::new_id,
-    },
+    engine::alerting::alerts::{Rule, Way},
     model::check,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
         alerts::{channels, rules},

@@ -8,12 +8,13 @@ use super::rules::RuleSpec;
 use crate::{
     commands::{
         BadInput,
-        secrets::{MASK, is_reference, masked_url},
+        secrets::{is_reference, masked_url},
     },
     engine::alerting::alerts::{Hidden, MOST_LOSING, Way},
     model::{check, naming},
     search::{List, Search, SearchError},
     target::{Executor, Http, Secret, Target, TargetError, check_address},
+    vault::MASK,
 };
 
 /// The most channels and rules of one namespace.

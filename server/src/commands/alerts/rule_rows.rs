@@ -16,7 +16,7 @@ use super::{
 use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
         alerts::{channels, feeds, rules},

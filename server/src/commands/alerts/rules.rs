@@ -80,8 +80,8 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_rule(&tx, right.permit(), edit.id).await?;
-        check::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
-        check::version("rule", edit.expected_version, row.version)?;
+        crate::commands::versions::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
+        crate::commands::versions::version("rule", edit.expected_version, row.version)?;
         let mut spec = super::rule_rows::spec_of(&row)?;
         (edit.apply)(&mut spec);
         let mut aftermath = Aftermath::default();
@@ -105,7 +105,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_rule(&tx, right.permit(), id).await?;
-        check::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
+        crate::commands::versions::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
         let mut aftermath = Aftermath::default();
         self.remove_rule(&tx, right.who(), &row, &mut aftermath).await?;
         self.remember(&tx, right.who(), call, &id).await?;

@@ -15,8 +15,11 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Work, alerts::Aftermath, audit::Entry,
-        calendars::spec_of, schedules::silence::Foreseen, workflows::At,
+        BadInput, Call, CommandError, Commands, Work,
+        alerts::Aftermath,
+        audit::Entry,
+        calendars::{silence::Foreseen, spec_of},
+        workflows::At,
     },
     model::{check, naming},
     store::{DatabaseTransaction, calendars, modules, schedules},

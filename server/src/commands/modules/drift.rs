@@ -219,7 +219,7 @@ impl Commands {
 fn pictured(shown: Value, is_open: bool) -> Pictured {
     let mut pictured = Pictured::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
-        *context = secrets::MASK.into();
+        *context = crate::vault::MASK.into();
     }
     pictured
 }

@@ -17,6 +17,7 @@
 //! - `notes`: what operators say about a schedule
 
 mod alerts;
+mod canary;
 mod declare;
 mod declared;
 mod deploy;

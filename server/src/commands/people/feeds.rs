@@ -9,7 +9,7 @@ use super::check_reason;
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::sought::sought, feeds},
-    engine::core::new_id,
+    random::new_id,
     search::List,
     store::{Constraint, StoreError, feeds as rows, schedules, users},
 };

@@ -22,7 +22,7 @@ mod users;
 
 pub use feeds::{MOST_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
-pub use passwords::{NewPassword, OwnPassword, Tokens};
+pub use passwords::{NewPassword, OwnPassword};
 pub use tokens::{MadeToken, NewApiToken};
 pub use users::NewPerson;
 

@@ -13,7 +13,7 @@ use super::{answered_before, check_reason, user_named};
 use crate::{
     access::{Viewer, ViewerKind, check_name, commit_rights, tokens as text},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
 };
 

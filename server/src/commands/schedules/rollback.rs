@@ -45,7 +45,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        check::version("schedule", expected_version, row.version)?;
+        crate::commands::versions::version("schedule", expected_version, row.version)?;
         let kept = if to_version == row.version {
             None
         } else {

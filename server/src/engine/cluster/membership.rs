@@ -11,10 +11,11 @@ use crate::{
     clock::Clock,
     engine::{
         EngineError, Settings, cluster,
-        core::{Core, StopReason, new_id},
+        core::{Core, StopReason},
         service::Service,
         signals::Kind,
     },
+    random::new_id,
     store::{
         Refusing, Store,
         holds::Hold,
@@ -44,7 +45,7 @@ pub(in crate::engine) async fn enter(
     cluster.see(id, fleet.members.clone());
     // What `/healthz` will say is said here once: whoever starts a node looks at its log.
     let own = (cluster.name(), cluster.standing(clock));
-    let wrong = cluster::issues(&fleet, &[], own);
+    let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
     for problem in wrong.filter_map(|issue| issue.problem) {
         tracing::warn!("{problem}");

@@ -26,12 +26,9 @@ use super::{
     planner::{advance, definition, kind, plan_policy},
 };
 use crate::{
-    engine::{
-        EngineError,
-        core::{Core, new_id},
-        execution::handoff::past_deadline,
-    },
+    engine::{EngineError, core::Core, execution::handoff::past_deadline},
     model::calendars,
+    random::new_id,
     store::{
         DatabaseTransaction, Store, StoreError,
         claims::{Advance, DueSchedule, NewFire},

@@ -5,6 +5,7 @@
 //! - `known`: the definitions that a node has read
 
 mod condition;
+mod error;
 mod graph;
 mod known;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use timetable::retry;
 
 pub use condition::Condition;
+pub use error::DefinitionError;
 pub(crate) use graph::Graph;
 pub(crate) use known::{Definitions, Known};
 

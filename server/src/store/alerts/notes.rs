@@ -13,7 +13,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, bulk::Bulk};
+use crate::store::{DatabaseTransaction, Page, Store, StoreError, Window, db::bulk::Bulk};
 
 /// How an alert that is not over goes on.
 #[derive(Clone, Debug)]

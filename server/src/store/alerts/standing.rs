@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::store::{
     Store, StoreError,
-    bulk::{Bulk, MOST_ROWS},
+    db::bulk::{Bulk, MOST_ROWS},
     reads::{schedules, search::Sought},
 };
 

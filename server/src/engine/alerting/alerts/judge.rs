@@ -15,7 +15,7 @@ use super::{
     scope::Scopes,
 };
 use crate::{
-    engine::core::new_id,
+    random::new_id,
     store::alerts::{
         feeds::{BadRun, LostFire, LostNode},
         notes::{Going, word},

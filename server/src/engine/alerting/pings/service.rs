@@ -11,10 +11,7 @@ use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    news::news,
-    whom::{Ping, is_fresh},
-};
+use super::{news::news, whom::is_fresh};
 use crate::{
     engine::{
         EngineError,
@@ -22,6 +19,7 @@ use crate::{
         core::Core,
         service::Service,
     },
+    model::Ping,
     store::{
         Cursor,
         pings::{self, Due, Ended, Turn},

@@ -32,6 +32,7 @@ use self::pace::{Done, Paces, fitting};
 use crate::{
     clock::Clock,
     engine::{EngineError, cluster::Tenure},
+    model::Retention,
     store::{
         Store,
         leases::{Fence, Term},
@@ -39,23 +40,6 @@ use crate::{
     },
     telemetry::Metrics,
 };
-
-/// What an operator can set about retention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// For how many days a namespace without a retention of its own keeps settled history.
-    pub days: i32,
-    /// Between two rounds.
-    pub interval: Duration,
-    /// How long the answer to a call with an idempotency key is kept.
-    pub answers: Duration,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self { days: 45, interval: Duration::from_hours(1), answers: Duration::from_hours(24) }
-    }
-}
 
 /// What a round did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

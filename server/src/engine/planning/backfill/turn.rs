@@ -17,9 +17,8 @@ use super::{
     survey,
 };
 use crate::{
-    commands::{BadInput, laid_over},
     engine::{EngineError, cluster::Tenure, core::Core},
-    model::check,
+    model::{BadInput, check, laid_over},
     store::{
         DatabaseTransaction,
         backfill_runs::BackfillRuns,

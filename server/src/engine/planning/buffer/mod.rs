@@ -31,9 +31,6 @@ use crate::{
     store::{buffers::Unowned, handoffs::Intent, live::Since},
 };
 
-/// Fires that wait under `buffer_all` without a limit of its own.
-pub(crate) const USUAL_LIMIT: i32 = 100;
-
 /// So many from the head of each queue are looked at in one transaction.
 const EACH: u64 = 50;
 

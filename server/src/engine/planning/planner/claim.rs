@@ -25,7 +25,7 @@ use super::{
 use crate::{
     engine::{
         EngineError,
-        core::{Core, new_id},
+        core::Core,
         execution::handoff::past_deadline,
         planning::{
             allowance,
@@ -34,6 +34,7 @@ use crate::{
         },
     },
     model::calendars,
+    random::new_id,
     store::{
         DatabaseTransaction, Store,
         buffers::Buffered,

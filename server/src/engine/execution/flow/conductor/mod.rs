@@ -29,14 +29,12 @@ use super::{
     plan::{Halt, Next, Plan, Situation, plan},
     results,
     standing::{Attempted, Standing, gist, standing},
-    steps::Written,
 };
 use crate::{
     engine::{
-        core::{Core, Grip, StopReason},
+        core::{Core, Grip, StopReason, Written, beginnings::lost_since},
         execution::{
             attempt::{self, Attempt, Times},
-            beginnings::lost_since,
             logs::Numbers,
         },
         places::{Claim, Place},
