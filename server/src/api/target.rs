@@ -6,7 +6,7 @@ use async_graphql::{Enum, SimpleObject, Union};
 
 use super::page::DECLARED;
 use crate::{
-    engine::commands::secrets,
+    commands::secrets,
     target::{self, Secret},
 };
 

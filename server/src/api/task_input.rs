@@ -10,10 +10,8 @@ use super::{
     workflow::{Backoff, TaskCondition},
 };
 use crate::{
-    engine::{
-        Condition, Task,
-        commands::{BadInput, secrets::KEPT_REDIRECTS},
-    },
+    commands::{BadInput, secrets::KEPT_REDIRECTS},
+    model::{Condition, Task},
     target::{self, Secret},
 };
 

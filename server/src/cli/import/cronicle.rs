@@ -9,7 +9,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    engine::commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, MisfireEntry, ScheduleEntry},
     target::{Command, Http, Method, Target},
 };
 

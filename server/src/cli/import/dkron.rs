@@ -13,7 +13,7 @@ use super::{
     plain::plain,
 };
 use crate::{
-    engine::commands::modules::file::{DstEntry, ScheduleEntry},
+    commands::modules::file::{DstEntry, ScheduleEntry},
     target::{Command, Http, Method, Secret, Target},
 };
 

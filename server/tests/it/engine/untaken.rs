@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use carillon::{config::Tags, engine::Definition};
+use carillon::{config::Tags, model::Definition};
 use entity::{
     fire::{Reason, Verdict},
     run,
