@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 29] = [
+const NAMES: [Name; 30] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -18,6 +18,7 @@ const NAMES: [Name; 29] = [
     ("runs_on", "runsOn", "runs_on"),
     ("expected_status", "expectedStatus", "expected_status"),
     ("signing_secret", "signingSecret", "signing_secret"),
+    ("client_certificate", "clientCertificate", "client_certificate"),
     ("env", "environment", "env"),
     ("expressions", "expressions", "when"),
     ("start", "startAt", "start"),

@@ -197,6 +197,7 @@ fn http(params: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         max_redirects: if is_on(params, "follow") { 5 } else { 0 },
         output: crate::target::Answers::default(),
         signing_secret: None,
+        client_certificate: None,
     })
 }
 

@@ -147,6 +147,7 @@ fn http(config: &Value, changes: &mut Vec<String>) -> Result<Http, String> {
         max_redirects: 5,
         output: crate::target::Answers::default(),
         signing_secret: None,
+        client_certificate: None,
     })
 }
 

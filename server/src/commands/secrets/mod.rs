@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::watchdog::masked_address;
 use super::BadInput;
+pub(crate) use crate::target::is_reference;
 use crate::{
     target::{Http, MAX_REDIRECTS, Secret, Target},
     vault::MASK,
@@ -179,14 +180,6 @@ pub(crate) fn masked_url(url: &str) -> String {
     format!("{start}{authority}{rest}{fragment}")
 }
 
-/// Whether the text names a secret and is nothing else: it says which, and not what.
-pub(crate) fn is_reference(text: &str) -> bool {
-    let inside = text.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
-    let name = inside.and_then(|inside| inside.trim().strip_prefix("secrets."));
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
-}
-
 /// Puts what a form cannot know back into the target that it sent: secrets of which it saw only
 /// the mask, and what it does not show at all.
 ///
@@ -239,6 +232,7 @@ pub(crate) fn unmask(target: &mut Target, old: &Target) {
     if let (Target::Http(tried), Target::Http(said)) = (&mut tried, &*target) {
         tried.expected_body.clone_from(&said.expected_body);
         tried.max_redirects = said.max_redirects;
+        tried.client_certificate.clone_from(&said.client_certificate);
     }
     *target = tried;
 }
@@ -271,6 +265,12 @@ fn retain_http(new: &mut Http, old: Option<&Http>) -> Result<(), BadInput> {
             _ => {}
         },
         Some(_) => {}
+    }
+    // It is shown as it is: it names a secret.
+    match new.client_certificate.as_ref().map(Secret::expose) {
+        Some("") => new.client_certificate = None,
+        Some(_) => {}
+        None => new.client_certificate = old.and_then(|old| old.client_certificate.clone()),
     }
     match new.expected_body.as_deref() {
         Some("") => new.expected_body = None,
