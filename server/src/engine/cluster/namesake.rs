@@ -12,7 +12,7 @@ use crate::{
     engine::{
         EngineError, Settings,
         cluster::relay,
-        core::nodes::process::{goes_on, own_process},
+        core::nodes::{goes_on, own_process},
     },
     store::{
         Store,

@@ -36,6 +36,6 @@ pub use handle::{Cluster, Standing};
 pub(crate) use issues::describe;
 pub use issues::{Issue, issues, redis};
 pub(in crate::engine) use offset::Reading;
-pub(in crate::engine) use process::own_process;
+pub(in crate::engine) use process::{goes_on, own_process};
 pub(in crate::engine) use ring::Share;
 pub use ring::{SHARDS, owners};

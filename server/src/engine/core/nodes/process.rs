@@ -18,7 +18,7 @@ pub(in crate::engine) fn own_process() -> String {
 }
 
 /// Whether that process goes on, if this one can tell.
-pub(crate) fn goes_on(process: &str) -> Option<bool> {
+pub(in crate::engine) fn goes_on(process: &str) -> Option<bool> {
     let own = own_process();
     let mut theirs = process.rsplitn(3, ' ');
     let (began_at, id, place) = (theirs.next()?, theirs.next()?, theirs.next()?);

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     engine::{
-        core::{Core, Grip, StopReason, Written, beginnings::lost_since},
+        core::{Core, Grip, StopReason, Written, lost_since},
         execution::{
             attempt::{self, Attempt, Times},
             logs::Numbers,
