@@ -6,8 +6,9 @@ use uuid::Uuid;
 use super::{error::Result, loaders::Rows};
 use crate::{
     access::{Admin, Editor, Operator, Owner, Reader, Viewer},
-    commands::{CommandError, Commands, secrets},
+    commands::{CommandError, Commands},
     store::Store,
+    vault::MASK,
 };
 
 /// The rights and the layers that a resolver asks for.
@@ -79,7 +80,7 @@ pub(crate) trait Ask {
 
     /// A payload as it is shown to whoever asks.
     fn payload(&self, namespace: Uuid, payload: serde_json::Value) -> serde_json::Value {
-        if self.sees_payloads(namespace) { payload } else { crate::vault::MASK.into() }
+        if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
     /// Who is asking, or a refusal.

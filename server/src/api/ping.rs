@@ -5,7 +5,7 @@ use entity::ping;
 use uuid::Uuid;
 
 use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
-use crate::{commands::secrets::watchdog::masked_address, engine::alerting::pings, target::Secret};
+use crate::{commands::secrets::watchdog::masked_address, target::Secret};
 
 /// Whom a schedule calls: a watchdog outside, which notices when the calls stop. An address may name
 /// secrets, as in `https://watchdog.example/{{ secrets.nightly }}`, behind its host.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{BadInput, Call, CommandError, Commands, audit::Entry, versions};
 use crate::{
     access::{Editor, Permit, Viewer},
     model::check,
@@ -72,11 +72,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        crate::commands::versions::version(
-            "concurrency group",
-            edit.expected_version,
-            row.version,
-        )?;
+        versions::version("concurrency group", edit.expected_version, row.version)?;
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
         self.revise_group(&tx, right.who(), &row, (name, max_runs)).await?;
@@ -101,7 +97,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        crate::commands::versions::version("concurrency group", expected_version, row.version)?;
+        versions::version("concurrency group", expected_version, row.version)?;
         self.remove_group(&tx, right.who(), &row).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
@@ -223,7 +219,7 @@ impl Commands {
         let row = groups::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", id))?;
         permit.over(row.namespace_id, "concurrency group", id)?;
-        crate::commands::versions::owned_by_people("group", &row.name, row.module.as_deref())?;
+        versions::owned_by_people("group", &row.name, row.module.as_deref())?;
         Ok(row)
     }
 

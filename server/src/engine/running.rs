@@ -190,7 +190,7 @@ impl Engine {
         Status {
             node_id: self.core.node_id().await,
             is_running: !self.stop.is_cancelled(),
-            attempts: self.core.held_count(),
+            attempts: self.core.registry.count(),
             capacity: self.core.settings.capacity,
             planner: *self.planner.borrow(),
             dispatcher: *self.dispatcher.borrow(),
@@ -251,13 +251,13 @@ impl Engine {
         core.close();
         core.attempts.close();
         if grace_ends.limit(core.attempts.wait()).await.is_err() {
-            let stopped = core.stop_held(StopReason::Released, |_| true);
+            let stopped = core.registry.stop(StopReason::Released, |_| true);
             tracing::warn!(released = stopped, "attempts did not end in time; they are released");
             if released.limit(core.attempts.wait()).await.is_err() {
                 core.cut_off.cancel();
             }
             if cut_off.limit(core.attempts.wait()).await.is_err() {
-                let left = core.held_count();
+                let left = core.registry.count();
                 tracing::error!(left, "released attempts did not end; they are left to recovery");
             }
         }
@@ -299,7 +299,7 @@ impl Engine {
         self.stop_pulse.cancel();
         self.stop_relay.cancel();
         self.give_up.cancel();
-        self.core.stop_held(StopReason::Lost, |_| true);
+        self.core.registry.stop(StopReason::Lost, |_| true);
     }
 }
 

@@ -123,13 +123,13 @@ impl Stepwise {
 
     /// Stops the attempts as a crash would: nothing is settled, nothing is released.
     pub fn abandon(&self) {
-        self.core.stop_held(StopReason::Lost, |_| true);
+        self.core.registry.stop(StopReason::Lost, |_| true);
     }
 
     /// Stops the attempts for other nodes to go on with, as a shutdown does. What they ask to be
     /// settled must still be settled, and then the node can [`Stepwise::leave`].
     pub fn release(&self) {
-        self.core.stop_held(StopReason::Released, |_| true);
+        self.core.registry.stop(StopReason::Released, |_| true);
     }
 
     /// Ends the node's life in good order.

@@ -66,8 +66,8 @@ pub use catalog::{
     workflows,
 };
 pub use cluster::{calls, leases, nodes};
+pub(crate) use db::days;
 pub use db::{backup, inspect, live};
-pub(crate) use db::{bulk, days};
 pub use ledger::{
     ahead, backfill_runs, backfills, buffers, candidates, claims, clearing, counts, flows, groups,
     handoffs, holds, hours, instants, logs, queue, recoveries, retention, runs, spread, stats,

@@ -22,7 +22,9 @@ use serde_json::{Value, json};
 use timetable::CalendarEntries;
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::Foreseen};
+use super::{
+    BadInput, Call, CommandError, Commands, audit::Entry, calendars::silence::Foreseen, versions,
+};
 use crate::{
     access::{Editor, Viewer},
     model::check,
@@ -119,8 +121,8 @@ impl Commands {
         let row = found.filter(|row| row.deleted_at.is_none());
         let row = row.ok_or_else(|| CommandError::not_found("calendar", id))?;
         right.permit().over(row.namespace_id, "calendar", row.id)?;
-        crate::commands::versions::owned_by_people("calendar", &row.name, row.module.as_deref())?;
-        crate::commands::versions::version("calendar", expected_version, row.version)?;
+        versions::owned_by_people("calendar", &row.name, row.module.as_deref())?;
+        versions::version("calendar", expected_version, row.version)?;
         let (spec, foreseen) = if let Some(planned) = planned {
             planned
         } else {
@@ -218,8 +220,8 @@ impl Commands {
         let row = calendars::lock(&tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("calendar", id))?;
         right.permit().over(row.namespace_id, "calendar", id)?;
-        crate::commands::versions::owned_by_people("calendar", &row.name, row.module.as_deref())?;
-        crate::commands::versions::version("calendar", expected_version, row.version)?;
+        versions::owned_by_people("calendar", &row.name, row.module.as_deref())?;
+        versions::version("calendar", expected_version, row.version)?;
         self.delete_calendar_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;
@@ -280,7 +282,7 @@ impl Commands {
         if !written.map_err(|error| name_taken(error, &spec.name))? {
             let there = calendars::by_ids(tx, &[row.id]).await?.pop();
             let there = there.map_or(row.version, |row| row.version);
-            return Err(crate::commands::versions::stale("calendar", row.version, there));
+            return Err(versions::stale("calendar", row.version, there));
         }
         calendars::keep_version(tx, row, now).await?;
         let entry = Entry {

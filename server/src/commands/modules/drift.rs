@@ -22,13 +22,13 @@ use crate::{
         CommandError, Commands,
         alerts::{MOST_CHANNELS, MOST_RULES},
         calendars::spec_of,
-        secrets,
     },
     store::{
         Link,
         alerts::{channels, rules},
         calendars, groups, modules, schedules, workflows,
     },
+    vault::MASK,
 };
 
 /// How a module stands against its last deployment.
@@ -219,7 +219,7 @@ impl Commands {
 fn pictured(shown: Value, is_open: bool) -> Pictured {
     let mut pictured = Pictured::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
-        *context = crate::vault::MASK.into();
+        *context = MASK.into();
     }
     pictured
 }

@@ -41,7 +41,8 @@ use timetable::Warning;
 use uuid::Uuid;
 
 use super::{
-    Call, CommandError, Commands, UnsetSecret, schedules::together::NotTogether, workflows::Work,
+    Call, CommandError, Commands, UnsetSecret, schedules::together::NotTogether, versions,
+    workflows::Work,
 };
 use crate::{
     access::{Editor, Permit},
@@ -135,7 +136,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), edit.id).await?;
         owned_by_people(&row)?;
-        crate::commands::versions::version("schedule", edit.expected_version, row.version)?;
+        versions::version("schedule", edit.expected_version, row.version)?;
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
@@ -165,7 +166,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        crate::commands::versions::version("schedule", expected_version, row.version)?;
+        versions::version("schedule", expected_version, row.version)?;
         self.delete_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit_after_handoffs(tx).await?;

@@ -14,10 +14,11 @@ use crate::{
         audit::Entry,
         error::schedule_name_taken,
         quotas::fires_an_hour,
+        versions,
         workflows::{Resolved, reference},
     },
     engine::planning::closing::{self, Ending},
-    model::{check, spec::Spec},
+    model::spec::Spec,
     store::{Constraint, DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows},
 };
 
@@ -136,7 +137,7 @@ impl Commands {
         let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
         if !written.map_err(|error| name_broken(error, &spec.name))? {
             let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
-            return Err(crate::commands::versions::stale("schedule", row.version, there));
+            return Err(versions::stale("schedule", row.version, there));
         }
         let kept = self.version_row(who, row.id, version, spec, &resolved, &told);
         schedules::insert_version(tx, kept).await?;

@@ -1,7 +1,8 @@
 //! What the services share.
 //!
 //! - `nodes`: what this node knows of the others and of its clock
-//! - `beginnings`: attempts between the commit that gives them to this node and their start
+//! - `registry`: the attempts of this node, from before their start until they are settled;
+//!   `beginnings`: those between the commit that gives them to this node and their start
 //! - `backfill_watch`: what backfills wait for
 //! - `messages`: what those who carry out attempts send to those who write
 //! - `rounds`: how the planner's last rounds went
@@ -10,15 +11,16 @@ mod backfill_watch;
 mod beginnings;
 mod messages;
 pub(crate) mod nodes;
+mod registry;
 mod rounds;
 
 use std::{
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::HashSet,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use chrono::{DateTime, Utc};
@@ -44,8 +46,9 @@ use crate::{
 };
 
 pub(super) use backfill_watch::Watch;
-pub(super) use beginnings::{Beginnings, lost_since};
+pub(super) use beginnings::lost_since;
 pub(super) use messages::{Asked, LogMessage, Written};
+pub(super) use registry::{AttemptRegistry, Grip, Replaced, StopReason};
 pub(super) use rounds::Rounds;
 
 /// Handed to every service.
@@ -78,6 +81,8 @@ pub(super) struct Core {
     pub(super) rounds: Rounds,
     /// There are messages to send.
     pub(super) outbox: Notify,
+    /// The attempts of this node, from before their start until they are settled.
+    pub(super) registry: AttemptRegistry,
     /// Tasks that carry out attempts.
     pub(super) attempts: TaskTracker,
     /// Ends the targets of released attempts that do not end by themselves.
@@ -89,48 +94,6 @@ pub(super) struct Core {
     closing: AtomicBool,
     /// Set where the node ends as a crash would: what it forgets by that it has not lost.
     gone: AtomicBool,
-    /// Attempts that are being given to this node.
-    pub(super) beginnings: Beginnings,
-    held: Mutex<HashMap<Uuid, Held>>,
-    grips: AtomicU64,
-    /// Attempts that have ended and are not settled yet.
-    settling: Mutex<HashMap<Uuid, Hold>>,
-}
-
-/// An attempt that this node works on.
-#[derive(Debug, Clone)]
-pub(super) struct Held {
-    pub(super) hold: Hold,
-    /// The [`Grip`] on it.
-    serial: u64,
-    pub(super) stop: CancellationToken,
-    pub(super) why: Option<StopReason>,
-    /// When it has outlived every limit, on the monotonic clock; none if it sees to that itself.
-    outlives: Option<Instant>,
-}
-
-/// What an attempt keeps of its hold: two that were given the same one, as after a fail-over that
-/// lost the first, are told apart by it.
-#[derive(Debug, Clone)]
-pub(super) struct Grip {
-    pub(super) hold: Hold,
-    pub(super) stop: CancellationToken,
-    serial: u64,
-}
-
-/// The same run was given to this node again meanwhile: what came of this attempt is nobody's.
-#[derive(Debug)]
-pub(super) struct Replaced;
-
-/// Why an attempt is stopped from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StopReason {
-    /// Somebody asked for it.
-    Cancelled,
-    /// The node shuts down: another may go on with the run.
-    Released,
-    /// The hold is another's: nothing may be written any more.
-    Lost,
 }
 
 impl Core {
@@ -149,12 +112,9 @@ impl Core {
             buffering: AtomicBool::new(false),
             rounds: Rounds::default(),
             outbox: Notify::new(),
+            registry: AttemptRegistry::default(),
             attempts: TaskTracker::new(),
             cut_off: CancellationToken::new(),
-            beginnings: Beginnings::default(),
-            held: Mutex::default(),
-            grips: AtomicU64::new(0),
-            settling: Mutex::default(),
             store,
             clock,
             executor,
@@ -232,41 +192,18 @@ impl Core {
 
     /// Remembers an attempt that begins, and after how long it counts as stuck.
     pub(super) fn hold(&self, hold: Hold, limit: Option<Duration>) -> Grip {
-        let (stop, serial) = (CancellationToken::new(), self.grips.fetch_add(1, Ordering::Relaxed));
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
-        let mut held = self.held();
-        let entry = Held { hold, serial, stop: stop.clone(), why: None, outlives };
-        if let Some(earlier) = held.insert(hold.run_id, entry) {
-            // The node has lost that hold, and taken the run again: nobody else can stop it now.
-            earlier.stop.cancel();
-        }
-        self.metrics.live_runs(held.len());
-        self.metrics.places(self.places.held(), self.places.capacity());
-        Grip { hold, stop, serial }
+        self.registry.start(hold, outlives, |count| self.show_load(count))
     }
 
     /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
     pub(super) fn let_go(&self, grip: &Grip) -> Result<Option<StopReason>, Replaced> {
-        let mut held = self.held();
-        let Entry::Occupied(entry) = held.entry(grip.hold.run_id) else { return Err(Replaced) };
-        if entry.get().serial != grip.serial {
-            return Err(Replaced);
-        }
-        lock(&self.settling).insert(grip.hold.run_id, grip.hold);
-        let why = entry.remove().why;
-        self.metrics.live_runs(held.len());
-        self.metrics.places(self.places.held(), self.places.capacity());
-        Ok(why)
+        self.registry.end(grip, |count| self.show_load(count))
     }
 
-    /// Why an attempt that this node works on is to stop, if it is; `Lost` for one that it does
-    /// not work on.
-    pub(super) fn why(&self, grip: &Grip) -> Option<StopReason> {
-        let held = self.held();
-        match held.get(&grip.hold.run_id).filter(|now| now.serial == grip.serial) {
-            Some(entry) => entry.why,
-            None => Some(StopReason::Lost),
-        }
+    fn show_load(&self, attempts: usize) {
+        self.metrics.live_runs(attempts);
+        self.metrics.places(self.places.held(), self.places.capacity());
     }
 
     /// From now on only what is at work is brought to its end.
@@ -289,23 +226,6 @@ impl Core {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Forgets an attempt that is settled, or never will be.
-    pub(super) fn forget(&self, hold: &Hold) {
-        let mut settling = lock(&self.settling);
-        if settling.get(&hold.run_id) == Some(hold) {
-            settling.remove(&hold.run_id);
-        }
-    }
-
-    /// Whether this node works on an attempt, or is about to begin or to settle it.
-    pub(super) fn knows(&self, hold: &Hold) -> bool {
-        // In this order: an attempt that goes from one to the next is in both for a moment, never
-        // in none.
-        self.beginnings.has(hold)
-            || self.held().get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
-            || lock(&self.settling).get(&hold.run_id) == Some(hold)
-    }
-
     /// Waits after a failure, but not after the connections to the database were replaced.
     pub(super) async fn pause(&self, pause: Duration, renewed: Notified<'_>) {
         tokio::select! {
@@ -315,35 +235,9 @@ impl Core {
         }
     }
 
-    /// Stops the attempts that `which` selects.
-    pub(super) fn stop_held(&self, why: StopReason, which: impl Fn(&Hold) -> bool) -> usize {
-        let mut held = self.held();
-        let mut stopped = 0;
-        for entry in held.values_mut().filter(|entry| which(&entry.hold)) {
-            entry.why.get_or_insert(why);
-            entry.stop.cancel();
-            stopped += 1;
-        }
-        stopped
-    }
-
     /// The attempts of this node that have outlived every limit and are still its own.
     pub(super) fn outlived(&self) -> HashSet<Hold> {
-        let now = self.clock.instant();
-        let has_outlived = |entry: &&Held| {
-            entry.why != Some(StopReason::Lost) && entry.outlives.is_some_and(|at| now >= at)
-        };
-        self.held().values().filter(has_outlived).map(|entry| entry.hold).collect()
-    }
-
-    /// How many attempts this node works on.
-    pub(super) fn held_count(&self) -> usize {
-        self.held().len()
-    }
-
-    /// What this node works on, as far as it knows.
-    pub(super) fn holds(&self) -> Vec<Hold> {
-        self.held().values().map(|held| held.hold).collect()
+        self.registry.outlived(self.clock.instant())
     }
 
     /// Runs have settled, and the tables say so: what waited for them has its turn.
@@ -379,14 +273,6 @@ impl Core {
     pub(super) async fn node_id(&self) -> Uuid {
         *self.node.read().await
     }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Held>> {
-        lock(&self.held)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the engine is made of.

@@ -83,7 +83,7 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
         core.signals.wake_backfill();
     }
     for settled in batch.drain(..) {
-        core.forget(&settled.hold);
+        core.registry.forget(&settled.hold);
     }
 }
 

@@ -119,7 +119,8 @@ impl Recovery {
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
-        let unknown: Vec<Hold> = held.into_iter().filter(|hold| !core.knows(hold)).collect();
+        let unknown: Vec<Hold> =
+            held.into_iter().filter(|hold| !core.registry.knows(hold)).collect();
         if unknown.is_empty() || core.is_gone() {
             return Ok(());
         }

@@ -123,7 +123,7 @@ impl Recovery {
         self.count_ended(strays, &settlements, &ended);
         report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
-        core.stop_held(StopReason::Lost, |hold| ended.contains(hold));
+        core.registry.stop(StopReason::Lost, |hold| ended.contains(hold));
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
             core.run_settled();

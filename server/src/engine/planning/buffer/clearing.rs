@@ -171,7 +171,7 @@ impl Cleared {
             core.signals.wake_canceller();
         }
         if !self.terminated.is_empty() {
-            core.stop_held(StopReason::Lost, |hold| self.terminated.contains(&hold.run_id));
+            core.registry.stop(StopReason::Lost, |hold| self.terminated.contains(&hold.run_id));
         }
         if self.has_any() {
             core.run_settled();

@@ -28,6 +28,7 @@ pub(in crate::engine) use self::clearing::{Cleared, Clearing, Demand};
 use self::turn::{Facts, Turn, turn};
 use crate::{
     engine::{EngineError, core::Core},
+    model::spec::USUAL_LIMIT,
     store::{buffers::Unowned, handoffs::Intent, live::Since},
 };
 

@@ -181,7 +181,7 @@ fn array_literal(values: &[Value]) -> String {
 /// The keys that a statement gives, in its first column.
 pub(in crate::store) async fn returned_ids(
     tx: &DatabaseTransaction,
-    statement: sea_orm::Statement,
+    statement: Statement,
 ) -> Result<HashSet<Uuid>, StoreError> {
     let mut ids = HashSet::new();
     for row in tx.query_all_raw(statement).await? {

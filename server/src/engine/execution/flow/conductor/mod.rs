@@ -60,7 +60,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
-            core.forget(&hold);
+            core.registry.forget(&hold);
         }
         core.slot_freed();
         core.run_settled();
@@ -231,7 +231,7 @@ impl Conductor {
 
     /// Why it is to stop, if it is.
     fn why(&self) -> Option<StopReason> {
-        self.core.why(&self.grip)
+        self.core.registry.why(&self.grip)
     }
 
     async fn is_lost_since(&self, since: Instant) -> bool {
