@@ -42,7 +42,7 @@ mod signals;
 mod stepwise;
 
 pub use alerting::{
-    alerts::{AlertsReport, CourierReport},
+    alerts::{AlertsReport, NotificationSenderReport},
     pings::PingsReport,
 };
 pub use cluster::membership::{CancellerReport, PulseReport};

@@ -10,12 +10,12 @@ use super::{
     BackfillReport, DispatcherReport, EngineError, PlannerReport, PulseReport, RecoveryReport,
     Settings, Signals,
     alerting::{
-        alerts::{Alerts, Courier},
+        alerts::{Alerts, NotificationSender},
         pings::Pings,
     },
     cluster::{
         Cluster, clock_watch,
-        lookout::Lookout,
+        live_range::LiveRangeRefresher,
         membership::{self, Canceller, Pulse},
         relay,
     },
@@ -142,13 +142,17 @@ impl Engine {
         let recovery = start.service(Recovery::new(core.clone()), Wake::Never);
         start.service_if(schedules || works, Refresh { core: core.clone() }, Wake::Never);
         if core.store.dialect().is_postgres() {
-            start.service(Lookout::new(core.clone()), Wake::Never);
+            start.service(LiveRangeRefresher::new(core.clone()), Wake::Never);
         }
         let backfill = Backfill { core: core.clone() };
         let backfill = start.service_if(schedules, backfill, Wake::Backfill);
         start.service_if(schedules, Zones { core: core.clone() }, Wake::Never);
         start.service_if(schedules, Alerts::new(core.clone()), Wake::Never);
-        start.service_if(schedules, Courier::new(core.clone()), Wake::Courier);
+        start.service_if(
+            schedules,
+            NotificationSender::new(core.clone()),
+            Wake::NotificationSender,
+        );
         start.service_if(schedules, Pings::new(core.clone()), Wake::Never);
         let retention = core.settings.retention.filter(|_| schedules);
         let retention = retention
@@ -334,7 +338,7 @@ enum Wake {
     Dispatcher,
     Canceller,
     Backfill,
-    Courier,
+    NotificationSender,
     Pulse,
     Never,
 }
@@ -352,7 +356,7 @@ impl AsRef<Notify> for WakeOf {
             Wake::Dispatcher => self.core.signals.dispatcher(),
             Wake::Canceller => self.core.signals.canceller(),
             Wake::Backfill => self.core.signals.backfill(),
-            Wake::Courier => &self.core.outbox,
+            Wake::NotificationSender => &self.core.outbox,
             Wake::Pulse => self.core.signals.pulse(),
             Wake::Never => &self.never,
         }

@@ -15,12 +15,12 @@ use uuid::Uuid;
 use super::{
     EngineError, Settings, Signals,
     alerting::{
-        alerts::{Alerts, Courier},
+        alerts::{Alerts, NotificationSender},
         pings::Pings,
     },
     cluster::{
         Cluster,
-        lookout::Lookout,
+        live_range::LiveRangeRefresher,
         membership::{Canceller, Pulse},
     },
     core::{Core, LogMessage, Parts, StopReason},
@@ -72,7 +72,7 @@ impl Stepwise {
             Step::of(Refresh { core: core.clone() }),
         ];
         if core.store.dialect().is_postgres() {
-            steps.push(Step::of(Lookout::new(core.clone())));
+            steps.push(Step::of(LiveRangeRefresher::new(core.clone())));
         }
         if let Some(settings) = core.settings.retention {
             steps.push(Step::of(Keeper::new(core.clone(), settings)));
@@ -82,7 +82,10 @@ impl Stepwise {
 
     /// The services that tell people, to be carried on by hand; nothing else waits for them.
     pub fn alerting(&self) -> [Step; 2] {
-        [Step::of(Alerts::new(self.core.clone())), Step::of(Courier::new(self.core.clone()))]
+        [
+            Step::of(Alerts::new(self.core.clone())),
+            Step::of(NotificationSender::new(self.core.clone())),
+        ]
     }
 
     /// The service that calls watchdogs, to be carried on by hand.

@@ -33,7 +33,7 @@ use uuid::Uuid;
 use super::{
     BadInput, Call, CommandError, Commands,
     audit::Entry,
-    bulk::{deeds::Deed, sought::sought},
+    bulk::{deeds::BulkAction, sought::sought},
 };
 use crate::{
     access::{Permit, Viewer},
@@ -109,7 +109,7 @@ pub struct Refusal {
 
 /// What is ordered, and how it is written down.
 #[derive(Clone, Copy)]
-pub(super) struct Order<'a> {
+pub(super) struct BulkRequest<'a> {
     pub(super) which: &'a Which,
     pub(super) list: List,
     pub(super) action: &'static str,
@@ -125,7 +125,7 @@ struct Begun {
     action: &'static str,
     reason: Option<String>,
     call: Call,
-    deed: Deed,
+    deed: BulkAction,
     until: Instant,
 }
 
@@ -139,14 +139,14 @@ impl Commands {
     pub(super) async fn each(
         &self,
         permit: Permit<'_>,
-        order: Order<'_>,
-        deed: Deed,
+        order: BulkRequest<'_>,
+        deed: BulkAction,
     ) -> Result<ManyDone, CommandError> {
         let until = self.clock.instant() + self.patience;
         if let Some(reason) = order.reason {
             check::text("reason", reason, 500)?;
         }
-        let (who, Order { which, call, .. }) = (permit.who(), order);
+        let (who, BulkRequest { which, call, .. }) = (permit.who(), order);
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {

@@ -15,12 +15,12 @@
 //! - `membership`: how a node joins, beats and stops what was taken from it
 //! - `relay`: wakes the other nodes and is woken by them
 //! - `namesake`: whether the process that bears a name already is still there
-//! - `lookout`: where in the ledger something is alive
+//! - `live_range`: where in the ledger something is alive
 //! - `clock_watch`: sees when the wall clock is set
 
 pub(crate) mod clock_watch;
 mod lead;
-pub(crate) mod lookout;
+pub(crate) mod live_range;
 pub(crate) mod membership;
 mod namesake;
 pub(crate) mod relay;
@@ -30,5 +30,5 @@ pub use super::core::nodes::{
 };
 pub(crate) use super::core::nodes::{Comparison, describe};
 pub(super) use super::core::nodes::{Reading, Share, own_process};
-pub(super) use lead::{Tenure, lead};
+pub(super) use lead::{LeaseTerm, lead};
 pub(super) use namesake::{has_namesake, make_way};

@@ -2,17 +2,17 @@
 //!
 //! - `nodes`: what this node knows of the others and of its clock
 //! - `registry`: the attempts of this node, from before their start until they are settled;
-//!   `beginnings`: those between the commit that gives them to this node and their start
+//!   `starting`: those between the commit that gives them to this node and their start
 //! - `backfill_watch`: what backfills wait for
 //! - `messages`: what those who carry out attempts send to those who write
 //! - `rounds`: how the planner's last rounds went
 
 mod backfill_watch;
-mod beginnings;
 mod messages;
 pub(crate) mod nodes;
 mod registry;
 mod rounds;
+mod starting;
 
 use std::{
     collections::HashSet,
@@ -46,10 +46,10 @@ use crate::{
 };
 
 pub(super) use backfill_watch::Watch;
-pub(super) use beginnings::lost_since;
 pub(super) use messages::{Asked, LogMessage, Written};
-pub(super) use registry::{AttemptRegistry, Grip, Replaced, StopReason};
+pub(super) use registry::{AttemptHandle, AttemptRegistry, Replaced, StopReason};
 pub(super) use rounds::Rounds;
+pub(super) use starting::lost_since;
 
 /// Handed to every service.
 #[derive(Debug)]
@@ -191,13 +191,13 @@ impl Core {
     }
 
     /// Remembers an attempt that begins, and after how long it counts as stuck.
-    pub(super) fn hold(&self, hold: Hold, limit: Option<Duration>) -> Grip {
+    pub(super) fn hold(&self, hold: Hold, limit: Option<Duration>) -> AttemptHandle {
         let outlives = limit.and_then(|limit| self.clock.instant().checked_add(limit));
         self.registry.start(hold, outlives, |count| self.show_load(count))
     }
 
     /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
-    pub(super) fn let_go(&self, grip: &Grip) -> Result<Option<StopReason>, Replaced> {
+    pub(super) fn let_go(&self, grip: &AttemptHandle) -> Result<Option<StopReason>, Replaced> {
         self.registry.end(grip, |count| self.show_load(count))
     }
 

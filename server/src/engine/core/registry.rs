@@ -15,16 +15,16 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::beginnings::Beginnings;
+use super::starting::StartingAttempts;
 use crate::store::holds::Hold;
 
 /// What this node knows of its attempts.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct AttemptRegistry {
     /// Attempts that are being given to this node.
-    pub(in crate::engine) beginnings: Beginnings,
+    pub(in crate::engine) starting: StartingAttempts,
     at_work: Mutex<HashMap<Uuid, AtWork>>,
-    /// The next [`Grip`]'s.
+    /// The next [`AttemptHandle`]'s.
     serials: AtomicU64,
     /// Attempts that have ended and are not settled yet.
     settling: Mutex<HashMap<Uuid, Hold>>,
@@ -34,7 +34,7 @@ pub(in crate::engine) struct AttemptRegistry {
 #[derive(Debug, Clone)]
 struct AtWork {
     hold: Hold,
-    /// The [`Grip`] on it.
+    /// The [`AttemptHandle`] on it.
     serial: u64,
     stop: CancellationToken,
     why: Option<StopReason>,
@@ -45,7 +45,7 @@ struct AtWork {
 /// What an attempt keeps of its hold: two that were given the same one, as after a fail-over that
 /// lost the first, are told apart by it.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Grip {
+pub(in crate::engine) struct AttemptHandle {
     pub(in crate::engine) hold: Hold,
     pub(in crate::engine) stop: CancellationToken,
     serial: u64,
@@ -74,7 +74,7 @@ impl AttemptRegistry {
         hold: Hold,
         outlives: Option<Instant>,
         show: impl FnOnce(usize),
-    ) -> Grip {
+    ) -> AttemptHandle {
         let (stop, serial) =
             (CancellationToken::new(), self.serials.fetch_add(1, Ordering::Relaxed));
         let mut at_work = lock(&self.at_work);
@@ -84,13 +84,13 @@ impl AttemptRegistry {
             earlier.stop.cancel();
         }
         show(at_work.len());
-        Grip { hold, stop, serial }
+        AttemptHandle { hold, stop, serial }
     }
 
     /// Works on an attempt no longer; says why it was stopped, if it was. It is to be settled.
     pub(super) fn end(
         &self,
-        grip: &Grip,
+        grip: &AttemptHandle,
         show: impl FnOnce(usize),
     ) -> Result<Option<StopReason>, Replaced> {
         let mut at_work = lock(&self.at_work);
@@ -106,7 +106,7 @@ impl AttemptRegistry {
 
     /// Why an attempt that this node works on is to stop, if it is; `Lost` for one that it does
     /// not work on.
-    pub(in crate::engine) fn why(&self, grip: &Grip) -> Option<StopReason> {
+    pub(in crate::engine) fn why(&self, grip: &AttemptHandle) -> Option<StopReason> {
         let at_work = lock(&self.at_work);
         match at_work.get(&grip.hold.run_id).filter(|now| now.serial == grip.serial) {
             Some(entry) => entry.why,
@@ -126,7 +126,7 @@ impl AttemptRegistry {
     pub(in crate::engine) fn knows(&self, hold: &Hold) -> bool {
         // In this order: an attempt that goes from one to the next is in both for a moment, never
         // in none.
-        self.beginnings.has(hold)
+        self.starting.has(hold)
             || lock(&self.at_work).get(&hold.run_id).is_some_and(|entry| entry.hold == *hold)
             || lock(&self.settling).get(&hold.run_id) == Some(hold)
     }

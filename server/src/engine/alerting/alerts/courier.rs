@@ -30,14 +30,14 @@ use crate::{
 
 /// Sends messages. Any node may: whoever takes one has it for as long as an attempt can last.
 #[derive(Debug)]
-pub(in crate::engine) struct Courier {
+pub(in crate::engine) struct NotificationSender {
     core: Arc<Core>,
     next: Option<Timestamp>,
 }
 
 /// What a round did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CourierReport {
+pub struct NotificationSenderReport {
     /// Messages that arrived.
     pub sent: usize,
     /// Attempts that failed, and will be made again.
@@ -132,7 +132,7 @@ impl Progress {
     }
 }
 
-impl Courier {
+impl NotificationSender {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         Self { core, next: None }
     }
@@ -310,12 +310,15 @@ impl Courier {
     }
 }
 
-impl Service for Courier {
-    type Report = CourierReport;
+impl Service for NotificationSender {
+    type Report = NotificationSenderReport;
     const NAME: &'static str = "courier";
 
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<CourierReport, EngineError> {
-        let mut report = CourierReport::default();
+    async fn run_once(
+        &mut self,
+        now: DateTime<Utc>,
+    ) -> Result<NotificationSenderReport, EngineError> {
+        let mut report = NotificationSenderReport::default();
         let store = &self.core.store;
         self.next = None;
         // A node that is on its way out begins nothing.
@@ -361,8 +364,8 @@ impl Service for Courier {
         self.next.map_or(poll, |next| next.utc().clamp(now, poll))
     }
 
-    fn is_notable(report: &CourierReport) -> bool {
-        *report != CourierReport::default()
+    fn is_notable(report: &NotificationSenderReport) -> bool {
+        *report != NotificationSenderReport::default()
     }
 }
 

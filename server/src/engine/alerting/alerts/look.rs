@@ -10,7 +10,7 @@ use super::{
     scope::{Scopes, by_namespace},
 };
 use crate::{
-    engine::{EngineError, cluster::Tenure, core::Core},
+    engine::{EngineError, cluster::LeaseTerm, core::Core},
     store::{
         Cursor,
         alerts::{
@@ -64,7 +64,7 @@ impl Place {
 /// One round's way through what went badly.
 pub(super) struct Look<'a> {
     pub(super) core: &'a Core,
-    pub(super) tenure: &'a Tenure,
+    pub(super) tenure: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
     pub(super) now: DateTime<Utc>,
     /// How many alerts have begun.

@@ -15,7 +15,7 @@ use super::{news::news, whom::is_fresh};
 use crate::{
     engine::{
         EngineError,
-        cluster::{Tenure, lead},
+        cluster::{LeaseTerm, lead},
         core::Core,
         service::Service,
     },
@@ -88,7 +88,7 @@ impl Pings {
     /// Reads on; says how many calls are to be made by that, and whether there is more to read.
     async fn look(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);

@@ -16,7 +16,7 @@ use super::{
     ring::Share,
     steps::Steps,
     terms::Terms,
-    witness::Witness,
+    witness::HeartbeatObserver,
 };
 use crate::{
     clock::Clock,
@@ -41,7 +41,7 @@ struct Inner {
     seen: RwLock<Seen>,
     reading: Mutex<Option<Reading>>,
     steps: Mutex<Steps>,
-    witness: Mutex<Witness>,
+    witness: Mutex<HeartbeatObserver>,
     terms: Mutex<Terms>,
     refused: Mutex<Vec<Uuid>>,
     places: Places,
@@ -219,7 +219,7 @@ impl Cluster {
         self.inner.terms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn witness(&self) -> MutexGuard<'_, Witness> {
+    fn witness(&self) -> MutexGuard<'_, HeartbeatObserver> {
         self.inner.witness.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -20,7 +20,7 @@ use crate::store::nodes::{Living, Silent};
 /// unchanged for as long on the monotonic clock here has expired however the database's clock went;
 /// and so has the time in which a doubt could be answered.
 #[derive(Debug, Default)]
-pub(crate) struct Witness {
+pub(crate) struct HeartbeatObserver {
     seen: HashMap<Uuid, Seen>,
     looked: Option<Instant>,
 }
@@ -35,7 +35,7 @@ struct Seen {
     doubt: Option<(Timestamp, Instant)>,
 }
 
-impl Witness {
+impl HeartbeatObserver {
     /// Takes down what the rows of all that are alive say.
     pub(crate) fn look(&mut self, living: &[Living], now: Instant) {
         // What is new since the last look is no older than that, whatever the database's clock
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_step_of_the_databases_clock_makes_nobody_silent() {
         let start = Clock::system().instant();
-        let mut witness = Witness::default();
+        let mut witness = HeartbeatObserver::default();
         witness.look(&[beaten_at(100, 102)], start);
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(100, 3_702)], start + second);
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn who_is_silent_is_found_although_the_databases_clock_was_stepped_back() {
         let start = Clock::system().instant();
-        let mut witness = Witness::default();
+        let mut witness = HeartbeatObserver::default();
         let second = Duration::from_secs(1);
         witness.look(&[beaten_at(5_000, 5_000)], start);
         let doubted = |at: i64| {
@@ -123,7 +123,7 @@ mod tests {
             member
         };
         witness.look(&[doubted(1_000)], start + 20 * second);
-        let look = |witness: &Witness, after: u32| {
+        let look = |witness: &HeartbeatObserver, after: u32| {
             let silent = witness.silent(EXPIRY, start + after * second);
             silent.first().map(|silent| (silent.is_watched, silent.is_unanswered))
         };
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn what_was_silent_before_anybody_looked_is_found_at_the_first_look() {
         let start = Clock::system().instant();
-        let mut witness = Witness::default();
+        let mut witness = HeartbeatObserver::default();
         witness.look(&[beaten_at(100, 131)], start);
         assert_eq!(witness.silent(EXPIRY, start).len(), 1);
         witness.look(&[], start);

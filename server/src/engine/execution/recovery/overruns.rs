@@ -17,7 +17,7 @@ use super::{
 use crate::{
     engine::{
         EngineError,
-        cluster::Tenure,
+        cluster::LeaseTerm,
         core::StopReason,
         execution::settle::{self, Standing},
     },
@@ -64,7 +64,7 @@ impl Recovery {
     /// Ends what other nodes that live do not bring to an end themselves.
     pub(super) async fn end_overruns(
         &mut self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {

@@ -31,7 +31,7 @@ pub use preview::{Preview, preview};
 use self::pace::{Done, Paces, fitting};
 use crate::{
     clock::Clock,
-    engine::{EngineError, cluster::Tenure},
+    engine::{EngineError, cluster::LeaseTerm},
     model::Retention,
     store::{
         Store,
@@ -73,7 +73,7 @@ pub struct RetentionReport {
 pub struct Manner {
     /// The term of the node that does it for all, and how long one is. Without one somebody does
     /// it by hand.
-    tenure: Option<(Tenure, Duration)>,
+    tenure: Option<(LeaseTerm, Duration)>,
     /// Between two chunks: a writer in another process tries again only every 100 ms.
     pause: Duration,
 }
@@ -175,7 +175,7 @@ impl Round<'_> {
             let Fence { name, holder, epoch } = tenure.fence;
             match self.store.hold_lease_if_free(name, holder, *term).await? {
                 Term::Held(now) if now == epoch => {
-                    *tenure = Tenure::new(tenure.fence.clone(), self.renewed, *term);
+                    *tenure = LeaseTerm::new(tenure.fence.clone(), self.renewed, *term);
                 }
                 Term::Held(_) | Term::Elsewhere => self.is_over = true,
             }

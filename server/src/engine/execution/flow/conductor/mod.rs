@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     engine::{
-        core::{Core, Grip, StopReason, Written, lost_since},
+        core::{AttemptHandle, Core, StopReason, Written, lost_since},
         execution::{
             attempt::{self, Attempt, Times},
             logs::Numbers,
@@ -93,7 +93,7 @@ struct Conductor {
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
     /// Stops the run here.
-    grip: Grip,
+    grip: AttemptHandle,
     /// Stops its tasks: when the run is stopped, and when its time is over.
     stop_tasks: CancellationToken,
     /// What its places are counted for.
@@ -115,7 +115,7 @@ enum Event {
 }
 
 impl Conductor {
-    fn new(core: Arc<Core>, attempt: Attempt, grip: Grip) -> Self {
+    fn new(core: Arc<Core>, attempt: Attempt, grip: AttemptHandle) -> Self {
         let Attempt { hold, known, invocation, run, place, max_attempts: _ } = attempt;
         let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
         let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();

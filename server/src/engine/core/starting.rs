@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// memory does. So whoever has read the tables and finds an attempt neither here nor at work may be
 /// sure that nobody will ever work on it.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Beginnings {
+pub(in crate::engine) struct StartingAttempts {
     /// How often each was entered.
     entered: Mutex<HashMap<Hold, usize>>,
 }
@@ -24,12 +24,12 @@ pub(in crate::engine) struct Beginnings {
 /// failed, whether it only seemed so or not.
 #[derive(Debug)]
 pub(in crate::engine) struct Beginning<'a> {
-    all: &'a Beginnings,
+    all: &'a StartingAttempts,
     holds: Vec<Hold>,
     since: Instant,
 }
 
-impl Beginnings {
+impl StartingAttempts {
     /// Enters attempts; to be done before the commit. At `since` the tables had not been looked at.
     pub(in crate::engine) fn enter(
         &self,
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_attempt_is_among_them_until_the_last_who_entered_it_is_gone() {
-        let all = Beginnings::default();
+        let all = StartingAttempts::default();
         let hold = |attempt| Hold { run_id: Uuid::nil(), attempt, node_id: Uuid::nil(), epoch: 1 };
         let now = Clock::system().instant();
         let one = all.enter(now, [hold(1), hold(2)]);

@@ -15,30 +15,30 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Looks where what is alive lies.
 #[derive(Debug)]
-pub(in crate::engine) struct Lookout {
+pub(in crate::engine) struct LiveRangeRefresher {
     core: Arc<Core>,
     took: Duration,
 }
 
 /// What a look found is in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct LookoutReport;
+pub(in crate::engine) struct LiveRangeReport;
 
-impl Lookout {
+impl LiveRangeRefresher {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         Self { core, took: Duration::ZERO }
     }
 }
 
-impl Service for Lookout {
-    type Report = LookoutReport;
+impl Service for LiveRangeRefresher {
+    type Report = LiveRangeReport;
     const NAME: &'static str = "lookout";
 
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<LookoutReport, EngineError> {
+    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<LiveRangeReport, EngineError> {
         let start = self.core.clock.instant();
         self.core.store.refresh_live_days(now.into()).await?;
         self.took = start.elapsed();
-        Ok(LookoutReport)
+        Ok(LiveRangeReport)
     }
 
     fn next_round(&mut self, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -47,7 +47,7 @@ impl Service for Lookout {
         now + TimeDelta::from_std(pause).unwrap_or_default()
     }
 
-    fn is_notable(_report: &LookoutReport) -> bool {
+    fn is_notable(_report: &LiveRangeReport) -> bool {
         false
     }
 }
