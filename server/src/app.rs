@@ -49,8 +49,8 @@ const PROBES: usize = 64;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Between these lies how long a transaction may be silent.
-const LEAST_IDLE: Duration = Duration::from_secs(5);
-const MOST_IDLE: Duration = Duration::from_secs(30);
+const MIN_IDLE: Duration = Duration::from_secs(5);
+const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// How long after the grace the server has ended, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
@@ -344,7 +344,7 @@ pub fn database(config: &Config) -> Options {
         connections: config.database.connections,
         // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
         // a short expiry must not end a transaction that is only slow.
-        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(LEAST_IDLE, MOST_IDLE),
+        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The most groups of one namespace.
-pub(crate) const MOST_GROUPS: u64 = 500;
+pub(crate) const MAX_GROUPS: u64 = 500;
 
 /// A group that a command left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,8 +140,8 @@ impl Commands {
         module: Option<&str>,
     ) -> Result<Uuid, CommandError> {
         let max = checked(name, max_runs)?;
-        if groups::count(tx, namespace).await? >= MOST_GROUPS {
-            let problem = format!("is one more than the {MOST_GROUPS} groups of a namespace");
+        if groups::count(tx, namespace).await? >= MAX_GROUPS {
+            let problem = format!("is one more than the {MAX_GROUPS} groups of a namespace");
             return Err(BadInput::new("name", name, problem, "delete one that is not used").into());
         }
         let now = self.clock.now();

@@ -58,7 +58,7 @@ pub use auditing::{
     AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
 };
 pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
-pub use bulk::{MOST as MOST_AT_ONCE, ManyDone, Refusal, Which};
+pub use bulk::{MAX as MAX_AT_ONCE, ManyDone, Refusal, Which};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
 pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
@@ -69,7 +69,7 @@ pub use modules::{
     ScheduleEffect, Side, Source, WantedExport, schema as module_schema,
 };
 pub use people::{
-    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
+    MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
     NewPerson, OwnPassword,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
@@ -79,7 +79,7 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
-    pause::{Foreseen, MOST_FORESEEN, ResumeChoice, ResumePreview},
+    pause::{Foreseen, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
     skip::Skipped,
     undelete::Undelete,

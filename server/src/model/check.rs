@@ -75,7 +75,7 @@ pub(crate) fn number(
 
 /// The context of a schedule or run: a JSON object of at most 256 KiB.
 pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadInput> {
-    const MOST: usize = 256 * 1024;
+    const MAX: usize = 256 * 1024;
     if !value.is_object() {
         let help = "give a JSON object, such as {\"region\": \"eu\"}";
         return Err(BadInput::new(field, value, "is not a JSON object", help));
@@ -86,8 +86,8 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
     }
     let text = value.to_string();
     let size = text.len();
-    if size > MOST {
-        let problem = format!("has {size} bytes as JSON; the limit is {MOST} (256 KiB)");
+    if size > MAX {
+        let problem = format!("has {size} bytes as JSON; the limit is {MAX} (256 KiB)");
         let help = "keep large data elsewhere and put its address here";
         return Err(BadInput::new(field, value, problem, help));
     }
@@ -97,7 +97,7 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
 /// JSON that is to be read again nests no deeper than is read.
 pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     let levels = target::nesting(json.as_bytes());
-    if levels <= target::MOST_NESTING {
+    if levels <= target::MAX_NESTING {
         return Ok(());
     }
     let help = "put the inner levels into a text";

@@ -109,7 +109,7 @@ pub(crate) fn buffer_limit(overlap: Overlap, given: Option<i64>) -> Option<i64> 
 }
 
 /// So many tags a schedule may have.
-pub(crate) const MOST_TAGS: usize = 32;
+pub(crate) const MAX_TAGS: usize = 32;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -155,8 +155,8 @@ impl Spec {
     pub(crate) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
-        if self.tags.len() > MOST_TAGS {
-            let problem = format!("has {} tags; the limit is {MOST_TAGS}", self.tags.len());
+        if self.tags.len() > MAX_TAGS {
+            let problem = format!("has {} tags; the limit is {MAX_TAGS}", self.tags.len());
             return Err(BadInput::new("tags", self.tags.join(", "), problem, "use fewer"));
         }
         for (index, tag) in self.tags.iter().enumerate() {

@@ -34,7 +34,7 @@ const ENOUGH: usize = 20;
 
 /// So many that a change would silence are looked at again in its transaction; a deployment may change
 /// as many together with the calendar.
-const MOST_SUSPECTS: usize = 1_000;
+const MAX_SUSPECTS: usize = 1_000;
 
 /// What was changed so long before a look counts as changed since: by another node's clock, or by a
 /// transaction that was under way then.
@@ -79,7 +79,7 @@ impl Commands {
                 last = page.last().map(|schedule| schedule.name.clone());
                 let silenced = self.silenced_among(read, page, (&before, &after)).await?;
                 suspects.extend(silenced.into_iter().map(|schedule| schedule.id));
-                if suspects.len() > MOST_SUSPECTS {
+                if suspects.len() > MAX_SUSPECTS {
                     return Ok(None);
                 }
                 if last.is_none() {

@@ -20,7 +20,7 @@ mod tenants;
 mod tokens;
 mod users;
 
-pub use feeds::{MOST_FEEDS, MadeFeed, NewFeed};
+pub use feeds::{MAX_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
 pub use passwords::{NewPassword, OwnPassword};
 pub use tokens::{MadeToken, NewApiToken};

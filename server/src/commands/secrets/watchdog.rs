@@ -13,7 +13,7 @@ use crate::{
     vault::MASK,
 };
 
-const MOST_BYTES: usize = 2_000;
+const MAX_BYTES: usize = 2_000;
 
 impl Commands {
     /// Checks a definition: all of it that a row says, and whom it calls.
@@ -25,8 +25,8 @@ impl Commands {
                 BadInput::new(format!("ping.{field}"), "", problem, help)
             };
             let text = address.expose();
-            if text.len() > MOST_BYTES {
-                let problem = format!("has {} bytes; the limit is {MOST_BYTES}", text.len());
+            if text.len() > MAX_BYTES {
+                let problem = format!("has {} bytes; the limit is {MAX_BYTES}", text.len());
                 return Err(bad(problem, "shorten it"));
             }
             if text.contains(MASK) {

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::expected::{self, Expected};
 use crate::store::{
     Dialect, StoreError,
-    db::bulk::{Bulk, MOST_ROWS},
+    db::bulk::{Bulk, MAX_ROWS},
 };
 
 /// How rows are added.
@@ -117,8 +117,8 @@ impl<A: ActiveModelTrait, B: ActiveModelTrait, C: ActiveModelTrait> Things<A, B,
             return Err(DbErr::Custom(problem).into());
         }
         let told = told.map(|told| ("after", told));
-        let histories = definitions.chunks_mut(MOST_ROWS).zip(entries.chunks_mut(MOST_ROWS));
-        for (things, (definitions, entries)) in things.chunks_mut(MOST_ROWS).zip(histories) {
+        let histories = definitions.chunks_mut(MAX_ROWS).zip(entries.chunks_mut(MAX_ROWS));
+        for (things, (definitions, entries)) in things.chunks_mut(MAX_ROWS).zip(histories) {
             each(
                 Insert::of(things, manner.stamp)?,
                 Insert::of(definitions, None)?,

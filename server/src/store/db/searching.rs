@@ -171,7 +171,7 @@ impl Store {
             tx.rollback().await?;
             return found.map_err(|error| if is_ended(&error) { too_long() } else { error.into() });
         };
-        let taken = Clock::system().timeout(limit.max(LEAST_WAIT), lanes.take()).await;
+        let taken = Clock::system().timeout(limit.max(MIN_WAIT), lanes.take()).await;
         let (lane, _busy) = taken.ok().flatten().ok_or_else(too_long)?;
         // Behind a search that was given up this waits until that has ended, which is soon.
         let tx = lane.link.begin(TransactionOptions::default()).await?;
@@ -198,7 +198,7 @@ impl Store {
 }
 
 /// A lane is waited for at least so long.
-const LEAST_WAIT: Duration = Duration::from_secs(1);
+const MIN_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether a statement was ended before its time: PostgreSQL's `query_canceled`, SQLite's INTERRUPT.
 fn is_ended(error: &DbErr) -> bool {

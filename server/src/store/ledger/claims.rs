@@ -15,7 +15,7 @@ use super::candidates::Candidate;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MOST_ROWS, returned_ids},
+        bulk::{Bulk, MAX_ROWS, returned_ids},
         by_place::by_place,
         days::Days,
         live::Since,
@@ -144,7 +144,7 @@ pub struct Advance {
 
 /// A clock that is further from the database's than this schedules nothing. One that is less far off
 /// is corrected.
-pub const MOST_OFFSET_MS: i64 = 5_000;
+pub const MAX_OFFSET_MS: i64 = 5_000;
 
 /// A claim by a time that is further ahead of the database's clock than this finds nothing due: no
 /// fire starts earlier.
@@ -233,7 +233,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<HashSet<Uuid>, StoreError> {
         let mut written = HashSet::with_capacity(fires.len());
-        for some in fires.chunks(MOST_ROWS) {
+        for some in fires.chunks(MAX_ROWS) {
             written.extend(self.insert_some_fires(tx, some, now).await?);
         }
         let pending = fires.iter().filter(|fire| fire.verdict == Verdict::Pending);

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::store::{
     Cursor, DatabaseTransaction, Store, StoreError,
-    db::bulk::{Bulk, MOST_ROWS},
+    db::bulk::{Bulk, MAX_ROWS},
 };
 
 /// A run that has settled.
@@ -148,7 +148,7 @@ impl Store {
         tx: &DatabaseTransaction,
         rollups: &[(Minute, Rollup)],
     ) -> Result<(), StoreError> {
-        for part in rollups.chunks(MOST_ROWS) {
+        for part in rollups.chunks(MAX_ROWS) {
             self.add_counts(tx, part).await?;
         }
         Ok(())
@@ -222,7 +222,7 @@ impl Store {
             minutes.len(),
             "a minute of a namespace comes once"
         );
-        for part in minutes.chunks(MOST_ROWS) {
+        for part in minutes.chunks(MAX_ROWS) {
             let rows = Bulk::default()
                 .uuid("namespace_id", part.iter().map(|row| row.namespace_id))
                 .int("minute", part.iter().map(|row| row.minute.0))

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::store::{
     DatabaseTransaction, Store, StoreError,
     db::{
-        bulk::{Bulk, MOST_ROWS},
+        bulk::{Bulk, MAX_ROWS},
         days::Days,
     },
 };
@@ -114,7 +114,7 @@ impl Store {
         allowed: &[Allowed],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        for some in allowed.chunks(MOST_ROWS) {
+        for some in allowed.chunks(MAX_ROWS) {
             if self.rounds().query_one_raw(self.overdue(some, now, 1, "")).await?.is_some() {
                 return Ok(true);
             }
@@ -122,7 +122,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Such runs, locked, up to `limit` of each `MOST_ROWS` versions.
+    /// Such runs, locked, up to `limit` of each `MAX_ROWS` versions.
     pub async fn lock_overdue_runs(
         &self,
         tx: &DatabaseTransaction,
@@ -132,7 +132,7 @@ impl Store {
     ) -> Result<Vec<Overdue>, StoreError> {
         let lock = self.dialect().skip_locked("run");
         let mut overdue = Vec::new();
-        for some in allowed.chunks(MOST_ROWS) {
+        for some in allowed.chunks(MAX_ROWS) {
             let statement = self.overdue(some, now, limit, &lock);
             overdue.extend(Overdue::find_by_statement(statement).all(tx).await?);
         }
@@ -167,7 +167,7 @@ impl Store {
                changed = {} FROM v WHERE run.id = v.id {{days}}",
             self.dialect().stamp("run")
         );
-        for some in runs.chunks(MOST_ROWS) {
+        for some in runs.chunks(MAX_ROWS) {
             let statement = Bulk::default()
                 .uuid("id", some.iter().map(|(id, _)| *id))
                 .text("error", some.iter().map(|(_, error)| error.clone()))

@@ -57,7 +57,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
 /// How often a message is tried: over an hour and a quarter, or so.
-const MOST_ATTEMPTS: i32 = 9;
+const MAX_ATTEMPTS: i32 = 9;
 
 /// Between the first two attempts, and the longest between two.
 const FIRST_PAUSE: f64 = 20.0;
@@ -167,7 +167,7 @@ impl NotificationSender {
         let state = match fate {
             Fate::Arrived => State::Sent,
             Fate::Refused => State::Dead,
-            Fate::Delayed | Fate::Failed if message.attempts >= MOST_ATTEMPTS => State::Dead,
+            Fate::Delayed | Fate::Failed if message.attempts >= MAX_ATTEMPTS => State::Dead,
             Fate::Partly | Fate::Delayed | Fate::Failed | Fate::Locked => State::Pending,
         };
         let now = self.core.clock.now();
@@ -330,7 +330,7 @@ impl Service for NotificationSender {
             return Ok(report);
         }
         let until = (now + TAKEN).into();
-        let taken = outbox::take(store, now.into(), until, MOST_ATTEMPTS, BATCH).await?;
+        let taken = outbox::take(store, now.into(), until, MAX_ATTEMPTS, BATCH).await?;
         report.dead += usize::try_from(taken.given_up).unwrap_or(usize::MAX);
         let ids: Vec<Uuid> = taken.messages.iter().map(|message| message.channel_id).collect();
         let channels = channels::by_ids(store.read(), &ids).await?;

@@ -45,7 +45,7 @@ pub use self::{
     courier::NotificationSenderReport,
     preview::{Foretold, Preview},
     quiet::Quiet,
-    rule::{Event, MOST_LOSING, Rule},
+    rule::{Event, MAX_LOSING, Rule},
     service::AlertsReport,
     way::{Hidden, Way},
 };

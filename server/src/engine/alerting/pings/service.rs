@@ -61,7 +61,7 @@ const LEASE: &str = "pings";
 
 /// So many runs of all schedules are looked at in one transaction, and so often in a round.
 const STRETCH: u64 = 1_000;
-const MOST_STRETCHES: usize = 5;
+const MAX_STRETCHES: usize = 5;
 
 /// So many calls are taken up in a round: to those whom the last one has reached, and to those whom
 /// it has not. The one kind is made beside the other, so who is away holds up nobody who is there.
@@ -102,7 +102,7 @@ impl Pings {
             return Ok((0, false));
         };
         let mut noted = 0;
-        for _ in 0..MOST_STRETCHES {
+        for _ in 0..MAX_STRETCHES {
             let runs = pings::changed(store, from, STRETCH).await?;
             let Some(last) = runs.last() else { return Ok((noted, false)) };
             let to = Cursor { changed: last.changed, id: last.id };

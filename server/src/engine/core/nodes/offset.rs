@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::{clock::Clock, store::claims::MOST_OFFSET_MS};
+use crate::{clock::Clock, store::claims::MAX_OFFSET_MS};
 
 /// Both clocks, read at about one moment, and between which bounds the wall clock was ahead of the
 /// database's then.
@@ -82,7 +82,7 @@ fn bounds(
 
 /// Whether a node with that clock may schedule.
 pub(crate) fn is_right(offset: TimeDelta) -> bool {
-    offset.num_milliseconds().abs() <= MOST_OFFSET_MS
+    offset.num_milliseconds().abs() <= MAX_OFFSET_MS
 }
 
 #[cfg(test)]

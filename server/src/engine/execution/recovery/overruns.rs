@@ -33,7 +33,7 @@ use crate::{
 
 /// So many of others are watched, the oldest runs first. Those behind them have their turn when
 /// these have ended.
-const MOST_WATCHED: u64 = 10_000;
+const MAX_WATCHED: u64 = 10_000;
 /// So many are ended in one transaction.
 const TOGETHER: usize = 500;
 
@@ -70,7 +70,7 @@ impl Recovery {
     ) -> Result<(), EngineError> {
         let core = self.core.clone();
         let own = core.node_id().await;
-        let overdue = core.store.overdue_elsewhere(own, MOST_WATCHED).await?;
+        let overdue = core.store.overdue_elsewhere(own, MAX_WATCHED).await?;
         let mut limits = HashMap::new();
         for Overdue { workflow_id, workflow_version, .. } in &overdue {
             let key = (*workflow_id, *workflow_version);

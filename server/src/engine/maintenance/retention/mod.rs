@@ -106,7 +106,7 @@ struct Round<'a> {
 /// The lease is renewed so often in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
 /// A clock that is further ahead of the database's is wrong, and history would go by it.
-const MOST_AHEAD: TimeDelta = TimeDelta::hours(1);
+const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// What one transaction deletes, at the most.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,7 @@ pub async fn run_once(
     manner: Manner,
 ) -> Result<RetentionReport, EngineError> {
     let ahead = now - store.lease_time().await?.utc();
-    if ahead > MOST_AHEAD {
+    if ahead > MAX_AHEAD {
         tracing::error!(
             ahead_s = ahead.num_seconds(),
             "nothing is removed: the clock here is ahead of the database's; set it right"

@@ -31,5 +31,5 @@ pub use self::{
     service::BackfillReport,
     standing::{Facts, Standing, selects},
     survey::survey,
-    window::{MOST, TooMany, Window},
+    window::{MAX, TooMany, Window},
 };

@@ -17,7 +17,7 @@ use crate::store::{DatabaseTransaction, Dialect, StoreError};
 
 /// What may have more rows than this is written in several statements, each of a size that a database
 /// has in memory easily.
-pub(crate) const MOST_ROWS: usize = 1_000;
+pub(crate) const MAX_ROWS: usize = 1_000;
 
 /// The columns of `v`.
 #[derive(Debug, Default)]

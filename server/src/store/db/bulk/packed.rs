@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use sea_orm::Value;
 
-use super::{Column, Kind, MOST_ROWS, is_null};
+use super::{Column, Kind, MAX_ROWS, is_null};
 
 /// The digits of a whole number, with its sign.
 const NUMBER: usize = 20;
@@ -30,7 +30,7 @@ pub(super) fn rows(columns: Vec<Column>, bound: &mut Vec<Value>) -> String {
     let height = columns.first().map_or(0, |column| column.values.len());
     // Neither of these leaves anything out. They tell the planner how few rows there are: else it takes
     // an index whose first column is given for shorter, and goes through the batch for each entry.
-    let most = height.max(MOST_ROWS).next_power_of_two();
+    let most = height.max(MAX_ROWS).next_power_of_two();
     let few = "likelihood(row.place >= 0, 0.1)";
     let count = bind(bound, i64::try_from(height).unwrap_or(i64::MAX));
     let columns: Vec<String> = columns.into_iter().map(|column| unpacked(column, bound)).collect();
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_text_is_the_same_for_every_number_of_rows() {
         let some = text(Kind::Int, numbers(2));
-        for count in [3, MANY, MOST_ROWS] {
+        for count in [3, MANY, MAX_ROWS] {
             assert_eq!(text(Kind::Int, numbers(count)), some);
         }
         assert_eq!(some.1, 2, "the count, and all numbers");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn more_rows_than_usual_are_not_cut_off() {
-        let most = MOST_ROWS.next_power_of_two();
+        let most = MAX_ROWS.next_power_of_two();
         assert!(text(Kind::Int, numbers(most)).0.contains(&format!("LIMIT {most}")));
         assert!(text(Kind::Int, numbers(most + 1)).0.contains(&format!("LIMIT {}", most * 2)));
     }
@@ -167,7 +167,7 @@ mod tests {
         let database = Database::connect("sqlite::memory:").await.unwrap();
         let texts =
             ["", "caf\u{e9}\0'\"{0}\\", "1", "\u{1f514}", "a much longer one than the others"];
-        for height in [0, 1, 2, MANY - 1, MANY, MOST_ROWS * 2] {
+        for height in [0, 1, 2, MANY - 1, MANY, MAX_ROWS * 2] {
             // Each column goes around at a pace of its own: any value stands beside any other.
             let keys =
                 (0..height as u128).map(|n| (n % 7 > 0).then(|| Uuid::from_u128(n << 64 | n)));

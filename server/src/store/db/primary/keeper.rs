@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// With several hosts, this often without any reason.
 const ROUND: Duration = Duration::from_secs(5);
 /// Connections to a server that is well are exchanged no sooner than this.
-const LEAST_AGE: Duration = Duration::from_secs(2);
+const MIN_AGE: Duration = Duration::from_secs(2);
 /// A pool that was replaced is closed when whoever took it has come so far as to use it.
 const AFTERGLOW: Duration = Duration::from_secs(1);
 
@@ -295,7 +295,7 @@ impl Keeper {
     /// for something inside the server would take all the connections that it has.
     fn may_exchange(&self) -> bool {
         let is_retired = self.retired.as_ref().is_none_or(JoinHandle::is_finished);
-        is_retired && self.since.elapsed() >= LEAST_AGE
+        is_retired && self.since.elapsed() >= MIN_AGE
     }
 
     /// Leads everybody to `server`. `gives_up`: who waits for an answer by the connections of until

@@ -29,7 +29,7 @@ const SLOW: Duration = Duration::from_secs(5);
 /// How long the end of the last statements is waited for.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(5);
 /// A statement is given so much time at least, on the busiest of machines.
-const LEAST: Duration = Duration::from_secs(10);
+const MIN: Duration = Duration::from_secs(10);
 
 /// A caller who waits for an answer as long as this has the database asked whether it is there: a
 /// statement may take long, a database that is away answers nothing.
@@ -42,7 +42,7 @@ const CALLERS_TURN: Duration = Duration::from_millis(1_500);
 /// How long a statement is waited for: what a node that counts as dead was waiting for, another one
 /// has taken over.
 pub(super) fn longest(options: &Options) -> Duration {
-    (options.idle_transaction * 2).max(LEAST)
+    (options.idle_transaction * 2).max(MIN)
 }
 
 /// The connections of the moment.

@@ -47,9 +47,9 @@ const PATIENCE: &str = "SET LOCAL lock_timeout = '100ms'";
 /// Who changes partitions holds this.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7164777103)";
 /// So many rows that are still needed move out of a stretch that goes.
-const MOST_MOVED: usize = 1_000;
+const MAX_MOVED: usize = 1_000;
 /// And so many attempts and lines of theirs.
-const MOST_PARTS: i64 = 10_000;
+const MAX_PARTS: i64 = 10_000;
 /// A table up to this size is counted before it is dropped, a larger one estimated.
 const COUNTED_BYTES: i64 = 64 * 1024 * 1024;
 
@@ -147,8 +147,7 @@ impl Store {
         let horizon = Row::find_by_statement(self.dialect().statement(horizon, []));
         let horizon = horizon.one(self.read()).await?.map_or(0, |row| row.horizon);
         let needed = self.needed_in(self.read(), family, stretch, rule, "true").await?;
-        if needed.len() > MOST_MOVED
-            || self.have_much(self.read(), family, stretch, &needed).await?
+        if needed.len() > MAX_MOVED || self.have_much(self.read(), family, stretch, &needed).await?
         {
             return Ok(None);
         }
@@ -177,10 +176,10 @@ impl Store {
             let sql = format!(
                 "SELECT count(*) AS found FROM (SELECT 1 FROM {name} WHERE {key} IN ({keys}) \
                  LIMIT {}) parts",
-                MOST_PARTS + 1
+                MAX_PARTS + 1
             );
             let row = Row::find_by_statement(self.dialect().statement(sql, [])).one(connection);
-            if row.await?.is_some_and(|row| row.found > MOST_PARTS) {
+            if row.await?.is_some_and(|row| row.found > MAX_PARTS) {
                 return Ok(true);
             }
         }
@@ -205,7 +204,7 @@ impl Store {
             stretch.name(family.tables()[0]),
             rule.joins(),
             family.is_old(rule),
-            MOST_MOVED + 1
+            MAX_MOVED + 1
         );
         let rows = Row::find_by_statement(self.dialect().statement(sql, [])).all(connection);
         Ok(rows.await?.into_iter().map(|row| row.id).collect())
@@ -281,7 +280,7 @@ impl Store {
         let since = family.touched_since(found.horizon, rule);
         let mut needed = self.needed_in(&tx, family, stretch, rule, &since).await?;
         // As many as were asked for may be only the first of them.
-        if needed.len() > MOST_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
+        if needed.len() > MAX_MOVED || self.have_much(&tx, family, stretch, &needed).await? {
             return Ok(Dropped::Needed);
         }
         needed.extend(&found.needed);
