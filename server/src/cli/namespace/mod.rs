@@ -5,7 +5,7 @@ mod quotas;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CliError, flags::Place, offline::Office, output, why::Why};
+use super::{CliError, flags::Existing, offline::Office, output, why::Why};
 use crate::{
     engine::{commands::Call, quotas::OwnQuotas},
     store::{Window, namespaces},
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Namespace {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }
