@@ -23,6 +23,7 @@
 //! - `modules`: files around modules
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
 //!   is
+//! - `lint_files`: module files judged without a server
 //! - one file a subcommand
 
 mod alerts;
@@ -46,6 +47,7 @@ mod healthcheck;
 mod import;
 mod json;
 mod lint;
+mod lint_files;
 mod member;
 mod migrate;
 mod modules;
