@@ -30,3 +30,30 @@ fn every_alert_leads_to_a_runbook_and_every_runbook_to_an_alert() {
     let pages: BTreeSet<String> = files("docs/runbooks", ".md").into_iter().collect();
     assert_eq!(pages, alerts);
 }
+
+#[test]
+fn the_dashboard_leads_to_the_console_and_to_runbooks_that_are_there() {
+    let text = repository("assets/grafana/carillon.json");
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let variables: Vec<&str> = dashboard["templating"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variable| variable["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(variables, ["datasource", "job", "instance", "console"]);
+    // Every variable that is used is one.
+    for used in text.split("${").skip(1) {
+        let name = used.split('}').next().unwrap();
+        assert!(variables.contains(&name), "there is no variable {name}");
+    }
+    let pages = files("docs/runbooks", ".md");
+    let mut led = 0;
+    for link in text.split("${console}/docs/runbooks/").skip(1) {
+        let page = link.split('"').next().unwrap();
+        let page = page.strip_suffix(".html").map_or("README.md".to_owned(), |page| format!("{page}.md"));
+        assert!(pages.contains(&page), "the dashboard leads to {page}");
+        led += 1;
+    }
+    assert!(led > 5, "{led} links to runbooks");
+}
