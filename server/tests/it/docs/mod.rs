@@ -6,6 +6,7 @@
 //! - `examples`: examples/, each linted and deployed
 //! - `runbooks`: docs/runbooks and the alert rules
 //! - `chart`: the Helm chart, without Helm
+//! - `states`: the diagrams of docs/ARCHITECTURE.md
 //! - `shipped`: compose files, packages, the action and the hook
 
 mod chart;
@@ -13,6 +14,7 @@ mod examples;
 mod links;
 mod runbooks;
 mod shipped;
+mod states;
 mod tutorial;
 
 use std::{fs, path::PathBuf};
