@@ -24,6 +24,7 @@
 //! - `modules`: files around modules
 //! - `timing`, `search`, `caret`: a timing or search on the command line, and where in it the error
 //!   is
+//! - `lint_files`: module files judged without a server
 //! - one file a subcommand
 
 mod alerts;
@@ -56,6 +57,7 @@ mod json;
 mod lint;
 mod login;
 mod man;
+mod lint_files;
 mod member;
 mod migrate;
 mod modules;
