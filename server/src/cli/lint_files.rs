@@ -6,7 +6,7 @@ use serde::Serialize;
 use timetable::Warning;
 
 use super::{CliError, modules::ModuleFile, output};
-use crate::{clock::Clock, engine::commands::modules::file::File};
+use crate::{clock::Clock, commands::modules::file::File};
 
 /// What is said of one schedule of a file.
 #[derive(Debug, Serialize)]

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::rooms::rust_files;
+use crate::layers::rust_files;
 
 const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
 /// Where the last column's names begin.
@@ -21,14 +21,14 @@ fn every_line_of_the_guarantees_is_shown_by_tests_that_are_there() {
 
 #[test]
 fn a_line_without_its_test_is_noticed() {
-    let table = "| what | shown by |\n|---|---|\n| a | `rooms`: `a_test_that_is_not` |\n| b | words |\n\n\
+    let table = "| what | shown by |\n|---|---|\n| a | `layers`: `a_test_that_is_not` |\n| b | words |\n\n\
                  | setting | decides |\n|---|---|\n| c | d |";
     let lines = shown(table);
-    assert_eq!(lines, [("a", "`rooms`: `a_test_that_is_not`"), ("b", "words")]);
+    assert_eq!(lines, [("a", "`layers`: `a_test_that_is_not`"), ("b", "words")]);
     for (what, shown) in lines {
         assert_eq!(missing(what, shown).len(), 1, "{what}");
     }
-    assert!(missing("c", "`rooms`: `imports_are_read_...`; `guarantees`").is_empty());
+    assert!(missing("c", "`layers`: `imports_are_read_...`; `guarantees`").is_empty());
 }
 
 /// The first cell and the last one of each line of the tables that name tests.

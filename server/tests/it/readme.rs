@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::{api::desk::Desk, docs::documents, rooms::rust_files, support::TestDatabase};
+use crate::{api::desk::Desk, docs::documents, layers::rust_files, support::TestDatabase};
 
 const README: &str = include_str!("../../../README.md");
 
