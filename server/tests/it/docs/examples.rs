@@ -22,13 +22,18 @@ fn every_example_is_described_and_passes_the_linter() {
     let names = examples();
     assert!(names.len() >= 10, "{names:?}");
     for name in &names {
-        assert!(readme.contains(&format!("| [{name}]({name}) | ")), "examples/README.md lacks {name}");
+        assert!(
+            readme.contains(&format!("| [{name}]({name}) | ")),
+            "examples/README.md lacks {name}"
+        );
     }
     let paths: Vec<String> = names.iter().map(|name| path(name)).collect();
     let mut args = vec!["lint", "--files"];
     args.extend(paths.iter().map(String::as_str));
     let said = Command::new(&args).run().done();
-    for name in names.iter().filter(|name| repository(&format!("examples/{name}")).contains("schedules")) {
+    for name in
+        names.iter().filter(|name| repository(&format!("examples/{name}")).contains("schedules"))
+    {
         assert!(said.contains(&format!("{name}: ")), "nothing is said of {name}: {said}");
     }
 }
@@ -67,7 +72,9 @@ fn the_linter_refuses_a_file_with_its_place_and_counts_what_it_warns_of() {
         Command::new(&args).file("m.yaml", yaml).run()
     };
     let schedule = |when: &str| {
-        format!("module: m\nschedules:\n  a: {{when: '{when}', task: {{target: {{noop: {{}}}}}}}}\n")
+        format!(
+            "module: m\nschedules:\n  a: {{when: '{when}', task: {{target: {{noop: {{}}}}}}}}\n"
+        )
     };
     let good = lint(&schedule("0 2 * * *"), &["--strict"]).done();
     assert_eq!(good, "m.yaml: a: At 02:00 every day. Times are those of UTC.\n");

@@ -20,14 +20,20 @@ fn the_compose_files_start_the_image_as_it_is() {
     for (path, nodes) in [("compose.yaml", 1), ("compose.cluster.yaml", 2)] {
         let file = yaml(path);
         let services = file["services"].as_object().unwrap();
-        let own: Vec<&Value> =
-            services.values().filter(|service| service["image"] != "postgres:17-bookworm").collect();
+        let own: Vec<&Value> = services
+            .values()
+            .filter(|service| service["image"] != "postgres:17-bookworm")
+            .collect();
         assert_eq!(own.len(), nodes, "{path}");
         for service in own {
             let version = env!("CARGO_PKG_VERSION");
             assert_eq!(service["image"], format!("carillon:{version}"), "{path}");
-            let command: Vec<&str> =
-                service["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+            let command: Vec<&str> = service["command"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|word| word.as_str().unwrap())
+                .collect();
             assert_taken(&command);
             let variables = service["environment"].as_object().into_iter().flatten();
             for (name, _) in variables {
@@ -65,17 +71,26 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     };
     let sums = pack("one");
     assert_eq!(pack("two"), sums, "the same binary makes other packages");
-    let names: Vec<&str> = sums.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    let names: Vec<&str> =
+        sums.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
     let of = |ending: &str| {
         let name = names.iter().find(|name| name.ends_with(ending));
         out(&format!("one/{}", name.unwrap_or_else(|| panic!("no {ending} in {names:?}"))))
     };
 
     let listed = run("tar", &["--list", "--file", &of(".tar.gz")]);
-    for file in
-        ["carillon", "carillon.toml", "carillon.service", "LICENSE", "THIRD-PARTY-NOTICES.txt", "examples/demo.yaml"]
-    {
-        assert!(listed.lines().any(|line| line.ends_with(&format!("/{file}"))), "no {file}: {listed}");
+    for file in [
+        "carillon",
+        "carillon.toml",
+        "carillon.service",
+        "LICENSE",
+        "THIRD-PARTY-NOTICES.txt",
+        "examples/demo.yaml",
+    ] {
+        assert!(
+            listed.lines().any(|line| line.ends_with(&format!("/{file}"))),
+            "no {file}: {listed}"
+        );
     }
     let chart = run("tar", &["--list", "--file", &of(".tgz")]);
     assert!(chart.contains("carillon/templates/deployment.yaml"), "{chart}");
@@ -88,7 +103,8 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     assert!(parts.contains("tokio") && parts.contains("leptos") && parts.contains("timetable"));
     assert!(!parts.contains("proptest"), "what only tests need is not shipped");
     for component in components {
-        let is_ours = ["timetable", "entity", "migration", "frontend"].contains(&component["name"].as_str().unwrap());
+        let is_ours = ["timetable", "entity", "migration", "frontend"]
+            .contains(&component["name"].as_str().unwrap());
         assert!(is_ours || component["hashes"][0]["alg"] == "SHA-256", "{component}");
         assert!(component["licenses"][0]["expression"].is_string(), "{component}");
     }
@@ -113,12 +129,19 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     assert!(field("Depends").contains("libc6 (>= 2."));
     let unpacked = out("control");
     run("dpkg-deb", &["--control", &deb, &unpacked]);
-    assert_eq!(fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(), "/etc/carillon/carillon.toml\n");
+    assert_eq!(
+        fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
+        "/etc/carillon/carillon.toml\n"
+    );
     // The unit's user, paths and configuration are those of the package.
     let unit = repository("assets/systemd/carillon.service");
     let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
-    assert!(unit.contains("ExecStart=/usr/bin/carillon serve --config /etc/carillon/carillon.toml"));
-    assert!(unit.contains("User=carillon\n") && postinst.contains("getent passwd carillon >/dev/null"));
+    assert!(
+        unit.contains("ExecStart=/usr/bin/carillon serve --config /etc/carillon/carillon.toml")
+    );
+    assert!(
+        unit.contains("User=carillon\n") && postinst.contains("getent passwd carillon >/dev/null")
+    );
     for script in ["postinst", "prerm", "postrm"] {
         run("sh", &["-n", &format!("{unpacked}/{script}")]);
     }

@@ -90,7 +90,8 @@ async fn the_documentation_is_served_beside_the_console() {
     std::fs::create_dir_all(docs.join("runbooks")).unwrap();
     std::fs::write(docs.join("index.html"), "<title>begin</title>").unwrap();
     std::fs::write(docs.join("runbooks/CarillonDown.html"), "<title>down</title>").unwrap();
-    let server = Server::start_with(&database, &["--console-dist", folder.path().to_str().unwrap()]);
+    let server =
+        Server::start_with(&database, &["--console-dist", folder.path().to_str().unwrap()]);
     let get = async |path: &str| {
         let answer = server.get(path).header(header::ACCEPT, "text/html").send().await.unwrap();
         assert_eq!(answer.headers()[header::CACHE_CONTROL], "no-cache", "{path}");
