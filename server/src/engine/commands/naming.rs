@@ -6,7 +6,7 @@
 type Name = (&'static str, &'static str, &'static str);
 
 /// Those that differ between surfaces.
-const NAMES: [Name; 29] = [
+const NAMES: [Name; 35] = [
     ("timeout_seconds", "timeoutSeconds", "timeout"),
     ("kill_grace_seconds", "killGraceSeconds", "kill_grace"),
     ("max_attempts", "maxAttempts", "max_attempts"),
@@ -19,6 +19,12 @@ const NAMES: [Name; 29] = [
     ("expected_status", "expectedStatus", "expected_status"),
     ("signing_secret", "signingSecret", "signing_secret"),
     ("env", "environment", "env"),
+    ("access_key_id", "accessKeyId", "access_key_id"),
+    ("max_length", "maxLength", "max_length"),
+    ("queue_url", "queueUrl", "queue_url"),
+    ("routing_key", "routingKey", "routing_key"),
+    ("secret_access_key", "secretAccessKey", "secret_access_key"),
+    ("session_token", "sessionToken", "session_token"),
     ("expressions", "expressions", "when"),
     ("start", "startAt", "start"),
     ("end", "endAt", "end"),

@@ -50,6 +50,11 @@ impl Sender {
         Ok(Self { client, egress, output_limit: policy.output_limit_bytes, clock })
     }
 
+    /// The client that sends them.
+    pub(in crate::target) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Whether `definition` could be sent.
     pub(in crate::target) fn check(&self, definition: &Http) -> Result<(), TargetError> {
         prepare(definition, &self.egress).map(drop)
