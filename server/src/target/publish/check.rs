@@ -6,7 +6,7 @@ use url::Url;
 use super::{
     definition::{Broker, Connection, Event, Kafka, Nats, Publish, Rabbitmq, Redis, Sqs},
     place::Place,
-    sqs,
+    queue,
 };
 use crate::target::{TargetError, egress::Egress};
 
@@ -264,13 +264,13 @@ fn sqs(sqs: &Sqs, egress: &Egress) -> Result<(), TargetError> {
     egress.admit(&url).map_err(|refused| {
         TargetError::invalid(FIELD, format!("requests may not go there: {refused}"), refused.help())
     })?;
-    if sqs::region(sqs).is_none() {
+    if queue::region(sqs).is_none() {
         let problem = "is not given, and `queue_url` does not say it";
         return Err(invalid("publish.to.sqs.region", problem, "write it, such as `eu-central-1`"));
     }
     name("sqs", "access_key_id", &sqs.access_key_id)?;
     match &sqs.group {
-        Some(_) if !sqs::is_fifo(sqs) => {
+        Some(_) if !queue::is_fifo(sqs) => {
             let problem = "is only for queues whose name ends with `.fifo`";
             Err(invalid("publish.to.sqs.group", problem, "leave it out"))
         }
@@ -358,6 +358,19 @@ mod tests {
         }
         let message = told(json!({ "to": to, "event": { "headers": { "a": "hush\r\nx: y" } } }));
         assert!(message.contains("control character") && !message.contains("hush"), "{message}");
+    }
+
+    #[cfg(not(feature = "kafka"))]
+    #[test]
+    fn a_build_without_a_broker_says_so() {
+        let connection = json!({ "servers": ["a"] });
+        let message =
+            told(json!({ "to": { "kafka": { "connection": connection, "topic": "a" } } }));
+        assert_eq!(
+            message,
+            "publish.to.kafka: this build of Carillon cannot publish to `kafka`; use a build with \
+             all brokers"
+        );
     }
 
     #[test]

@@ -20,23 +20,40 @@
 //! - `dial`: opens connections; `place`: where to
 //! - `link`: works on an open connection
 //! - `kafka`, `nats`, `rabbitmq` (`amqp`: its frames), `redis`, `sqs`: the brokers
+//! - `queue`: what the address of a queue tells
+//! - `missing`: in the place of brokers that a build leaves out
 //! - `problem`: why an event was not published
 
+#[cfg(feature = "rabbitmq")]
 mod amqp;
 mod check;
 mod definition;
 mod dial;
 mod event;
+#[cfg(feature = "kafka")]
 mod kafka;
 mod link;
+#[cfg(not(all(
+    feature = "kafka",
+    feature = "nats",
+    feature = "rabbitmq",
+    feature = "redis-streams",
+    feature = "sqs"
+)))]
+mod missing;
+#[cfg(feature = "nats")]
 mod nats;
 mod place;
 mod pool;
 mod problem;
 mod publisher;
+mod queue;
+#[cfg(feature = "rabbitmq")]
 mod rabbitmq;
+#[cfg(feature = "redis-streams")]
 mod redis;
 mod report;
+#[cfg(feature = "sqs")]
 mod sqs;
 
 pub use definition::{

@@ -19,12 +19,27 @@ use super::{
     definition::Broker,
     dial::{CONNECT, Dialer},
     event::Message,
-    kafka, nats,
     place::Place,
     problem::Problem,
-    rabbitmq, redis,
     report::{BrokerReport, Counted},
 };
+
+#[cfg(feature = "kafka")]
+use super::kafka;
+#[cfg(not(feature = "kafka"))]
+use super::missing as kafka;
+#[cfg(not(feature = "nats"))]
+use super::missing as nats;
+#[cfg(not(feature = "rabbitmq"))]
+use super::missing as rabbitmq;
+#[cfg(not(feature = "redis-streams"))]
+use super::missing as redis;
+#[cfg(feature = "nats")]
+use super::nats;
+#[cfg(feature = "rabbitmq")]
+use super::rabbitmq;
+#[cfg(feature = "redis-streams")]
+use super::redis;
 
 /// An open connection to a broker.
 #[async_trait]

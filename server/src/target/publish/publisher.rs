@@ -11,7 +11,6 @@ use super::{
     pool::{Pool, Shared},
     problem::Problem,
     report::BrokerReport,
-    sqs::Queues,
 };
 use crate::{
     clock::Clock,
@@ -24,6 +23,11 @@ use crate::{
     },
     telemetry::BrokerCounts,
 };
+
+#[cfg(not(feature = "sqs"))]
+use super::missing::Queues;
+#[cfg(feature = "sqs")]
+use super::sqs::Queues;
 
 /// No event is larger, whatever a broker takes.
 const MOST_BYTES: usize = 1024 * 1024;
