@@ -58,8 +58,10 @@ pub(crate) enum Sasl {
     /// SASL/PLAIN: the password is sent.
     Plain,
     /// SASL/SCRAM-SHA-256.
+    #[graphql(name = "SCRAM_SHA_256")]
     ScramSha256,
     /// SASL/SCRAM-SHA-512.
+    #[graphql(name = "SCRAM_SHA_512")]
     ScramSha512,
 }
 
@@ -89,7 +91,7 @@ pub(crate) struct RedisStream {
     database: i32,
     stream: String,
     /// About how many entries the stream keeps.
-    max_length: Option<u64>,
+    max_length: Option<u32>,
 }
 
 /// A queue of Amazon SQS.

@@ -8,7 +8,7 @@ use super::{
     task_input::{HeaderInput, secrets},
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     target::{self, Secret},
 };
 
@@ -89,7 +89,7 @@ pub(crate) struct RedisStreamInput {
     /// Key of the stream.
     stream: String,
     /// About how many entries the stream keeps; all if there is none.
-    max_length: Option<u64>,
+    max_length: Option<u32>,
 }
 
 /// A queue of Amazon SQS.

@@ -47,8 +47,10 @@ impl Executor {
             .commands
             .then(|| Runner::new(policy.command.clone(), policy.output_limit_bytes, clock.clone()));
         let sender = Sender::new(&policy, clock.clone())?;
+        let client = sender.client().clone();
+        let publisher = Publisher::new(&policy, client, sender.roots(), clock.clone())?;
         Ok(Self {
-            publisher: Publisher::new(&policy, sender.client().clone(), clock.clone())?,
+            publisher,
             sender,
             runner: runner.transpose()?,
             mailer: None,

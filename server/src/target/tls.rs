@@ -3,16 +3,27 @@
 use std::sync::Arc;
 
 use rustls::{
-    ClientConfig, RootCertStore,
+    ClientConfig, ConfigBuilder, RootCertStore,
+    client::WantsClientCert,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
 };
 
 use super::TargetError;
 
-/// TLS by `ring`, named here so that no process-wide default is needed. It trusts the system's
-/// authorities; on a machine that has none, such as a bare container, the bundled Mozilla list.
-pub(super) fn config(ca_pem: Option<&str>) -> Result<ClientConfig, TargetError> {
+/// TLS by `ring`, named here so that no process-wide default is needed.
+pub(super) fn config(
+    roots: &Arc<RootCertStore>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TargetError> {
+    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TargetError::setup("TLS", error))?
+        .with_root_certificates(Arc::clone(roots)))
+}
+
+/// The system's authorities; on a machine that has none, such as a bare container, the bundled
+/// Mozilla list.
+pub(super) fn roots(ca_pem: Option<&str>) -> Result<RootCertStore, TargetError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -21,12 +32,7 @@ pub(super) fn config(ca_pem: Option<&str>) -> Result<ClientConfig, TargetError> 
     if let Some(pem) = ca_pem {
         trust(&mut roots, pem)?;
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| TargetError::setup("TLS", error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
+    Ok(roots)
 }
 
 fn trust(roots: &mut RootCertStore, pem: &str) -> Result<(), TargetError> {

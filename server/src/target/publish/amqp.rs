@@ -11,11 +11,11 @@ pub(super) const BASIC: u16 = 60;
 /// What a frame has beside its payload.
 pub(super) const FRAME_OVERHEAD: usize = 8;
 /// The longest text that is written with its length in one byte.
-pub(super) const MOST_SHORT: usize = 255;
+pub(super) const MAX_SHORT: usize = 255;
 
 const HEAD: usize = 7;
 const END: u8 = 0xCE;
-const MOST_PAYLOAD: usize = 1024 * 1024;
+const MAX_PAYLOAD: usize = 1024 * 1024;
 
 /// Class and number of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub(super) fn read(input: &[u8]) -> Result<Option<(Frame, usize)>, Problem> {
 fn size([kind, _, _, a, b, c, d]: [u8; HEAD]) -> Result<usize, Problem> {
     // A server that does not know this version answers with its own, which begins with a letter.
     let size = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| broken())?;
-    if size > MOST_PAYLOAD || !matches!(kind, METHOD | HEADER | BODY | HEARTBEAT) {
+    if size > MAX_PAYLOAD || !matches!(kind, METHOD | HEADER | BODY | HEARTBEAT) {
         return Err(broken());
     }
     Ok(size)
@@ -186,7 +186,7 @@ impl Writer {
 
     /// A text of at most 255 bytes, which what is written has: the definition was checked.
     pub(super) fn short(&mut self, text: &str) -> &mut Self {
-        let text = &text.as_bytes()[..text.len().min(MOST_SHORT)];
+        let text = &text.as_bytes()[..text.len().min(MAX_SHORT)];
         self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).raw(text)
     }
 

@@ -11,15 +11,15 @@ use super::{
 use crate::target::{TargetError, egress::Egress};
 
 /// As in a request's body.
-const MOST_PAYLOAD_BYTES: usize = 256 * 1024;
-const MOST_HEADERS: usize = 32;
+const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
+const MAX_HEADERS: usize = 32;
 /// With those of a CloudEvent these are the ten that a message of SQS may have.
-const MOST_SQS_HEADERS: usize = 2;
-const MOST_SERVERS: usize = 8;
+const MAX_SQS_HEADERS: usize = 2;
+const MAX_SERVERS: usize = 8;
 /// What is shown in the place of a secret.
 const MASK: &str = "***";
 /// What a protocol says of names, or a lower limit that no name needs more than.
-const MOST_NAME_BYTES: usize = 250;
+const MAX_NAME_BYTES: usize = 250;
 
 /// The port that a broker usually listens on.
 pub(super) fn default_port(broker: &Broker) -> u16 {
@@ -97,7 +97,7 @@ fn connection(
     egress: &Egress,
 ) -> Result<(), TargetError> {
     let servers = field(broker, "connection.servers");
-    if connection.servers.is_empty() || connection.servers.len() > MOST_SERVERS {
+    if connection.servers.is_empty() || connection.servers.len() > MAX_SERVERS {
         let problem = format!("{} servers are given", connection.servers.len());
         return Err(TargetError::invalid(servers, problem, "give 1 to 8"));
     }
@@ -140,13 +140,13 @@ fn event(event: &Event, broker: &Broker) -> Result<(), TargetError> {
     }
     if let Some(payload) = &event.payload {
         let bytes = payload.as_str().map_or_else(|| payload.to_string().len(), str::len);
-        if bytes > MOST_PAYLOAD_BYTES {
+        if bytes > MAX_PAYLOAD_BYTES {
             let problem = format!("the payload has {bytes} bytes");
-            let help = format!("at most {MOST_PAYLOAD_BYTES} are sent");
+            let help = format!("at most {MAX_PAYLOAD_BYTES} are sent");
             return Err(TargetError::invalid("publish.event.payload", problem, help));
         }
     }
-    let most = if matches!(broker, Broker::Sqs(_)) { MOST_SQS_HEADERS } else { MOST_HEADERS };
+    let most = if matches!(broker, Broker::Sqs(_)) { MAX_SQS_HEADERS } else { MAX_HEADERS };
     if event.headers.len() > most {
         let problem = format!("{} headers are given", event.headers.len());
         let help = format!("{} takes {most} beside those of the event", broker.name());
@@ -200,9 +200,9 @@ fn text(field: &str, text: &str) -> Result<(), TargetError> {
 fn name(broker: &str, inner: &str, name: &str) -> Result<(), TargetError> {
     let field = format!("publish.to.{broker}.{inner}");
     text(&field, name)?;
-    if name.len() > MOST_NAME_BYTES {
+    if name.len() > MAX_NAME_BYTES {
         let problem = format!("has {} bytes", name.len());
-        let help = format!("at most {MOST_NAME_BYTES} are a name");
+        let help = format!("at most {MAX_NAME_BYTES} are a name");
         return Err(TargetError::invalid(field, problem, help));
     }
     Ok(())
@@ -371,6 +371,16 @@ mod tests {
             "publish.to.kafka: this build of Carillon cannot publish to `kafka`; use a build with \
              all brokers"
         );
+    }
+
+    #[test]
+    fn the_ways_to_sign_in_are_named_as_the_documents_do() {
+        for name in ["plain", "scram_sha_256", "scram_sha_512"] {
+            let kafka = json!({ "connection": { "servers": ["a"] }, "sasl": name, "topic": "a" });
+            let read: Publish =
+                serde_json::from_value(json!({ "to": { "kafka": kafka } })).unwrap();
+            check(&read, &Egress::new(false)).unwrap();
+        }
     }
 
     #[test]

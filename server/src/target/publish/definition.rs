@@ -79,8 +79,10 @@ pub enum Sasl {
     #[default]
     Plain,
     /// SASL/SCRAM-SHA-256.
+    #[serde(rename = "scram_sha_256")]
     ScramSha256,
     /// SASL/SCRAM-SHA-512.
+    #[serde(rename = "scram_sha_512")]
     ScramSha512,
 }
 
@@ -140,10 +142,9 @@ pub struct Redis {
     pub stream: String,
     /// About how many entries the stream keeps; all if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_length: Option<u64>,
+    pub max_length: Option<u32>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(number: &u16) -> bool {
     *number == 0
 }

@@ -51,9 +51,9 @@ const IDLE_TICKS: u32 = 60;
 /// Requests that wait to be written.
 const QUEUE: usize = 4_096;
 /// With so many bytes to write no further request is taken.
-const MOST_UNWRITTEN: usize = 4 * 1024 * 1024;
+const MAX_UNWRITTEN: usize = 4 * 1024 * 1024;
 /// A single answer is never longer.
-const MOST_UNREAD: usize = 8 * 1024 * 1024;
+const MAX_UNREAD: usize = 8 * 1024 * 1024;
 
 /// The end of a connection that requests are given to. The connection ends with the last of them.
 pub(super) struct Link<R> {
@@ -163,7 +163,7 @@ impl<C: Codec> Driver<C> {
                         self.written = 0;
                     }
                 }
-                request = requests.recv(), if is_wanted && self.output.len() < MOST_UNWRITTEN => {
+                request = requests.recv(), if is_wanted && self.output.len() < MAX_UNWRITTEN => {
                     unused = 0;
                     match request {
                         Some(request) => self.give(request, requests),
@@ -191,7 +191,7 @@ impl<C: Codec> Driver<C> {
     /// Writes down what waits, to be sent in as few pieces as possible.
     fn give(&mut self, first: C::Request, requests: &mut mpsc::Receiver<C::Request>) {
         self.codec.encode(first, &mut self.output);
-        while self.output.len() < MOST_UNWRITTEN
+        while self.output.len() < MAX_UNWRITTEN
             && let Ok(request) = requests.try_recv()
         {
             self.codec.encode(request, &mut self.output);
@@ -201,7 +201,7 @@ impl<C: Codec> Driver<C> {
     fn take_in(&mut self) -> Result<(), Problem> {
         let used = self.codec.decode(&self.input, &mut self.output)?;
         self.input.drain(..used);
-        if self.input.len() > MOST_UNREAD {
+        if self.input.len() > MAX_UNREAD {
             return Err(Problem::broken("the broker sent an answer without end"));
         }
         Ok(())

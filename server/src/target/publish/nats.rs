@@ -40,7 +40,7 @@ fn usual_payload() -> usize {
 }
 
 /// No first line is longer.
-const MOST_INFO: u64 = 64 * 1024;
+const MAX_INFO: u64 = 64 * 1024;
 
 /// Connects and signs in.
 pub(super) async fn connect(
@@ -53,7 +53,7 @@ pub(super) async fn connect(
     let mut plain = dialer.connect(place).await?;
     // The server begins in the clear. Byte by byte: what follows may be encrypted already.
     let mut line = Vec::new();
-    while !line.ends_with(b"\n") && (line.len() as u64) < MOST_INFO {
+    while !line.ends_with(b"\n") && (line.len() as u64) < MAX_INFO {
         line.push(plain.read_u8().await.map_err(|error| lost(&error))?);
     }
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -79,7 +79,7 @@ pub(super) async fn connect(
     stream.flush().await.map_err(|error| lost(&error))?;
     loop {
         let mut line = String::new();
-        let mut limited = (&mut stream).take(MOST_INFO);
+        let mut limited = (&mut stream).take(MAX_INFO);
         if limited.read_line(&mut line).await.map_err(|error| lost(&error))? == 0 {
             return Err(refused("it closed the connection".to_owned()));
         }

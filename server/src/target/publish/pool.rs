@@ -58,7 +58,7 @@ pub(super) trait Session: Send + Sync {
 type Key = [u8; 32];
 
 /// So many different ones are kept at most.
-const MOST_LINKS: usize = 1_000;
+const MAX_LINKS: usize = 1_000;
 /// One that was not used for so long is forgotten.
 const FORGET: Duration = Duration::from_secs(600);
 
@@ -107,8 +107,8 @@ impl Pool {
             return Ok(found.clone());
         }
         links.retain(|_, link| now.duration_since(link.state().used) < FORGET);
-        if links.len() >= MOST_LINKS {
-            let text = format!("this node publishes to {MOST_LINKS} places already");
+        if links.len() >= MAX_LINKS {
+            let text = format!("this node publishes to {MAX_LINKS} places already");
             return Err(Problem::refused(text));
         }
         let link = Arc::new(Shared {

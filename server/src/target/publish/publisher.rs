@@ -1,6 +1,10 @@
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reqwest::Client;
+use rustls::RootCertStore;
 use serde_json::{Value, json};
 
 use super::{
@@ -30,7 +34,7 @@ use super::missing::Queues;
 use super::sqs::Queues;
 
 /// No event is larger, whatever a broker takes.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// Publishes events.
 #[derive(Debug)]
@@ -47,20 +51,17 @@ enum Failure {
 }
 
 impl Publisher {
-    /// A publisher for `policy`, whose requests go by `client`.
+    /// A publisher for `policy`, whose requests go by `client`, and that trusts `roots`.
     pub(in crate::target) fn new(
         policy: &Policy,
         client: Client,
+        roots: &Arc<RootCertStore>,
         clock: Clock,
     ) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
-        let tls = tls::config(policy.ca_pem.as_deref())?;
+        let tls = tls::config(roots)?.with_no_client_auth();
         let dialer = Dialer::new(Resolver::new(egress), egress, tls, clock.clone());
-        Ok(Self {
-            pool: Pool::new(std::sync::Arc::new(dialer)),
-            queues: Queues::new(client),
-            clock,
-        })
+        Ok(Self { pool: Pool::new(Arc::new(dialer)), queues: Queues::new(client), clock })
     }
 
     /// Whether `definition` could be carried out.
@@ -119,9 +120,9 @@ impl Publisher {
         let step = |error: TargetError| Failure::Step(error.to_string());
         self.check(definition).map_err(step)?;
         let message = compose(&definition.event, invocation, self.clock.now());
-        if message.body.len() > MOST_BYTES {
+        if message.body.len() > MAX_BYTES {
             let bytes = message.body.len();
-            let text = format!("the event has {bytes} bytes; at most {MOST_BYTES} are published");
+            let text = format!("the event has {bytes} bytes; at most {MAX_BYTES} are published");
             return Err(Failure::Step(text));
         }
         let limit = Limit { clock: &self.clock, started, limit: invocation.timeout };

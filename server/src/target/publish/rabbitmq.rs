@@ -30,7 +30,7 @@ use super::{
 /// The larger of two spans between signs of life that server and client agree on, in seconds.
 const HEARTBEAT: u16 = 20;
 /// No frame of ours is larger, whatever the server takes.
-const MOST_FRAME: u32 = 128 * 1024;
+const MAX_FRAME: u32 = 128 * 1024;
 
 /// Connects and signs in.
 pub(super) async fn connect(
@@ -75,7 +75,7 @@ async fn enter(stream: &mut Box<dyn Stream>, to: &Rabbitmq) -> Result<(usize, u1
     let mut tune = Reader::new(&tune.payload[4..]);
     let (channels, frame, heartbeat) = (tune.u16()?, tune.u32()?, tune.u16()?);
     let channels = if channels == 0 { u16::MAX } else { channels };
-    let frame = if frame == 0 { MOST_FRAME } else { frame.min(MOST_FRAME) };
+    let frame = if frame == 0 { MAX_FRAME } else { frame.min(MAX_FRAME) };
     let heartbeat = if heartbeat == 0 { HEARTBEAT } else { heartbeat.min(HEARTBEAT) };
     let mut tune_ok = Writer::method(Method::TUNE_OK);
     tune_ok.u16(channels).u32(frame).u16(heartbeat);
@@ -130,7 +130,7 @@ impl Session for RabbitmqSession {
         let Broker::Rabbitmq(rabbitmq) = to else {
             return Err(Problem::refused("the connection is one to RabbitMQ"));
         };
-        if message.id.len() > amqp::MOST_SHORT {
+        if message.id.len() > amqp::MAX_SHORT {
             return Err(Problem::refused("the event's id has more than 255 bytes"));
         }
         let (reply, answer) = oneshot::channel();

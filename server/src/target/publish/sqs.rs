@@ -17,7 +17,7 @@ use super::{
 use sign::{Keys, sign};
 
 /// No answer is longer.
-const MOST_ANSWER: usize = 64 * 1024;
+const MAX_ANSWER: usize = 64 * 1024;
 const ACTION: &str = "AmazonSQS.SendMessage";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
@@ -61,7 +61,7 @@ impl Queues {
         let status = answer.status();
         let mut text = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(|error| unreached(&place, &error))? {
-            if text.len() + part.len() > MOST_ANSWER {
+            if text.len() + part.len() > MAX_ANSWER {
                 return Err(Problem::broken(format!("{place} sent an answer without end")));
             }
             text.extend(part);

@@ -58,19 +58,9 @@ impl Broker {
         self.ports[0]
     }
 
-    /// Its ports.
-    pub(crate) fn ports(&self) -> &[u16] {
-        &self.ports
-    }
-
     /// Where to connect to, as a definition has it.
     pub(crate) fn server(&self) -> String {
         format!("127.0.0.1:{}", self.port())
-    }
-
-    /// Its folder.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// Ends it as a power cut would.
@@ -144,7 +134,7 @@ impl Drop for Broker {
 }
 
 /// A port of 127.0.0.1 that nobody listens on now.
-pub(crate) fn free_port() -> u16 {
+fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

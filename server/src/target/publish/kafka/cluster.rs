@@ -23,9 +23,9 @@ use crate::target::publish::{
 /// For so long it is believed who leads a topic; what turns out to be wrong is asked again at once.
 const BELIEVED: Duration = Duration::from_secs(300);
 /// No cluster has more partitions of one topic that we would look through.
-const MOST_PARTITIONS: i32 = 100_000;
+const MAX_PARTITIONS: i32 = 100_000;
 /// Topics that are kept in mind; then all are forgotten, which costs a question each.
-const MOST_TOPICS: usize = 10_000;
+const MAX_TOPICS: usize = 10_000;
 
 pub(super) struct Cluster {
     dialer: Arc<Dialer>,
@@ -132,7 +132,7 @@ impl Cluster {
             })
             .collect();
         let count = partitions.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
-        if !(1..=MOST_PARTITIONS).contains(&count) {
+        if !(1..=MAX_PARTITIONS).contains(&count) {
             return Err(Problem::refused(format!("the topic {name} has no partitions")));
         }
         let mut leaders = vec![None; usize::try_from(count).unwrap_or(0)];
@@ -143,7 +143,7 @@ impl Cluster {
         }
         let topic = Topic { leaders: Arc::new(leaders), asked: now };
         let mut topics = self.topics();
-        if topics.len() >= MOST_TOPICS {
+        if topics.len() >= MAX_TOPICS {
             topics.clear();
         }
         topics.insert(name.to_owned(), topic.clone());

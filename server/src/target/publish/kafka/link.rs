@@ -12,7 +12,7 @@ use crate::target::publish::{
 
 const CLIENT: &str = "carillon";
 /// No answer to a producer is longer.
-const MOST_ANSWER: usize = 8 * 1024 * 1024;
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
 /// A request and a place for its answer.
 pub(super) struct Asked {
@@ -58,7 +58,7 @@ impl Codec for Protocol {
         let mut used = 0;
         while let Some((length, rest)) = input[used..].split_first_chunk::<4>() {
             let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| broken())?;
-            if !(4..=MOST_ANSWER).contains(&length) {
+            if !(4..=MAX_ANSWER).contains(&length) {
                 return Err(broken());
             }
             let Some(answer) = rest.get(..length) else { break };

@@ -20,13 +20,13 @@ use crate::target::publish::problem::Problem;
 pub(super) type Job = (Record, oneshot::Sender<Result<i64, Problem>>);
 
 /// A batch has at most so many records and bytes, as far as it has more than one.
-const MOST_RECORDS: usize = 1_000;
-const MOST_BYTES: usize = 512 * 1024;
+const MAX_RECORDS: usize = 1_000;
+const MAX_BYTES: usize = 512 * 1024;
 const QUEUE: usize = 4_096;
 /// How long a batch is sent again whose acknowledgement was lost.
 const AGAIN: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
-const MOST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The writers of a session, each begun when it is needed first.
 #[derive(Default)]
@@ -76,11 +76,11 @@ impl Writer {
             };
             let mut size = first.0.size();
             let mut together = vec![first];
-            while together.len() < MOST_RECORDS
+            while together.len() < MAX_RECORDS
                 && let Ok(job) = jobs.try_recv()
             {
                 size += job.0.size();
-                if size > MOST_BYTES {
+                if size > MAX_BYTES {
                     left_over = Some(job);
                     break;
                 }
@@ -155,7 +155,7 @@ impl Writer {
                 return Err(Refused::For(problem));
             }
             clock.sleep(pause).await;
-            pause = (pause * 2).min(MOST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
