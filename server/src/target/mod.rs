@@ -64,7 +64,7 @@ pub use publish::{
     Broker, BrokerReport, Connection, Event, Kafka, Mode, Nats, Publish, Rabbitmq, Redis, Sasl, Sqs,
 };
 pub use result::result_of;
-pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
+pub(crate) use result::{MAX_NESTING, MAX_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
 pub(crate) use template::is_reference;
 pub use template::{Names, Scope, TemplateUse, Unfilled};
