@@ -36,6 +36,7 @@ pub enum Broker {
 /// How the servers of a broker are reached.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "BrokerConnection")]
 pub struct Connection {
     /// 1 to 8 of them, as `host` or `host:port`. They are tried in their order.
     pub servers: Vec<String>,
@@ -174,6 +175,7 @@ pub struct Sqs {
 /// A CloudEvent. Its id is the idempotency key: the same over all attempts.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "CloudEvent")]
 pub struct Event {
     /// How it is written down.
     #[serde(skip_serializing_if = "Mode::is_structured")]
@@ -199,6 +201,7 @@ pub struct Event {
 /// The content modes of CloudEvents.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CloudEventMode")]
 pub enum Mode {
     /// The body is a JSON object that holds attributes and data.
     #[default]
