@@ -93,12 +93,13 @@ test: rust test-packages test-rust test-console test-browser ## Run every test: 
 # All at once and first: who must ask somebody to install them asks once.
 .PHONY: test-packages
 test-packages:
-	@scripts/packages cc chromium postgres faketime redis cargo-nextest
+	@scripts/packages cc chromium postgres faketime redis rabbitmq brokers cargo-nextest
 
 .PHONY: test-rust
 test-rust: rust e2e/node_modules/.package-lock.json ## Run the tests of everything but the console, with a PostgreSQL of their own
-	@scripts/packages cc postgres faketime redis
+	@scripts/packages cc postgres faketime redis rabbitmq
 	@scripts/python-tools cargo-nextest
+	@scripts/python-tools brokers
 	@scripts/promtool
 	@scripts/with-postgres cargo nextest run $(RUST)
 	@cargo test --doc $(RUST) --quiet

@@ -9,10 +9,12 @@
 //! - `traces`: [`Traces`], one trace a fire
 //! - `sampled`, `fleet`: what is counted in the database, and not here; and its gauges
 //! - `rates`, `window`: the last minute's executions, for the rates that are not counters
+//! - `brokers`: what is published
 //! - `connections`: how close HTTP is to the limit of its connections
 //! - `logs`: the subscriber: text or JSON, filtered
 //! - `export`: the providers behind it, and flushing them at the end
 
+mod brokers;
 mod connections;
 mod export;
 mod fleet;
@@ -24,6 +26,7 @@ mod sampled;
 mod traces;
 mod window;
 
+pub use brokers::BrokerCounts;
 pub use connections::NoPlace;
 pub use export::{Telemetry, TelemetryError, exposition};
 pub use metrics::{Metrics, Recovery, SignIn};
