@@ -8,9 +8,9 @@ use std::{
 };
 
 use super::{
-    aside::Aside,
     claim::{Claimed, claim},
     lock::{lock_due, lock_these},
+    quarantine::Quarantine,
 };
 use crate::{
     engine::{
@@ -25,7 +25,7 @@ use chrono::{DateTime, Utc};
 /// Claims, and knows what not to.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    aside: Mutex<Aside>,
+    aside: Mutex<Quarantine>,
 }
 
 impl Claims {
@@ -131,7 +131,7 @@ impl Claims {
         core.cluster.note_refused(self.aside().iter().map(|one| one.id).collect());
     }
 
-    fn locked(&self) -> MutexGuard<'_, Aside> {
+    fn locked(&self) -> MutexGuard<'_, Quarantine> {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
