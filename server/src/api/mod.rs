@@ -3,7 +3,7 @@
 //! Promises: nothing is answered to nobody, since every root field but `me` asks for a right
 //! before it reads; every list is bounded and every cursor stays valid; a refusal carries a code
 //! and what a form needs, and nothing of the inside. It decides nothing: what is written goes
-//! through `engine::commands`, when a schedule fires is asked of `timetable`.
+//! through `commands`, when a schedule fires is asked of `timetable`.
 //!
 //! Its types are structs of its own, one noun a file. A hop from a list to one row goes through a
 //! loader, so a page costs the same number of statements however long it is.

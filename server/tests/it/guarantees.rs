@@ -1,4 +1,4 @@
-//! What docs/GUARANTEES.md promises is shown by tests that are there.
+//! Every line of docs/guarantees-evidence.md is shown by tests that are there.
 
 use std::{
     fs,
@@ -7,13 +7,13 @@ use std::{
 
 use crate::layers::rust_files;
 
-const GUARANTEES: &str = include_str!("../../../docs/GUARANTEES.md");
+const EVIDENCE: &str = include_str!("../../../docs/guarantees-evidence.md");
 /// Where the last column's names begin.
 const ROOTS: [&str; 3] = ["server/tests/it", "server/src", "."];
 
 #[test]
 fn every_line_of_the_guarantees_is_shown_by_tests_that_are_there() {
-    let lines = shown(GUARANTEES);
+    let lines = shown(EVIDENCE);
     assert!(lines.len() > 100, "{} lines: the tables are read wrongly", lines.len());
     let wrong: Vec<String> = lines.iter().flat_map(|(what, shown)| missing(what, shown)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

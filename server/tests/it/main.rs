@@ -11,6 +11,7 @@ mod attacks;
 mod chaos;
 mod cli;
 mod crash;
+mod docs;
 mod engine;
 mod failover;
 mod guarantees;
