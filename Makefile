@@ -176,11 +176,14 @@ deps-check: rust ## Check licences, sources, bans and known advisories of the de
 	@scripts/advisories
 
 .PHONY: schema
-schema: dev-binary ## Write the GraphQL schema and the JSON schema of modules to server/
+schema: dev-binary ## Write what is generated: the GraphQL schema, the JSON schema of modules, the reference of commands
 	@$(DEV_BINARY) schema > $(TARGET)/schema.graphql
 	@mv $(TARGET)/schema.graphql server/schema.graphql
 	@$(DEV_BINARY) schema --module > $(TARGET)/module.schema.json
 	@mv $(TARGET)/module.schema.json server/module.schema.json
+	@mkdir -p docs/reference
+	@$(DEV_BINARY) man --markdown > $(TARGET)/cli.md
+	@mv $(TARGET)/cli.md docs/reference/cli.md
 
 .PHONY: schema-check
 schema-check: dev-binary ## Check that server/schema.graphql is the schema that the server speaks
