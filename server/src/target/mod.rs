@@ -3,7 +3,7 @@
 //! One attempt at one task is one call of [`Executor::execute`]: it is handed the definition, what
 //! the attempt is about, where to write log lines, and a token that stops it; it answers how the
 //! attempt ended. It always ends: by itself, by the invocation's time limit, or by the token; and
-//! when the future is dropped, nothing of it goes on. The room knows no store, no schedule and no
+//! when the future is dropped, nothing of it goes on. The layer knows no store, no schedule and no
 //! retry: what an outcome leads to is decided elsewhere.
 //!
 //! What a target may do is the node's policy, not the definition's: programs run only where they

@@ -1,6 +1,6 @@
 //! What the process tells about itself: log lines, traces and metrics.
 //!
-//! A leaf: every room may record here, and it knows none of them. Log lines go to standard error,
+//! A leaf: every layer may record here, and it knows none of them. Log lines go to standard error,
 //! so that standard output stays free for answers. Traces and metrics go to an OpenTelemetry
 //! collector when one is configured; metrics can always be scraped in Prometheus' format.
 //!
