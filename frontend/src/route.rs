@@ -1,6 +1,6 @@
 //! Every address of the console, as one enum.
 
-use js_sys::encode_uri_component;
+use js_sys::{decode_uri_component, encode_uri_component};
 
 /// A place in the console. Links are made from it, never from text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,29 @@ pub(crate) enum Route {
     Runs,
     Run(String),
     Cluster,
+    Alerts,
+    AlertRules,
+    NewAlertRule,
+    EditAlertRule(String),
+    Upcoming,
+    Backfills,
+    NewBackfill,
+    Backfill(String),
+    Calendars,
+    NewCalendar,
+    EditCalendar(String),
+    Workflows,
+    Workflow(String),
+    Groups,
+    Modules,
+    DeployModule,
+    Module(String),
+    Profile,
+    People,
+    Tokens,
+    Secrets,
+    Namespaces,
+    Feeds,
 }
 
 impl Route {
@@ -26,6 +49,29 @@ impl Route {
             Self::Runs => "/runs".to_owned(),
             Self::Run(id) => format!("/runs/{id}"),
             Self::Cluster => "/cluster".to_owned(),
+            Self::Alerts => "/alerts".to_owned(),
+            Self::AlertRules => "/alert-rules".to_owned(),
+            Self::NewAlertRule => "/alert-rules/new".to_owned(),
+            Self::EditAlertRule(id) => format!("/alert-rules/{id}"),
+            Self::Upcoming => "/upcoming".to_owned(),
+            Self::Backfills => "/backfills".to_owned(),
+            Self::NewBackfill => "/backfills/new".to_owned(),
+            Self::Backfill(id) => format!("/backfills/{id}"),
+            Self::Calendars => "/calendars".to_owned(),
+            Self::NewCalendar => "/calendars/new".to_owned(),
+            Self::EditCalendar(name) => format!("/calendars/named/{}", encode_uri_component(name)),
+            Self::Workflows => "/workflows".to_owned(),
+            Self::Workflow(id) => format!("/workflows/{id}"),
+            Self::Groups => "/groups".to_owned(),
+            Self::Modules => "/modules".to_owned(),
+            Self::DeployModule => "/modules/deploy".to_owned(),
+            Self::Module(name) => format!("/modules/named/{}", encode_uri_component(name)),
+            Self::Profile => "/settings/profile".to_owned(),
+            Self::People => "/settings/people".to_owned(),
+            Self::Tokens => "/settings/tokens".to_owned(),
+            Self::Secrets => "/settings/secrets".to_owned(),
+            Self::Namespaces => "/settings/namespaces".to_owned(),
+            Self::Feeds => "/settings/feeds".to_owned(),
         }
     }
 
@@ -41,6 +87,29 @@ impl Route {
             ["runs"] => Some(Self::Runs),
             ["runs", id] => Some(Self::Run((*id).to_owned())),
             ["cluster"] => Some(Self::Cluster),
+            ["alerts"] => Some(Self::Alerts),
+            ["alert-rules"] => Some(Self::AlertRules),
+            ["alert-rules", "new"] => Some(Self::NewAlertRule),
+            ["alert-rules", id] => Some(Self::EditAlertRule((*id).to_owned())),
+            ["upcoming"] => Some(Self::Upcoming),
+            ["backfills"] => Some(Self::Backfills),
+            ["backfills", "new"] => Some(Self::NewBackfill),
+            ["backfills", id] => Some(Self::Backfill((*id).to_owned())),
+            ["calendars"] => Some(Self::Calendars),
+            ["calendars", "new"] => Some(Self::NewCalendar),
+            ["calendars", "named", name] => Some(Self::EditCalendar(decoded(name))),
+            ["workflows"] => Some(Self::Workflows),
+            ["workflows", id] => Some(Self::Workflow((*id).to_owned())),
+            ["groups"] => Some(Self::Groups),
+            ["modules"] => Some(Self::Modules),
+            ["modules", "deploy"] => Some(Self::DeployModule),
+            ["modules", "named", name] => Some(Self::Module(decoded(name))),
+            ["settings", "profile"] => Some(Self::Profile),
+            ["settings", "people"] => Some(Self::People),
+            ["settings", "tokens"] => Some(Self::Tokens),
+            ["settings", "secrets"] => Some(Self::Secrets),
+            ["settings", "namespaces"] => Some(Self::Namespaces),
+            ["settings", "feeds"] => Some(Self::Feeds),
             _ => None,
         }
     }
@@ -52,7 +121,7 @@ impl Route {
                 *list == Self::Schedules
             }
             Self::Run(_) => *list == Self::Runs,
-            Self::Overview | Self::Schedules | Self::Runs | Self::Cluster => false,
+            _ => false,
         }
     }
 
@@ -65,6 +134,11 @@ impl Route {
         let path = self.path();
         if pairs.is_empty() { path } else { format!("{path}?{}", pairs.join("&")) }
     }
+}
+
+/// A name as it stands in a path; one that is no percent-encoding stands for itself.
+fn decoded(name: &str) -> String {
+    decode_uri_component(name).map_or_else(|_| name.to_owned(), String::from)
 }
 
 #[cfg(test)]

@@ -46,6 +46,11 @@ impl Actor {
         self.notices.done(said);
     }
 
+    /// Says that something failed, where no field is to stand beside it.
+    pub(crate) fn complain(self, failure: &Failure) {
+        self.notices.failed(failure);
+    }
+
     /// Sends a change and says so when it is done, or why it is not.
     pub(crate) fn act(
         self,

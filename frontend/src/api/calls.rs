@@ -1,5 +1,9 @@
 //! One function for each thing that a page asks of the server or does there.
 
+pub(crate) mod alerts;
+pub(crate) mod planning;
+pub(crate) mod settings;
+
 use serde_json::Value;
 
 use super::{
@@ -39,6 +43,15 @@ impl Place {
             Self::After(cursor) => (Some(size), Some(cursor), None, None),
             Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
         }
+    }
+
+    /// `first` and `after`, for lists that only go forward: back leads to their first page.
+    fn forward(self, size: usize) -> (i64, Option<String>) {
+        let after = match self {
+            Self::After(cursor) => Some(cursor),
+            Self::First | Self::Before(_) => None,
+        };
+        (i64::try_from(size).unwrap_or(i64::MAX), after)
     }
 }
 

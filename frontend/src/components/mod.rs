@@ -35,7 +35,7 @@ mod warning_list;
 mod when;
 
 pub(crate) use async_view::{AsyncView, FailureNote};
-pub(crate) use badge::{Mark, badge};
+pub(crate) use badge::{Mark, badge, badge_of};
 pub(crate) use beads::{Bead, beads};
 pub(crate) use button::{Look, button, icon_button};
 pub(crate) use connection::Connection;
