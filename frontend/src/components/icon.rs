@@ -7,6 +7,7 @@ use leptos::prelude::*;
 pub(crate) enum Glyph {
     Alert,
     Bell,
+    Clock,
     Close,
     Edit,
     Keyboard,
@@ -20,7 +21,13 @@ pub(crate) enum Glyph {
     SignOut,
     Sun,
     Display,
+    Down,
+    Gauge,
+    Menu,
+    Person,
+    Server,
     Trash,
+    Up,
 }
 
 impl Glyph {
@@ -51,6 +58,15 @@ impl Glyph {
                 "M8 5.200a2.800 2.800 0 1 1 0 5.600 2.800 2.800 0 0 1 0-5.600zM8 1.500v1.400M8 13.100v1.400M1.500 8h1.400M13.100 8h1.400M3.400 3.400l1 1M11.600 11.600l1 1M12.600 3.400l-1 1M4.400 11.600l-1 1"
             }
             Self::Display => "M2 3h12v8H2zM6 13.500h4M8 11v2.500",
+            Self::Clock => "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 4.800V8l2.300 1.600",
+            Self::Down => "m4 6 4 4 4-4",
+            Self::Gauge => "M2.200 11.500a6 6 0 1 1 11.600 0M8 9.500l3-3.500",
+            Self::Menu => "M2.500 4.500h11M2.500 8h11M2.500 11.500h11",
+            Self::Person => {
+                "M8 2.500a2.600 2.600 0 1 1 0 5.200 2.600 2.600 0 0 1 0-5.200zM3 13.500c.5-2.700 2.400-4 5-4s4.500 1.300 5 4"
+            }
+            Self::Server => "M2.500 3h11v4h-11zM2.500 9h11v4h-11zM5 5h.1M5 11h.1",
+            Self::Up => "m4 10 4-4 4 4",
             Self::Trash => "M3 4.500h10M6 4.500V3h4v1.500M4.300 4.500l.6 8.500h6.200l.6-8.500",
         }
     }

@@ -6,12 +6,15 @@
 //! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
+//! - `failure`: what can go wrong, with its field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
+//! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
 mod cluster;
+mod failure;
 mod fire;
 mod full;
 mod overview;
@@ -21,11 +24,13 @@ mod schedule;
 mod states;
 mod task;
 mod timing;
+mod viewer;
 
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
-pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
-pub(crate) use page::{Page, Row};
+pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
+pub(crate) use page::{Page, Place, Row};
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
     Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
@@ -37,12 +42,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-
-use serde::Deserialize;
-
-/// Who is asking.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Viewer {
-    pub(crate) name: String,
-    pub(crate) role: Role,
-}
+pub(crate) use viewer::{Grant, Viewer};
