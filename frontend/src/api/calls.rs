@@ -16,48 +16,16 @@ use super::{
 };
 use crate::{
     model::{
-        CatchUp, Fire, Fleet, House, Named, Page, Preview, RunDetail, RunRow, RunState,
-        ScheduleDetail, ScheduleRow, ScheduleState, Viewer,
+        CatchUp, Fire, Fleet, Named, OverviewAnswer, Page, Place, Preview, RunDetail, RunRow,
+        RunState, ScheduleDetail, ScheduleRow, ScheduleState, Viewer,
     },
     time::Moment,
 };
 
-/// Where a page of a list begins. Cursors are the server's; the console only carries them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// From the top.
-    #[default]
-    First,
-    /// Behind a cursor.
-    After(String),
-    /// Before a cursor.
-    Before(String),
-}
-
-impl Place {
-    /// `first`, `after`, `last`, `before` as Relay wants them.
-    fn arguments(self, size: usize) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
-        match self {
-            Self::First => (Some(size), None, None, None),
-            Self::After(cursor) => (Some(size), Some(cursor), None, None),
-            Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
-        }
-    }
-
-    /// `first` and `after`, for lists that only go forward: back leads to their first page.
-    fn forward(self, size: usize) -> (i64, Option<String>) {
-        let after = match self {
-            Self::After(cursor) => Some(cursor),
-            Self::First | Self::Before(_) => None,
-        };
-        (i64::try_from(size).unwrap_or(i64::MAX), after)
-    }
-}
-
 /// What a list of schedules is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
+    pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
     pub(crate) tag: Option<String>,
@@ -68,6 +36,7 @@ pub(crate) struct ScheduleQuery {
 /// What a list of runs is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
+    pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
@@ -80,8 +49,14 @@ pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }
 
-pub(crate) fn overview() -> Ask<House> {
-    Ask::new::<operations::Overview>(operations::overview::Variables { upcoming: 40, failures: 8 })
+/// The namespaces that one may see: the first two hundred.
+pub(crate) fn namespaces() -> Ask<Vec<Named>> {
+    Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
+}
+
+pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
+    let variables = operations::overview::Variables { namespace, upcoming: 40, failures: 8 };
+    Ask::new::<operations::Overview>(variables)
 }
 
 pub(crate) fn cluster() -> Ask<Fleet> {
@@ -96,8 +71,9 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         state: query.state,
         workflow: None,
     };
-    let (filter, search) = (Some(filter), query.search);
-    let variables = operations::schedules::Variables { filter, search, first, after, last, before };
+    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    let variables =
+        operations::schedules::Variables { namespace, filter, search, first, after, last, before };
     Ask::new::<Schedules>(variables)
 }
 
@@ -119,8 +95,16 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         after: None,
         before: None,
     };
-    let (filter, search) = (Some(filter), query.search);
-    Ask::new::<Runs>(operations::runs::Variables { filter, search, first, after, last, before })
+    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    Ask::new::<Runs>(operations::runs::Variables {
+        namespace,
+        filter,
+        search,
+        first,
+        after,
+        last,
+        before,
+    })
 }
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
@@ -130,10 +114,18 @@ pub(crate) fn run(id: String) -> Ask<RunDetail> {
 pub(crate) fn preview(
     timing: operations::preview::TimingInput,
     calendars: Vec<String>,
+    namespace: String,
+    schedule_id: Option<String>,
     count: i64,
 ) -> Ask<Preview> {
     let calendars = Some(calendars);
-    Ask::new::<operations::Preview>(operations::preview::Variables { timing, count, calendars })
+    Ask::new::<operations::Preview>(operations::preview::Variables {
+        timing,
+        count,
+        calendars,
+        namespace,
+        schedule_id,
+    })
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {
@@ -141,8 +133,8 @@ pub(crate) fn timezones() -> Ask<Vec<String>> {
 }
 
 /// The first hundred workflows.
-pub(crate) fn workflows() -> Ask<Vec<Named>> {
-    Ask::new::<Workflows>(operations::workflows::Variables)
+pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<Workflows>(operations::workflows::Variables { namespace })
 }
 
 // What changes something answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.

@@ -4,10 +4,11 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent,
-    LogStream, Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
-    Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail,
-    ScheduleEvent, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HttpAnswer, LogEvent,
+    LogStream, Named, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer, Page,
+    Preview as PreviewAnswer, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState,
+    RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleState, TaskRunState, Verdict,
+    Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -54,7 +55,7 @@ macro_rules! operations {
 
         /// Each operation's file and text, where its answer stands, and the way to read it.
         #[cfg(test)]
-        pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::api::Failure>)] = &[
+        pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
             $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+
         ];
     };
@@ -66,7 +67,8 @@ pub(super) mod settings;
 
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
-    Overview = "graphql/overview.graphql", "" => House;
+    Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
+    Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;

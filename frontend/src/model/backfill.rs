@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{
-    BackfillFireState, BackfillMode, BackfillOrder, BackfillStanding, BackfillState, FireKind, Full,
-    Page, Row, fire::Reason, run::ScheduleRef,
+    BackfillFireState, BackfillMode, BackfillOrder, BackfillStanding, BackfillState, FireKind,
+    Full, Page, Row, fire::Reason, run::ScheduleRef,
 };
 use crate::time::Moment;
 

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{
-    ChangeAction, DriftSide, Named, Row, RunState, Target, TaskCondition, Warning, run::ScheduleRef,
-    task::Retry,
+    ChangeAction, DriftSide, Named, Row, RunState, Target, TaskCondition, Warning,
+    run::ScheduleRef, task::Retry,
 };
 use crate::time::Moment;
 
@@ -213,4 +213,3 @@ impl Row for ScheduleName {
         &self.id
     }
 }
-

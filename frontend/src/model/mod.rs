@@ -6,9 +6,11 @@
 //! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
+//! - `failure`: what can go wrong, with its field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
 //! - `alert`, `calendar`, `backfill`, `build`, `forecast`, `people`, `namespace`: what the pages of Plan, Build and
 //!   Settings show
+//! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
@@ -18,6 +20,7 @@ mod backfill;
 mod build;
 mod calendar;
 mod cluster;
+mod failure;
 mod fire;
 mod forecast;
 mod full;
@@ -30,6 +33,7 @@ mod schedule;
 mod states;
 mod task;
 mod timing;
+mod viewer;
 
 pub(crate) use alert::{
     Alert, AlertChannel, AlertRule, Notification, PastMessage, Quiet, RulePreview,
@@ -43,14 +47,15 @@ pub(crate) use build::{
 };
 pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use forecast::{Forecast, ForecastHour, ZoneSchedule};
 pub(crate) use full::Full;
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
-pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
-pub(crate) use page::{Page, Row};
+pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
+pub(crate) use page::{Page, Place, Row};
 pub(crate) use people::{
-    ApiToken, CalendarFeed, Grant, Membership, Profile, Secret, Session, User,
+    ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, Session, User,
 };
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
@@ -65,12 +70,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-
-use serde::Deserialize;
-
-/// Who is asking.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Viewer {
-    pub(crate) name: String,
-    pub(crate) role: Role,
-}
+pub(crate) use viewer::{Grant, Viewer};

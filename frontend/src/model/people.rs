@@ -8,7 +8,7 @@ use crate::time::Moment;
 /// What somebody may do in a namespace; without one, everywhere.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Grant {
+pub(crate) struct RoleGrant {
     pub(crate) namespace: Option<String>,
     pub(crate) role: Role,
     pub(crate) sees_payloads: bool,
@@ -27,8 +27,8 @@ pub(crate) struct User {
     pub(crate) disabled_at: Option<Moment>,
     pub(crate) signed_in_at: Option<Moment>,
     pub(crate) issuer: Option<String>,
-    pub(crate) memberships: Vec<Grant>,
-    pub(crate) given_elsewhere: Vec<Grant>,
+    pub(crate) memberships: Vec<RoleGrant>,
+    pub(crate) given_elsewhere: Vec<RoleGrant>,
 }
 
 impl Row for User {
@@ -98,7 +98,7 @@ pub(crate) struct Profile {
     pub(crate) kind: ViewerKind,
     pub(crate) role: Role,
     pub(crate) role_everywhere: Option<Role>,
-    pub(crate) grants: Vec<Grant>,
+    pub(crate) grants: Vec<RoleGrant>,
 }
 
 /// A value that tasks may use and nobody can read.

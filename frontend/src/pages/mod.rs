@@ -3,12 +3,12 @@
 //! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
 //! gets from queries; events only merge into that or make it load again.
 
+mod actions;
 mod alert_rules;
 mod alerts;
 mod backfills;
 mod calendars;
 mod cluster;
-mod deeds;
 mod feeds;
 mod groups;
 mod kit;
@@ -53,7 +53,9 @@ pub(crate) use tokens::Tokens;
 pub(crate) use upcoming::Upcoming;
 pub(crate) use workflows::{Workflow, Workflows};
 
-use crate::{api::Place, state::Address};
+use leptos::prelude::*;
+
+use crate::{components::Kept, model::Place, state::Address};
 
 /// The page of a list that the address asks for; tracked.
 fn place(address: Address) -> Place {
@@ -71,4 +73,13 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
         Place::After(cursor) => [("after", cursor), ("before", "")],
         Place::Before(cursor) => [("after", ""), ("before", cursor)],
     }
+}
+
+/// A text that the address keeps under a name: an order, columns, a tab. A change of it begins the list anew.
+fn kept(address: Address, name: &'static str) -> Kept {
+    let value = Memo::new(move |_| address.query(name));
+    let change = move |text: String| {
+        address.replace(&address.with(&[(name, &text), ("after", ""), ("before", "")]));
+    };
+    Kept { value: value.into(), change: Callback::new(change) }
 }

@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, use_load},
+    api,
     components::{AsyncView, fact, heading, panel, table},
-    model::{Grant, Profile as Me, ViewerKind},
+    data::use_load,
+    model::{Profile as Me, RoleGrant, ViewerKind},
     route::Route,
     state::use_title,
 };
@@ -48,15 +49,17 @@ fn identity(me: &Me) -> AnyView {
 }
 
 fn grants(me: &Me) -> AnyView {
-    let row = |grant: &Grant| {
+    let row = |grant: &RoleGrant| {
         let place = grant.namespace.clone().unwrap_or_else(|| "everywhere".to_owned());
         let sees = if grant.sees_payloads { "yes" } else { "no" };
-        view! { <tr><th scope="row">{place}</th><td>{grant.role.word()}</td><td>{sees}</td></tr> }.into_any()
+        view! { <tr><th scope="row">{place}</th><td>{grant.role.word()}</td><td>{sees}</td></tr> }
+            .into_any()
     };
     if me.grants.is_empty() {
         return ().into_any();
     }
-    let headings = vec![heading("Namespace", ""), heading("Role", ""), heading("Sees payloads", "")];
+    let headings =
+        vec![heading("Namespace", ""), heading("Role", ""), heading("Sees payloads", "")];
     let rows: Vec<_> = me.grants.iter().map(row).collect();
     panel("In single namespaces", (), table("Your roles", "table", headings, rows.into_any()))
 }

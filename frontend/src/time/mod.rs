@@ -6,14 +6,17 @@
 //! - `day`: a day of the calendar, without a zone
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
+//! - `days`: days in words, and zones by their city
 //! - `words`: durations and distances in words (pure)
 
 mod day;
+mod days;
 mod moment;
 mod wall;
 mod words;
 
 pub(crate) use day::{Day, days_in, month_name};
+pub(crate) use days::{city, day_words};
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone};
 pub(crate) use words::{decimal, distance, duration, seconds};

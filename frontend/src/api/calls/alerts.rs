@@ -1,12 +1,11 @@
 //! Alerts, rules, channels and deliveries.
 
-use super::Place;
 use crate::{
     api::{
         Ask,
         operations::alerts::{self as operations, *},
     },
-    model::{self, Page, RulePreview},
+    model::{self, Page, Place, RulePreview},
     time::Moment,
 };
 
@@ -49,7 +48,10 @@ pub(crate) fn deliveries(
     Ask::new::<Notifications>(notifications::Variables { namespace, state, first, after })
 }
 
-pub(crate) fn create_rule(input: create_alert_rule::CreateAlertRuleInput, key: String) -> Ask<String> {
+pub(crate) fn create_rule(
+    input: create_alert_rule::CreateAlertRuleInput,
+    key: String,
+) -> Ask<String> {
     Ask::new::<CreateAlertRule>(create_alert_rule::Variables { input, key: Some(key) })
 }
 
@@ -69,7 +71,10 @@ pub(crate) fn acknowledge(id: String) -> Ask<String> {
     Ask::new::<AcknowledgeAlert>(acknowledge_alert::Variables { id })
 }
 
-pub(crate) fn create_channel(input: create_alert_channel::CreateAlertChannelInput, key: String) -> Ask<String> {
+pub(crate) fn create_channel(
+    input: create_alert_channel::CreateAlertChannelInput,
+    key: String,
+) -> Ask<String> {
     Ask::new::<CreateAlertChannel>(create_alert_channel::Variables { input, key: Some(key) })
 }
 

@@ -1,12 +1,11 @@
 //! Calendars, backfills, groups, workflows, modules, and what is to come.
 
-use super::Place;
 use crate::{
     api::{Ask, operations::planning::*},
     model::{
         Backfill, BackfillDetail, BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding,
-        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Plan, ScheduleName,
-        Took, Workflow, WorkflowRow, ZoneSchedule,
+        Calendar, CalendarUser, Drift, Exported, Group, GroupRun, Module, Page, Place, Plan,
+        ScheduleName, Took, Workflow, WorkflowRow, ZoneSchedule,
     },
     time::Moment,
 };
@@ -23,7 +22,10 @@ pub(crate) fn calendar_users(namespace: String) -> Ask<Vec<CalendarUser>> {
     Ask::new::<CalendarUsers>(calendar_users::Variables { namespace, after: None })
 }
 
-pub(crate) fn create_calendar(input: create_calendar::CreateCalendarInput, key: String) -> Ask<String> {
+pub(crate) fn create_calendar(
+    input: create_calendar::CreateCalendarInput,
+    key: String,
+) -> Ask<String> {
     Ask::new::<CreateCalendar>(create_calendar::Variables { input, key: Some(key) })
 }
 
@@ -146,8 +148,7 @@ pub(crate) fn update_group(
     max_runs: i64,
 ) -> Ask<String> {
     let (name, max_runs) = (Some(name), Some(max_runs));
-    let input =
-        update_group::UpdateConcurrencyGroupInput { id, expected_version, name, max_runs };
+    let input = update_group::UpdateConcurrencyGroupInput { id, expected_version, name, max_runs };
     Ask::new::<UpdateGroup>(update_group::Variables { input })
 }
 

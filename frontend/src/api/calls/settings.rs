@@ -1,9 +1,8 @@
 //! Secrets, tokens, sessions, people, namespaces, feeds.
 
-use super::Place;
 use crate::{
     api::{Ask, operations::settings::*},
-    model::{self, CalendarFeed, Membership, Page, Role, User},
+    model::{self, CalendarFeed, Membership, Page, Place, Role, User},
 };
 
 pub(crate) use crate::api::operations::settings::{
@@ -67,11 +66,7 @@ pub(crate) fn users(place: Place, size: usize) -> Ask<Page<User>> {
     Ask::new::<Users>(users::Variables { first, after })
 }
 
-pub(crate) fn memberships(
-    namespace: String,
-    place: Place,
-    size: usize,
-) -> Ask<Page<Membership>> {
+pub(crate) fn memberships(namespace: String, place: Place, size: usize) -> Ask<Page<Membership>> {
     let (first, after) = place.forward(size);
     Ask::new::<Memberships>(memberships::Variables { namespace, first, after })
 }
@@ -143,7 +138,7 @@ pub(crate) fn remove_membership(user: String, namespace: String) -> Ask<String> 
 
 /// The first two hundred namespaces in which one may do something.
 pub(crate) fn namespaces() -> Ask<Vec<model::Namespace>> {
-    Ask::new::<Namespaces>(namespaces::Variables)
+    Ask::new::<NamespaceList>(namespace_list::Variables)
 }
 
 pub(crate) fn retention(namespace: String) -> Ask<model::Retention> {
@@ -174,7 +169,10 @@ pub(crate) fn rename_namespace(name: String, new_name: String) -> Ask<String> {
     Ask::new::<RenameNamespace>(rename_namespace::Variables { name, new_name })
 }
 
-pub(crate) fn set_quotas(namespace: String, quotas: set_namespace_quotas::NamespaceQuotasInput) -> Ask<String> {
+pub(crate) fn set_quotas(
+    namespace: String,
+    quotas: set_namespace_quotas::NamespaceQuotasInput,
+) -> Ask<String> {
     Ask::new::<SetNamespaceQuotas>(set_namespace_quotas::Variables { namespace, quotas })
 }
 
@@ -194,4 +192,3 @@ pub(crate) fn revoke_feed(id: String) -> Ask<String> {
 pub(crate) fn profile() -> Ask<model::Profile> {
     Ask::new::<Profile>(profile::Variables)
 }
-

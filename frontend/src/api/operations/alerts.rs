@@ -4,8 +4,8 @@ use graphql_client::GraphQLQuery;
 
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
-    Alert, AlertChannel, AlertChannelKind, AlertEvent, AlertKind, AlertRule, Notification, NotificationState,
-    Page, RulePreview, Weekday,
+    Alert, AlertChannel, AlertChannelKind, AlertEvent, AlertKind, AlertRule, Notification,
+    NotificationState, Page, RulePreview, Weekday,
 };
 
 operations! {

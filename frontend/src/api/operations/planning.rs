@@ -7,8 +7,8 @@ use crate::model::{
     Backfill, BackfillDetail, BackfillFireState, BackfillMode, BackfillOrder, BackfillPreview,
     BackfillStanding, BackfillState, Backoff, Calendar, CalendarMode, CalendarUser, ChangeAction,
     Drift, DriftSide, Exported, FireKind, Forecast as ForecastAnswer, GapPolicy, Group, GroupRun,
-    HttpAnswer, Module, OverlapHourPolicy, Page, Plan, RunState, ScheduleName, Took,
-    Weekday, Workflow, WorkflowRow, ZoneSchedule,
+    HttpAnswer, Module, OverlapHourPolicy, Page, Plan, RunState, ScheduleName, Took, Weekday,
+    Workflow, WorkflowRow, ZoneSchedule,
 };
 
 operations! {

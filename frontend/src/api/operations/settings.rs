@@ -5,8 +5,8 @@ use graphql_client::GraphQLQuery;
 use super::{DateTime, Long, Operation, UUID};
 use crate::model::{
     ApiToken, CalendarFeed, Membership, Namespace, Page, Profile as ProfileAnswer,
-    Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret, Session,
-    User, ViewerKind,
+    Retention as RetentionAnswer, RetentionPreview as RetentionPreviewAnswer, Role, Secret,
+    Session, User, ViewerKind,
 };
 
 operations! {
@@ -30,7 +30,7 @@ operations! {
     ResetPassword = "graphql/reset_password.graphql", "/resetPassword/user/id" => String;
     SetMembership = "graphql/set_membership.graphql", "/setMembership/membership/userId" => String;
     RemoveMembership = "graphql/remove_membership.graphql", "/removeMembership/userId" => String;
-    Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Namespace>;
+    NamespaceList = "graphql/namespace_list.graphql", "/namespaces/nodes" => Vec<Namespace>;
     Retention = "graphql/retention.graphql", "/retention" => RetentionAnswer;
     RetentionPreview = "graphql/retention_preview.graphql", "/retentionPreview" => RetentionPreviewAnswer;
     SetNamespaceRetention = "graphql/set_namespace_retention.graphql", "/setNamespaceRetention/namespace" => String;

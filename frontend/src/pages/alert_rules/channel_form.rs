@@ -8,10 +8,14 @@ use super::{
 };
 use crate::{
     api::{
-        self, Loading,
-        alerts::{create_alert_channel::CreateAlertChannelInput, update_alert_channel::UpdateAlertChannelInput},
+        self,
+        alerts::{
+            create_alert_channel::CreateAlertChannelInput,
+            update_alert_channel::UpdateAlertChannelInput,
+        },
     },
     components::{Field, Look, live},
+    data::Loading,
     model::{AlertChannel, AlertChannelKind},
 };
 
@@ -110,7 +114,10 @@ pub(super) fn change(channel: &AlertChannel, open: RwSignal<bool>, loading: Load
             signing_secret: given(draft.secret),
             to: (kind == AlertChannelKind::Email).then(|| draft.to()),
         };
-        Ok(Change { ask: api::alerts::update_channel(input), said: "The channel is saved.".to_owned() })
+        Ok(Change {
+            ask: api::alerts::update_channel(input),
+            said: "The channel is saved.".to_owned(),
+        })
     };
     let done = move |_| loading.refresh();
     form(open, (Look::Primary, "Save changes"), wrong, fields.into_any(), plan, done)
@@ -124,8 +131,12 @@ fn addresses(draft: Draft, kind: AlertChannelKind, wrong: Wrong, stays: bool) ->
         "It is never shown again. {{ secrets.name }} stands for a secret of the namespace."
     };
     let url = || {
-        Field::new("channel-url", "Address", draft.url).code().kind("url").error(of(wrong, "url"))
-            .hint(url_hint).text()
+        Field::new("channel-url", "Address", draft.url)
+            .code()
+            .kind("url")
+            .error(of(wrong, "url"))
+            .hint(url_hint)
+            .text()
     };
     match kind {
         AlertChannelKind::Email => Field::new("channel-to", "To, an address a line", draft.to)

@@ -9,8 +9,10 @@ use super::{
     channel_form,
 };
 use crate::{
-    api::{self, Actor, Load, Loading, Place, use_actor, use_load},
+    api,
     components::{AsyncView, Dialog, Look, Mark, badge, button, heading, silent_heading, table},
+    data::{Actor, Load, Loading, use_actor, use_load},
+    model::Place,
     model::{AlertChannel, AlertChannelKind, Notification, NotificationState, Page},
     state::{use_every, use_session},
 };
@@ -153,7 +155,10 @@ fn remove_form(channel: &AlertChannel, remove: Asked<AlertChannel>, loading: Loa
         <p>"Nobody is told by "<strong>{name.clone()}</strong>" any more. It is refused while a rule names it."</p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::alerts::delete_channel(id.clone()), said: format!("{name} is deleted.") })
+        Ok(Change {
+            ask: api::alerts::delete_channel(id.clone()),
+            said: format!("{name} is deleted."),
+        })
     };
     let done = move |_| loading.refresh();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)

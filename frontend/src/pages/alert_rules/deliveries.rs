@@ -6,12 +6,13 @@ use leptos::prelude::*;
 
 use super::super::kit::{self, empty, none, note};
 use crate::{
-    api::{self, Loading, Place, use_actor, use_listing},
+    api,
     components::{
         AsyncView, Field, Look, Mark, badge, button, heading, pager, rows, silent_heading, table,
         when_relative,
     },
-    model::{Notification, NotificationState},
+    data::{Loading, use_actor, use_listing},
+    model::{Notification, NotificationState, Place},
     state::{use_every, use_session},
 };
 
@@ -48,7 +49,7 @@ pub(super) fn Deliveries() -> impl IntoView {
             empty=|| empty("No message", "What rules and tests send is listed here, with what became of it.")
         >
             {table("Messages", "table", headings(), rows(sent.list, move |row| line(row, loading)))}
-            {pager(sent, "messages", move |to| place.set(to))}
+            {pager(sent.beside(), "messages", move |to| place.set(to))}
         </AsyncView>
     }
 }
@@ -67,9 +68,10 @@ fn headings() -> Vec<AnyView> {
 
 fn line(row: &Notification, loading: Loading) -> AnyView {
     let alerts = (row.alerts > 1).then(|| note(format!("{} alerts", row.alerts)));
-    let error = row.error.clone().map(|error| {
-        view! { <span class="cell-note cell-error">{error}</span> }.into_any()
-    });
+    let error = row
+        .error
+        .clone()
+        .map(|error| view! { <span class="cell-note cell-error">{error}</span> }.into_any());
     let next = row.next_attempt_at.map(|at| {
         view! { <span class="cell-note">"next try "{when_relative(at, None)}</span> }.into_any()
     });

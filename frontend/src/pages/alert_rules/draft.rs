@@ -4,11 +4,8 @@ use leptos::prelude::*;
 
 use super::quiet::Hours;
 use crate::{
-    api::{
-        Failure,
-        alerts::{alert_rule_preview, create_alert_rule, update_alert_rule},
-    },
-    model::{AlertEvent, AlertRule, Quiet},
+    api::alerts::{alert_rule_preview, create_alert_rule, update_alert_rule},
+    model::{AlertEvent, AlertRule, Failure, Quiet},
 };
 
 /// A key that no channel has: what a rule would have told does not depend on whom it tells.

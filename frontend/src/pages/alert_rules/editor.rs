@@ -12,8 +12,9 @@ use super::{
     quiet,
 };
 use crate::{
-    api::{self, Actor, Load, use_actor, use_load, use_once},
+    api,
     components::{AsyncView, Field, live, panel, when_relative},
+    data::{Actor, Load, use_actor, use_load, use_once},
     model::{AlertChannel, AlertEvent, AlertRule, RulePreview},
     route::Route,
     state::{Address, use_address, use_title},
@@ -39,9 +40,8 @@ pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
     let rules = use_load(move || Some(api::alerts::rules(namespace.get())));
     // The form is made once: what is typed is not overwritten by what is loaded later.
     let rule = Memo::new(move |before: Option<&Option<AlertRule>>| {
-        let found = || {
-            rules.with(|rules| rules.iter().find(|rule| rule.id == id).cloned()).flatten()
-        };
+        let found =
+            || rules.with(|rules| rules.iter().find(|rule| rule.id == id).cloned()).flatten();
         before.cloned().flatten().or_else(found)
     });
     let form = move || match rule.get() {
@@ -53,7 +53,10 @@ pub(crate) fn EditAlertRule(id: String) -> impl IntoView {
             }
             .into_any()
         }
-        None => view! { <div class="empty">{empty("No such rule", "It may have been deleted.")}</div> }.into_any(),
+        None => {
+            view! { <div class="empty">{empty("No such rule", "It may have been deleted.")}</div> }
+                .into_any()
+        }
     };
     view! { <AsyncView loading=rules.loading what="the rule">{live(form)}</AsyncView> }
 }
@@ -83,9 +86,10 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
                 busy.set(true);
                 let ask = match identity.clone() {
                     Some((id, version)) => api::alerts::update_rule(read.to_change(id, version)),
-                    None => {
-                        api::alerts::create_rule(read.to_make(namespace.get_untracked()), once.key())
-                    }
+                    None => api::alerts::create_rule(
+                        read.to_make(namespace.get_untracked()),
+                        once.key(),
+                    ),
                 };
                 actor.send(ask, move |outcome| {
                     once.heard(&outcome);
@@ -101,7 +105,8 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
     };
     let general = move || {
         wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }.into_any()
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
         })
     };
     let foot = match declared {

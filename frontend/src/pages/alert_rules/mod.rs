@@ -22,18 +22,17 @@ use leptos::prelude::*;
 
 use super::kit;
 use crate::{
-    components::live,
+    components::{Tab, live},
     model::AlertEvent,
     route::Route,
     state::{use_address, use_session, use_title},
 };
 
-const TABS: &[(&str, &str)] =
-    &[("", "Rules"), ("channels", "Channels"), ("deliveries", "Deliveries")];
-
-fn href(tab: &str) -> String {
-    Route::AlertRules.narrowed(&[("tab", tab)])
-}
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Rules" },
+    Tab { name: "channels", words: "Channels" },
+    Tab { name: "deliveries", words: "Deliveries" },
+];
 
 /// Rules, channels, deliveries.
 #[component]
@@ -60,7 +59,7 @@ pub(crate) fn AlertRules() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Alert rules and channels"</h1>
-            {kit::tabs("Parts of alerting", TABS, href)}
+            {kit::tabs("Parts of alerting", TABS)}
             {move || primary()}
         </header>
         {live(move || match tab.get().as_str() {

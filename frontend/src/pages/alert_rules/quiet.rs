@@ -100,7 +100,12 @@ pub(super) fn fields(hours: Hours, wrong: Wrong) -> AnyView {
 
 fn window(hours: Hours, key: String, line: Line) -> AnyView {
     let day = |day: Weekday| {
-        kit::switch(format!("quiet-{key}-{}", day.word()), day.word().to_owned(), line.weekdays, day)
+        kit::switch(
+            format!("quiet-{key}-{}", day.word()),
+            day.word().to_owned(),
+            line.weekdays,
+            day,
+        )
     };
     let days: Vec<_> = Weekday::WEEK.into_iter().map(day).collect();
     let (from, to) = (format!("quiet-from-{key}"), format!("quiet-to-{key}"));

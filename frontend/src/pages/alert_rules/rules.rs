@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::{super::kit::{self, Asked, Change, empty, form, note, use_asked}, event_word};
+use super::{
+    super::kit::{self, Asked, Change, empty, form, note, use_asked},
+    event_word,
+};
 use crate::{
-    api::{self, Loading, use_actor, use_load},
+    api,
     components::{AsyncView, Look, badge_of, button, heading, silent_heading, table, when},
+    data::{Loading, use_actor, use_load},
     model::AlertRule,
     route::Route,
     state::{use_every, use_session},
@@ -110,7 +114,10 @@ fn remove_form(rule: &AlertRule, remove: Asked<AlertRule>, loading: Loading) -> 
         </p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::alerts::delete_rule(id.clone()), said: format!("{name} is deleted.") })
+        Ok(Change {
+            ask: api::alerts::delete_rule(id.clone()),
+            said: format!("{name} is deleted."),
+        })
     };
     let done = move |_| loading.refresh();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)

@@ -10,8 +10,9 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, use_asked};
 use crate::{
-    api::{self, Load, Loading, use_load},
-    components::{AsyncView, Field, Look, heading, silent_heading, table},
+    api,
+    components::{AsyncView, Field, Look, Tab, heading, silent_heading, table},
+    data::{Load, Loading, use_load},
     model::{Alert, Page},
     pages::place,
     route::Route,
@@ -23,12 +24,12 @@ const SIZE: usize = 200;
 const LOOK: Duration = Duration::from_secs(5);
 const HOUR_MS: i64 = 3_600_000;
 
-const TABS: &[(&str, &str)] =
-    &[("", "Open"), ("acknowledged", "Acknowledged"), ("muted", "Muted"), ("over", "Over")];
-
-fn href(tab: &str) -> String {
-    Route::Alerts.narrowed(&[("tab", tab)])
-}
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Open" },
+    Tab { name: "acknowledged", words: "Acknowledged" },
+    Tab { name: "muted", words: "Muted" },
+    Tab { name: "over", words: "Over" },
+];
 
 /// The alerts.
 #[component]
@@ -50,7 +51,7 @@ pub(crate) fn Alerts() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Alerts"</h1>
-            {kit::tabs("Alerts by state", TABS, href)}
+            {kit::tabs("Alerts by state", TABS)}
             <p class="actions"><a class="button" href=Route::AlertRules.path()>"Rules and channels"</a></p>
         </header>
         {cut(alerts)}

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::super::kit::{Asked, none, note};
 use crate::{
-    api::{self, Loading, use_actor},
+    api,
     components::{Look, Mark, badge, button, when, when_relative},
+    data::{Loading, use_actor},
     model::Alert,
     route::Route,
     state::use_session,
@@ -44,9 +45,10 @@ pub(super) fn row(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyVie
 }
 
 fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
-    let run = alert.run_id.clone().map(|id| {
-        view! { <a class="button" href=Route::Run(id).path()>"Run"</a> }.into_any()
-    });
+    let run = alert
+        .run_id
+        .clone()
+        .map(|id| view! { <a class="button" href=Route::Run(id).path()>"Run"</a> }.into_any());
     if !use_session().operates() || alert.ended_at.is_some() {
         return view! { <div class="row-actions">{run}</div> }.into_any();
     }
@@ -54,7 +56,9 @@ fn actions(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
         let (actor, id) = (use_actor(), alert.id.clone());
         let said = format!("You see to {}.", alert.subject);
         let see = move || {
-            actor.act(api::alerts::acknowledge(id.clone()), said.clone(), move |_| loading.refresh());
+            actor.act(api::alerts::acknowledge(id.clone()), said.clone(), move |_| {
+                loading.refresh()
+            });
         };
         button(Look::Plain, None, "Acknowledge", see)
     });

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::super::kit::{Asked, Change, form, use_asked};
 use crate::{
-    api::{self, Actor, Loading, use_actor},
+    api,
     components::{Field, Look, button},
+    data::{Actor, Loading, use_actor},
     model::{Backfill, BackfillState},
     state::use_session,
 };

@@ -6,11 +6,12 @@ use leptos::prelude::*;
 
 use super::{LOOK, actions::use_actions, mode_words, progress};
 use crate::{
-    api::{self, use_load},
+    api,
     components::{
-        AsyncView, Mark, badge, button, fact, fire_mark, heading, panel, table, when,
-        when_relative, Look,
+        AsyncView, Look, Mark, badge, button, fact, fire_mark, heading, panel, table, when,
+        when_relative,
     },
+    data::use_load,
     model::{self, BackfillDetail, BackfillFire, BackfillOrder, BackfillState},
     pages::kit::{none, note},
     route::Route,
@@ -25,7 +26,8 @@ pub(crate) fn Backfill(id: String) -> impl IntoView {
     let backfill = use_load(move || Some(api::planning::backfill(id.clone(), after.get())));
     let loading = backfill.loading;
     use_every(Duration::max(LOOK, Duration::from_secs(2)), move || {
-        let is_over = untrack(|| backfill.with(|detail| detail.row.state == BackfillState::Completed));
+        let is_over =
+            untrack(|| backfill.with(|detail| detail.row.state == BackfillState::Completed));
         if is_over != Some(true) {
             loading.refresh();
         }
@@ -110,12 +112,10 @@ fn fires(detail: &BackfillDetail, after: RwSignal<Option<String>>) -> AnyView {
     let has_next = next.is_some();
     let is_first = untrack(|| after.with(Option::is_none));
     let pages = (has_next || !is_first).then(|| {
-        let further = has_next.then(|| {
-            button(Look::Plain, None, "Next", move || after.set(next.clone()))
-        });
-        let back = (!is_first).then(|| {
-            button(Look::Plain, None, "First page", move || after.set(None))
-        });
+        let further =
+            has_next.then(|| button(Look::Plain, None, "Next", move || after.set(next.clone())));
+        let back =
+            (!is_first).then(|| button(Look::Plain, None, "First page", move || after.set(None)));
         view! { <nav class="pager" aria-label="Pages of instants">{back}{further}</nav> }.into_any()
     });
     let content = view! { {table("Instants", "table", headings, rows.into_any())}{pages} };

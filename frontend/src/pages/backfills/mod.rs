@@ -21,10 +21,12 @@ use super::{
     place,
 };
 use crate::{
-    api::{self, Loading, Place, use_listing},
+    api,
     components::{
         AsyncView, Mark, badge, heading, pager, rows, silent_heading, table, when, when_relative,
     },
+    data::{Loading, use_listing},
+    model::Place,
     model::{self, Progress},
     route::Route,
     state::{use_address, use_every, use_session, use_title},
@@ -40,9 +42,8 @@ pub(crate) fn Backfills() -> impl IntoView {
     use_title(|| "Backfills".to_owned());
     let (address, session) = (use_address(), use_session());
     let namespace = kit::use_namespace();
-    let backfills = use_listing(SIZE, move || {
-        api::planning::backfills(namespace.get(), place(address), SIZE)
-    });
+    let backfills =
+        use_listing(SIZE, move || api::planning::backfills(namespace.get(), place(address), SIZE));
     let loading = backfills.load.loading;
     use_every(LOOK, move || loading.refresh());
     let actions = use_actions(loading);
@@ -61,7 +62,7 @@ pub(crate) fn Backfills() -> impl IntoView {
             empty=|| empty("No backfill yet", "A backfill runs a schedule for instants of the past: those that were missed, or that failed.")
         >
             {table("Backfills", "table", headings(), rows(backfills.list, move |row| line(row, actions)))}
-            {pager(backfills, "backfills", go)}
+            {pager(backfills.beside(), "backfills", go)}
         </AsyncView>
         {actions.dialogs()}
     }
@@ -81,9 +82,10 @@ fn headings() -> Vec<AnyView> {
 
 fn line(row: &model::Backfill, actions: Actions) -> AnyView {
     let href = Route::Backfill(row.id.clone()).path();
-    let pause = row.pause.as_ref().map(|pause| {
-        note(pause.reason.clone().unwrap_or_else(|| format!("by {}", pause.by)))
-    });
+    let pause = row
+        .pause
+        .as_ref()
+        .map(|pause| note(pause.reason.clone().unwrap_or_else(|| format!("by {}", pause.by))));
     view! {
         <tr data-testid="backfill-row">
             <th scope="row" class="name-cell"><a href=href>{row.title().to_owned()}</a></th>

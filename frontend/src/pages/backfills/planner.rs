@@ -8,13 +8,13 @@ use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 use super::super::kit::{self, Wrong, instant, number, of};
 use crate::{
     api::{
-        self, Load,
+        self,
         planning::{self, BackfillOrderOf},
-        use_actor, use_load, use_once,
     },
     components::{
         AsyncView, Field, Look, Mark, badge, button, fire_mark, heading, live, panel, table, when,
     },
+    data::{Load, use_actor, use_load, use_once},
     model::{
         BackfillMode, BackfillOrder, BackfillPreview, BackfillStanding, Page, PastFire,
         ScheduleName, Took,
@@ -147,7 +147,8 @@ fn form(
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let plan = move |key: String| {
-        let missing = || api::Failure::of_field("scheduleId", "Choose a schedule by its name.");
+        let missing =
+            || crate::model::Failure::of_field("scheduleId", "Choose a schedule by its name.");
         let schedule = schedule.get_untracked().ok_or_else(missing)?;
         let what = BackfillOrderOf {
             schedule_id: schedule.id,
@@ -185,7 +186,8 @@ fn form(
     };
     let general = move || {
         wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }.into_any()
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
         })
     };
     let options = names.draw(|page| {
@@ -257,14 +259,11 @@ fn count(preview: &BackfillPreview, standing: Option<BackfillStanding>) -> i64 {
     }
 }
 
-fn list(
-    draft: Draft,
-    schedule: Memo<Option<ScheduleName>>,
-    namespace: Memo<String>,
-) -> AnyView {
+fn list(draft: Draft, schedule: Memo<Option<ScheduleName>>, namespace: Memo<String>) -> AnyView {
     let standing = RwSignal::new(None::<BackfillStanding>);
     let after = RwSignal::new(None::<String>);
-    let id = Memo::new(move |_| schedule.with(|found| found.as_ref().map(|found| found.id.clone())));
+    let id =
+        Memo::new(move |_| schedule.with(|found| found.as_ref().map(|found| found.id.clone())));
     let what = Memo::new(move |_| draft.chosen(id.get()));
     Effect::new(move |_| {
         what.track();
@@ -274,7 +273,8 @@ fn list(
         Some(planning::preview_backfill(what.get()?, standing.get(), after.get()))
     });
     let pace = use_load(move || Some(planning::pace(namespace.get(), id.get()?)));
-    let zone = Memo::new(move |_| schedule.with(|found| found.as_ref().map(|s| s.timing.zone.clone())));
+    let zone =
+        Memo::new(move |_| schedule.with(|found| found.as_ref().map(|s| s.timing.zone.clone())));
     let choose = move |preview: &BackfillPreview| {
         let one = |(chosen, words): (Option<BackfillStanding>, &'static str)| {
             let count = count(preview, chosen);
@@ -359,9 +359,8 @@ fn fires(
     let rows: Vec<_> = preview.fires.rows.iter().map(row).collect();
     let next = preview.fires.next.clone();
     let is_first = untrack(|| after.with(Option::is_none));
-    let further = next.is_some().then(|| {
-        button(Look::Plain, None, "Next", move || after.set(next.clone()))
-    });
+    let further =
+        next.is_some().then(|| button(Look::Plain, None, "Next", move || after.set(next.clone())));
     let back =
         (!is_first).then(|| button(Look::Plain, None, "First page", move || after.set(None)));
     view! {

@@ -4,11 +4,8 @@ use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{
-        Failure,
-        planning::{create_calendar, update_calendar},
-    },
-    model::{Calendar, CalendarMode, Range, Weekday, Window},
+    api::planning::{create_calendar, update_calendar},
+    model::{Calendar, CalendarMode, Failure, Range, Weekday, Window},
     time::Day,
 };
 
@@ -123,7 +120,8 @@ impl Entries {
 
     pub(super) fn to_make(self, namespace: String) -> create_calendar::CreateCalendarInput {
         let Self { name, mode, dates, yearly, weekdays, ranges, windows } = self;
-        let range = |range: Range| create_calendar::CalendarRangeInput { from: range.from, to: range.to };
+        let range =
+            |range: Range| create_calendar::CalendarRangeInput { from: range.from, to: range.to };
         let window = |window: Window| create_calendar::CalendarWindowInput {
             from: window.from,
             to: window.to,
@@ -146,7 +144,8 @@ impl Entries {
         id: String,
         expected_version: i64,
     ) -> update_calendar::UpdateCalendarInput {
-        let range = |range: Range| update_calendar::CalendarRangeInput { from: range.from, to: range.to };
+        let range =
+            |range: Range| update_calendar::CalendarRangeInput { from: range.from, to: range.to };
         let window = |window: Window| update_calendar::CalendarWindowInput {
             from: window.from,
             to: window.to,
@@ -185,7 +184,8 @@ impl Entries {
             "windows": self.windows.iter().map(window).collect::<Vec<Value>>(),
         });
         let module = "console-preview";
-        json!({ "module": module, "namespace": namespace, "calendars": { name: calendar } }).to_string()
+        json!({ "module": module, "namespace": namespace, "calendars": { name: calendar } })
+            .to_string()
     }
 }
 
@@ -203,14 +203,12 @@ fn window_line(window: &Window) -> String {
 }
 
 /// Each line that is not empty.
-fn lines<T>(
-    text: &str,
-    field: &str,
-    read: fn(&str) -> Option<T>,
-) -> Result<Vec<T>, Failure> {
+fn lines<T>(text: &str, field: &str, read: fn(&str) -> Option<T>) -> Result<Vec<T>, Failure> {
     let full = text.lines().map(str::trim).filter(|line| !line.is_empty());
     full.map(|line| {
-        let wrong = || Failure::of_field(field, format!("\"{line}\" cannot be read. Write: from to until."));
+        let wrong = || {
+            Failure::of_field(field, format!("\"{line}\" cannot be read. Write: from to until."))
+        };
         read(line).ok_or_else(wrong)
     })
     .collect()
@@ -226,9 +224,8 @@ fn read_range(line: &str) -> Option<Range> {
 fn read_window(line: &str) -> Option<Window> {
     let (from, rest) = line.split_once(" to ")?;
     let (to, days) = rest.split_once(" on ").unwrap_or((rest, ""));
-    let day = |word: &str| {
-        Weekday::WEEK.into_iter().find(|day| day.word().eq_ignore_ascii_case(word))
-    };
+    let day =
+        |word: &str| Weekday::WEEK.into_iter().find(|day| day.word().eq_ignore_ascii_case(word));
     let words = days.split([' ', ',']).filter(|word| !word.is_empty());
     let weekdays = words.map(day).collect::<Option<Vec<_>>>()?;
     Some(Window { from: from.trim().to_owned(), to: to.trim().to_owned(), weekdays })
@@ -271,7 +268,8 @@ mod tests {
 
     #[test]
     fn the_effect_is_asked_of_a_file_that_declares_the_calendar() {
-        let module: Value = serde_json::from_str(&entries().to_module("default", "old")).unwrap_or_default();
+        let module: Value =
+            serde_json::from_str(&entries().to_module("default", "old")).unwrap_or_default();
         assert_eq!(module["calendars"]["old"]["weekdays"], json!(["sun"]));
         assert_eq!(module["calendars"]["old"]["mode"], "exclude");
     }

@@ -8,8 +8,9 @@ use super::{
     effect, users_of, year,
 };
 use crate::{
-    api::{self, Load, use_actor, use_load, use_once},
+    api,
     components::{AsyncView, Field, live, panel},
+    data::{Load, use_actor, use_load, use_once},
     model::{Calendar, CalendarUser, Weekday},
     route::Route,
     state::{use_address, use_session, use_title},
@@ -24,26 +25,27 @@ pub(crate) fn NewCalendar() -> impl IntoView {
 
 /// A calendar that is there.
 #[component]
-pub(crate) fn EditCalendar(name: String) -> impl IntoView {
-    let title = name.clone();
-    use_title(move || title.clone());
+pub(crate) fn EditCalendar(id: String) -> impl IntoView {
+    use_title(|| "Calendar".to_owned());
     let namespace = kit::use_namespace();
     let calendars = use_load(move || Some(api::planning::calendars(namespace.get())));
     let calendar = Memo::new(move |before: Option<&Option<Calendar>>| {
         let find = || {
-            let named = |page: &crate::model::Page<Calendar>| {
-                page.rows.iter().find(|row| row.name == name).map(|row| Calendar::clone(row))
+            let same = |page: &crate::model::Page<Calendar>| {
+                page.rows.iter().find(|row| row.id == id).map(|row| Calendar::clone(row))
             };
-            calendars.with(named).flatten()
+            calendars.with(same).flatten()
         };
         before.cloned().flatten().or_else(find)
     });
-    let form = move || match calendar.get() {
+    let form = move || {
+        match calendar.get() {
         Some(calendar) => {
             let name = calendar.name.clone();
             view! { <header class="page-head"><h1>{name}</h1></header>{editor(Some(calendar))} }.into_any()
         }
         None => view! { <div class="empty">{empty("No such calendar", "It may have been deleted or renamed.")}</div> }.into_any(),
+    }
     };
     view! { <AsyncView loading=calendars.loading what="the calendar">{live(form)}</AsyncView> }
 }
@@ -93,7 +95,8 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
     };
     let general = move || {
         wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }.into_any()
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
         })
     };
     let foot = if edits {
@@ -147,7 +150,8 @@ fn weekdays(draft: Draft) -> AnyView {
         kit::switch(format!("weekday-{}", day.word()), day.word().to_owned(), draft.weekdays, day)
     };
     let days: Vec<_> = Weekday::WEEK.into_iter().map(day).collect();
-    view! { <div class="switch-set" role="group" aria-label="Every week on">{days}</div> }.into_any()
+    view! { <div class="switch-set" role="group" aria-label="Every week on">{days}</div> }
+        .into_any()
 }
 
 fn side(
@@ -174,7 +178,8 @@ fn used_by(users: Load<Vec<CalendarUser>>, name: String) -> AnyView {
             let href = Route::Schedule(user.id).path();
             view! { <li><a href=href>{user.name}</a>" "<span class="muted">{user.timing.zone}</span></li> }.into_any()
         };
-        view! { <ul class="plain-list">{users.into_iter().map(one).collect::<Vec<_>>()}</ul> }.into_any()
+        view! { <ul class="plain-list">{users.into_iter().map(one).collect::<Vec<_>>()}</ul> }
+            .into_any()
     };
     let content = view! {
         <AsyncView loading=users.loading what="the schedules that use it">{live(list.clone())}</AsyncView>

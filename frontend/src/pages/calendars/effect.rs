@@ -6,8 +6,9 @@ use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::draft::Entries;
 use crate::{
-    api::{self, Load, use_load},
+    api,
     components::{AsyncView, panel, when},
+    data::{Load, use_load},
     model::{Effect as Change, Plan, ScheduleEffect},
 };
 
@@ -66,7 +67,8 @@ fn draw(effect: &Change) -> AnyView {
     let least = if effect.is_complete { "" } else { "at least " };
     let sum = format!("{least}{} fires fewer, {} more.", effect.removed, effect.added);
     let schedules: Vec<_> = effect.schedules.iter().map(schedule).collect();
-    view! { <p class="lede" data-testid="effect">{sum}</p><ul class="effects">{schedules}</ul> }.into_any()
+    view! { <p class="lede" data-testid="effect">{sum}</p><ul class="effects">{schedules}</ul> }
+        .into_any()
 }
 
 /// What happens to one schedule.
@@ -78,7 +80,8 @@ pub(in crate::pages) fn schedule(effect: &ScheduleEffect) -> AnyView {
                 .take(5)
                 .map(|at| view! { <span class="effect-time">{when(*at, None)}</span> }.into_any())
                 .collect();
-            view! { <p class="effect-sample"><span class="muted">{word}</span>{times}</p> }.into_any()
+            view! { <p class="effect-sample"><span class="muted">{word}</span>{times}</p> }
+                .into_any()
         })
     };
     let totals = match (effect.before, effect.after) {

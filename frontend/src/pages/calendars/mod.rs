@@ -18,8 +18,9 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, note, use_asked};
 use crate::{
-    api::{self, Load, Loading, use_load},
+    api,
     components::{AsyncView, Look, button, heading, silent_heading, table, when},
+    data::{Load, Loading, use_load},
     model::{Calendar, CalendarMode, CalendarUser, Page},
     route::Route,
     state::{use_session, use_title},
@@ -56,11 +57,7 @@ pub(crate) fn Calendars() -> impl IntoView {
     }
 }
 
-fn list(
-    page: &Page<Calendar>,
-    users: Load<Vec<CalendarUser>>,
-    remove: Asked<Calendar>,
-) -> AnyView {
+fn list(page: &Page<Calendar>, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
     let headings = vec![
         heading("Calendar", ""),
         heading("Does", "wide"),
@@ -75,7 +72,7 @@ fn list(
 
 fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calendar>) -> AnyView {
     let module = calendar.module.as_ref().map(|module| note(format!("declared by {module}")));
-    let href = Route::EditCalendar(calendar.name.clone()).path();
+    let href = Route::EditCalendar(calendar.id.clone()).path();
     let name = calendar.name.clone();
     let count = move || users_of(users, &name).map(|users| users.len().to_string());
     let delete = (use_session().edits() && calendar.module.is_none())
@@ -121,7 +118,8 @@ fn sum(calendar: &Calendar) -> String {
 /// The schedules that name a calendar; tracked.
 fn users_of(users: Load<Vec<CalendarUser>>, name: &str) -> Option<Vec<CalendarUser>> {
     users.with(|users| {
-        let names = |user: &&CalendarUser| user.calendars.iter().any(|calendar| calendar.name == name);
+        let names =
+            |user: &&CalendarUser| user.calendars.iter().any(|calendar| calendar.name == name);
         users.iter().filter(names).cloned().collect()
     })
 }
@@ -138,7 +136,8 @@ fn remove_form(
         0 => "No schedule names it.".to_owned(),
         count => format!("{count} schedules name it: it is refused until they do not."),
     };
-    let fields = view! { <p>"Deletes the calendar "<strong>{name.clone()}</strong>". "{impact}</p> };
+    let fields =
+        view! { <p>"Deletes the calendar "<strong>{name.clone()}</strong>". "{impact}</p> };
     let plan = move |_| {
         let ask = api::planning::delete_calendar(id.clone(), version);
         Ok(Change { ask, said: format!("{name} is deleted.") })

@@ -109,20 +109,15 @@ pub(super) fn view(year: Year, draft: Draft, entries: Memo<Option<Entries>>) -> 
     .into_any()
 }
 
-fn month(
-    year: Year,
-    draft: Draft,
-    entries: Memo<Option<Entries>>,
-    of: i64,
-    month: i64,
-) -> AnyView {
+fn month(year: Year, draft: Draft, entries: Memo<Option<Entries>>, of: i64, month: i64) -> AnyView {
     let first = Day::new(of, month, 1);
     let days = (0..days_in(of, month)).map(|number| {
         let column = (number == 0).then(|| first.weekday() + 1);
         day(year, draft, entries, first.plus(number), column)
     });
     let heads = Weekday::WEEK.map(|day| {
-        view! { <span class="month-head" aria-hidden="true">{day.word().get(..1)}</span> }.into_any()
+        view! { <span class="month-head" aria-hidden="true">{day.word().get(..1)}</span> }
+            .into_any()
     });
     let name = month_name(month);
     view! {
@@ -141,7 +136,8 @@ fn day(
     day: Day,
     column: Option<usize>,
 ) -> AnyView {
-    let why = Memo::new(move |_| entries.with(|entries| entries.as_ref().and_then(|all| all.names(day))));
+    let why =
+        Memo::new(move |_| entries.with(|entries| entries.as_ref().and_then(|all| all.names(day))));
     let label = move || match why.get() {
         Some(why) => format!("{}, {why}", day.words()),
         None => day.words(),

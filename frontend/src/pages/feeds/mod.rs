@@ -4,10 +4,11 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, none, of, use_asked};
 use crate::{
-    api::{self, Loading, settings::create_calendar_feed::CreateCalendarFeedInput, use_load},
+    api::{self, settings::create_calendar_feed::CreateCalendarFeedInput},
     components::{
         AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when, when_relative,
     },
+    data::{Loading, use_load},
     model::CalendarFeed,
     state::use_title,
 };
@@ -51,7 +52,8 @@ fn list(feeds: &[CalendarFeed], revoke: Asked<CalendarFeed>) -> AnyView {
         silent_heading("Actions"),
     ];
     let row = |feed: &CalendarFeed| {
-        let namespace = feed.namespace.clone().unwrap_or_else(|| "nothing that you may see".to_owned());
+        let namespace =
+            feed.namespace.clone().unwrap_or_else(|| "nothing that you may see".to_owned());
         let shows = match (&feed.schedule_id, &feed.search) {
             (Some(_), _) => format!("one schedule of {namespace}"),
             (None, Some(search)) => format!("{namespace}: {search}"),
@@ -116,7 +118,10 @@ fn revoke_form(feed: &CalendarFeed, revoke: Asked<CalendarFeed>, loading: Loadin
         <p>"The address of "<strong>{name.clone()}</strong>" leads nowhere from now on. Calendars that subscribe to it stand still."</p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::settings::revoke_feed(id.clone()), said: format!("{name} is revoked.") })
+        Ok(Change {
+            ask: api::settings::revoke_feed(id.clone()),
+            said: format!("{name} is revoked."),
+        })
     };
     let done = move |_| loading.reload();
     form(revoke.open, (Look::Danger, "Revoke"), RwSignal::new(None), fields.into_any(), plan, done)

@@ -6,11 +6,12 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, none, note, number, of, use_asked};
 use crate::{
-    api::{self, Loading, use_load},
+    api,
     components::{
         AsyncView, Dialog, Field, Look, Mark, badge, button, heading, silent_heading, table,
         when_relative,
     },
+    data::{Loading, use_load},
     model::{Group, GroupRun},
     route::Route,
     state::{use_every, use_session, use_title},
@@ -28,8 +29,7 @@ pub(crate) fn Groups() -> impl IntoView {
     let loading = groups.loading;
     use_every(LOOK, move || loading.refresh());
     let new = RwSignal::new(false);
-    let (look, change, remove) =
-        (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
+    let (look, change, remove) = (use_asked::<Group>(), use_asked::<Group>(), use_asked::<Group>());
     let add = move || {
         session.edits().then(|| button(Look::Primary, None, "New group", move || new.set(true)))
     };
@@ -148,7 +148,8 @@ fn holders(group: &Group, namespace: Memo<String>) -> AnyView {
 
 fn holder(run: &GroupRun) -> AnyView {
     let href = Route::Run(run.id.clone()).path();
-    let since = run.started_at.or(Some(run.created_at)).map_or_else(none, |at| when_relative(at, None));
+    let since =
+        run.started_at.or(Some(run.created_at)).map_or_else(none, |at| when_relative(at, None));
     let why: Vec<String> = run.waits_for.iter().map(|wait| wait.text.clone()).collect();
     view! {
         <li>
@@ -181,7 +182,10 @@ fn change_form(group: &Group, change: Asked<Group>, loading: Loading) -> AnyView
     let impact = move || {
         let most = most.get().trim().parse::<i64>().unwrap_or(running);
         (most < running).then(|| {
-            format!("{} runs over the limit go on; no other starts until there is room.", running - most)
+            format!(
+                "{} runs over the limit go on; no other starts until there is room.",
+                running - most
+            )
         })
     };
     let all = view! {
@@ -215,7 +219,10 @@ fn remove_form(group: &Group, remove: Asked<Group>, loading: Loading) -> AnyView
     };
     let fields = view! { <p>"Deletes the group "<strong>{name.clone()}</strong>". "{impact}</p> };
     let plan = move |_| {
-        Ok(Change { ask: api::planning::delete_group(id.clone()), said: format!("{name} is deleted.") })
+        Ok(Change {
+            ask: api::planning::delete_group(id.clone()),
+            said: format!("{name} is deleted."),
+        })
     };
     let done = move |_| loading.reload();
     form(remove.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use leptos::prelude::*;
 
-use crate::{api::Held, components::Dialog};
+use crate::{components::Dialog, state::Held};
 
 /// The dialog, and the row that it is about.
 pub(in crate::pages) struct Asked<T> {

@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::{components::live, state::use_address};
+use crate::{
+    components::{self, Tab, tab_of},
+    state::use_address,
+};
 
 /// A box to tick, with what it means.
 pub(in crate::pages) fn check(
@@ -64,28 +67,17 @@ pub(in crate::pages) fn switch<T: Clone + PartialEq + Send + Sync + 'static>(
 }
 
 /// The views of a page, each with its own address; the first is where the address names none.
-pub(in crate::pages) fn tabs(
-    label: &'static str,
-    choices: &'static [(&'static str, &'static str)],
-    href: fn(&str) -> String,
-) -> AnyView {
+pub(in crate::pages) fn tabs(label: &'static str, choices: &'static [Tab]) -> AnyView {
     let address = use_address();
-    let link = move |(name, words): &(&'static str, &'static str)| {
-        let (name, words) = (*name, *words);
-        live(move || {
-            let current = (address.query("tab") == name).then_some("true");
-            view! { <a href=href(name) aria-current=current>{words}</a> }.into_any()
-        })
-    };
-    view! {
-        <nav class="filters" aria-label=label>{choices.iter().map(link).collect::<Vec<_>>()}</nav>
-    }
-    .into_any()
+    let chosen = Signal::derive(move || tab_of(choices, &address.query("tab")));
+    let href =
+        move |name: &'static str| address.with(&[("tab", name), ("after", ""), ("before", "")]);
+    components::tabs(label, choices, chosen, href)
 }
 
 /// What stands where there is nothing: a title and what makes it otherwise.
 pub(in crate::pages) fn empty(title: &'static str, words: &'static str) -> AnyView {
-    view! { <p class="empty-title">{title}</p><p>{words}</p> }.into_any()
+    components::empty(title, words, ())
 }
 
 /// A word below the word in a cell.

@@ -3,8 +3,10 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use crate::{
-    api::{Ask, Failure, use_actor, use_once},
+    api::Ask,
     components::{Look, button},
+    data::{use_actor, use_once},
+    model::Failure,
     time::Moment,
 };
 
@@ -92,10 +94,7 @@ pub(in crate::pages) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<F
 ///
 /// # Errors
 /// When it holds none.
-pub(in crate::pages) fn number(
-    field: &str,
-    text: RwSignal<String>,
-) -> Result<i64, Failure> {
+pub(in crate::pages) fn number(field: &str, text: RwSignal<String>) -> Result<i64, Failure> {
     let text = text.get_untracked();
     text.trim().parse().map_err(|_| Failure::of_field(field, "Type a whole number."))
 }
@@ -104,11 +103,7 @@ pub(in crate::pages) fn number(
 ///
 /// # Errors
 /// When it holds none.
-pub(in crate::pages) fn instant(
-    field: &str,
-    text: RwSignal<String>,
-) -> Result<Moment, Failure> {
+pub(in crate::pages) fn instant(field: &str, text: RwSignal<String>) -> Result<Moment, Failure> {
     let text = text.get_untracked();
-    Moment::parse_local(&text)
-        .ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))
+    Moment::parse_local(&text).ok_or_else(|| Failure::of_field(field, "Choose a date and a time."))
 }

@@ -12,23 +12,34 @@ mod once;
 
 pub(super) use asked::{Asked, use_asked};
 pub(super) use controls::{check, days_choice, empty, none, note, switch, tabs};
-pub(super) use form::{Change, Wrong, form, instant, of, number};
+pub(super) use form::{Change, Wrong, form, instant, number, of};
 pub(super) use once::{copy_button, new_password, shown_once};
 
 use leptos::prelude::*;
 
-use crate::state::{SessionState, use_address, use_session};
+use crate::{
+    model::Role,
+    route::Scope,
+    state::{use_address, use_session},
+};
 
-/// The namespace that the address names.
+/// The namespace that one looks into. These pages are of one: across all of them one is led to the one that one was in
+/// last, and the header says so.
 pub(super) fn use_namespace() -> Memo<String> {
-    let address = use_address();
+    let (address, session) = (use_address(), use_session());
+    let home = move || session.viewer().map(|viewer| viewer.home(address.remembered()));
+    Effect::new(move |_| {
+        if let (Some(Scope::All), Some(home)) = (address.scope(), home()) {
+            address.complete(&Scope::One(home));
+        }
+    });
     Memo::new(move |_| {
-        let name = address.query("ns");
-        if name.is_empty() { "default".to_owned() } else { name }
+        let namespace = address.namespace();
+        if namespace.is_empty() { home().unwrap_or_default() } else { namespace }
     })
 }
 
-/// Whether whoever is signed in administers; tracked.
+/// Whether whoever is signed in administers where they look; tracked.
 pub(super) fn administers() -> bool {
-    matches!(use_session().get(), SessionState::SignedIn { role, .. } if role.administers())
+    use_session().role().is_some_and(Role::administers)
 }

@@ -5,11 +5,12 @@ use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::detail::fields;
 use crate::{
-    api::{self, Failure, Load, use_actor, use_load, use_once},
+    api,
     components::{
         AsyncView, Field, Look, Mark, badge, button, heading, live, panel, table, warning_list,
     },
-    model::{ChangeAction, Plan, PlannedChange},
+    data::{Load, use_actor, use_load, use_once},
+    model::{ChangeAction, Failure, Plan, PlannedChange},
     pages::{
         calendars::effect_of,
         kit::{check, note, of},
@@ -74,11 +75,7 @@ pub(crate) fn DeployModule() -> impl IntoView {
     }
 }
 
-fn result(
-    plan: Load<Plan>,
-    planned: RwSignal<Option<Order>>,
-    is_planned: Memo<bool>,
-) -> AnyView {
+fn result(plan: Load<Plan>, planned: RwSignal<Option<Order>>, is_planned: Memo<bool>) -> AnyView {
     let (actor, address, once) = (use_actor(), use_address(), use_once());
     let busy = RwSignal::new(false);
     let deploy = move || {
@@ -93,7 +90,7 @@ fn result(
             match outcome {
                 Ok(name) => {
                     actor.say(format!("{name} is deployed."));
-                    address.go(&Route::Module(name).path());
+                    address.go(&super::route_of(&name).path());
                 }
                 Err(failure) => actor.complain(&failure),
             }
@@ -102,7 +99,8 @@ fn result(
     let foot = move || {
         let failed = plan.loading.failure().is_some();
         if !is_planned.get() || failed || !plan.loading.has_data() {
-            return view! { <p class="muted">"Plan the file as it stands, then deploy it."</p> }.into_any();
+            return view! { <p class="muted">"Plan the file as it stands, then deploy it."</p> }
+                .into_any();
         }
         let deletes = plan.with(|plan| {
             plan.changes.iter().filter(|change| change.action == ChangeAction::Delete).count()
@@ -137,13 +135,17 @@ fn draw(plan: &Plan) -> AnyView {
     let sum = format!("{}: {} to change, {same} unchanged.", plan.module, changed.len());
     let effect = plan.effect.as_ref().filter(|effect| !effect.schedules.is_empty()).map(|effect| {
         let least = if effect.is_complete { "" } else { "at least " };
-        let words = format!("Fires in the next 30 days: {least}{} new, {} gone.", effect.added, effect.removed);
+        let words = format!(
+            "Fires in the next 30 days: {least}{} new, {} gone.",
+            effect.added, effect.removed
+        );
         let parts: Vec<_> = effect.schedules.iter().map(effect_of).collect();
         view! { <p class="lede">{words}</p><ul class="effects">{parts}</ul> }.into_any()
     });
     let headings = vec![heading("Will", ""), heading("Thing", "")];
     let changes = if changed.is_empty() {
-        view! { <p class="muted">"All is as the file says: deploying it changes nothing."</p> }.into_any()
+        view! { <p class="muted">"All is as the file says: deploying it changes nothing."</p> }
+            .into_any()
     } else {
         table("What would change", "table", headings, changed.into_any())
     };

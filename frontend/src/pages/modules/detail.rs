@@ -4,11 +4,11 @@ use leptos::prelude::*;
 
 use super::{super::kit, exported};
 use crate::{
-    api::{self, use_load},
+    api,
     components::{
-        AsyncView, Dialog, Look, badge_of, button, fact, heading, panel, table, when,
-        when_relative,
+        AsyncView, Dialog, Look, badge_of, button, fact, heading, panel, table, when, when_relative,
     },
+    data::use_load,
     model::{Drift, DriftSide, Drifted, FieldChange},
     pages::kit::{empty, note},
     route::Route,
@@ -18,6 +18,7 @@ use crate::{
 /// The page.
 #[component]
 pub(crate) fn Module(name: String) -> impl IntoView {
+    let name = js_sys::decode_uri_component(&name).map_or(name, String::from);
     let title = name.clone();
     use_title(move || title.clone());
     let session = use_session();
@@ -87,11 +88,17 @@ fn drifted(drift: &Drift, export: RwSignal<bool>) -> AnyView {
 
 fn row(thing: &Drifted) -> AnyView {
     let side = match thing.side {
-        DriftSide::Operators => view! { {badge_of("skipped", "Operators'")}{note("it stays")} }.into_any(),
-        DriftSide::Module => view! { {badge_of("retrying", "Module's")}{note("the next deployment puts it right")} }.into_any(),
+        DriftSide::Operators => {
+            view! { {badge_of("skipped", "Operators'")}{note("it stays")} }.into_any()
+        }
+        DriftSide::Module => {
+            view! { {badge_of("retrying", "Module's")}{note("the next deployment puts it right")} }
+                .into_any()
+        }
     };
     let by = thing.by.clone().unwrap_or_else(|| "unknown".to_owned());
-    let at = thing.at.map(|at| view! { <span class="cell-note">{when(at, None)}</span> }.into_any());
+    let at =
+        thing.at.map(|at| view! { <span class="cell-note">{when(at, None)}</span> }.into_any());
     view! {
         <tr data-testid="drift-row">
             <th scope="row" class="name-cell">{thing.name.clone()}{note(thing.kind.replace('_', " "))}</th>
@@ -110,7 +117,8 @@ pub(super) fn fields(fields: &[FieldChange]) -> AnyView {
         let path = if field.path.is_empty() { "it".to_owned() } else { field.path.clone() };
         let before = field.before.clone().unwrap_or_else(nothing);
         let after = field.after.clone().unwrap_or_else(nothing);
-        view! { <li><code>{path}</code>" "<del>{before}</del>" → "<ins>{after}</ins></li> }.into_any()
+        view! { <li><code>{path}</code>" "<del>{before}</del>" → "<ins>{after}</ins></li> }
+            .into_any()
     };
     view! { <ul class="field-changes">{fields.iter().map(one).collect::<Vec<_>>()}</ul> }.into_any()
 }

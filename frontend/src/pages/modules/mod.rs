@@ -13,12 +13,18 @@ use leptos::prelude::*;
 
 use super::kit::{self, copy_button, empty};
 use crate::{
-    api::{self, use_load},
+    api,
     components::{AsyncView, Dialog, Look, button, heading, table, when_relative},
+    data::use_load,
     model::{self, Exported},
     route::Route,
     state::{use_session, use_title},
 };
+
+/// The page of a module. A name may hold what a path may not.
+fn route_of(name: &str) -> Route {
+    Route::Module(js_sys::encode_uri_component(name).into())
+}
 
 /// The list.
 #[component]
@@ -59,7 +65,7 @@ fn list(modules: &[model::Module]) -> AnyView {
         heading("Changed", ""),
     ];
     let row = |module: &model::Module| {
-        let href = Route::Module(module.name.clone()).path();
+        let href = route_of(&module.name).path();
         let search = format!("module:\"{}\"", module.name);
         let schedules = Route::Schedules.narrowed(&[("q", &search)]);
         view! {

@@ -10,8 +10,9 @@ use leptos::prelude::*;
 
 use super::kit::{Asked, Change, days_choice, empty, form, note, of, use_asked};
 use crate::{
-    api::{self, Loading, use_load},
+    api,
     components::{AsyncView, Dialog, Field, Look, button, heading, silent_heading, table, when},
+    data::{Loading, use_load},
     model::{Namespace, Quota, Role},
     state::use_title,
 };
@@ -33,8 +34,9 @@ pub(crate) fn Namespaces() -> impl IntoView {
     let loading = namespaces.loading;
     let new = RwSignal::new(false);
     let dialogs = Dialogs { keep: use_asked(), quotas: use_asked(), rename: use_asked() };
-    let is_admin =
-        Memo::new(move |_| me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default());
+    let is_admin = Memo::new(move |_| {
+        me.with(|me| me.role_everywhere == Some(Role::Admin)).unwrap_or_default()
+    });
     let add = move || {
         is_admin.get().then(|| button(Look::Primary, None, "New namespace", move || new.set(true)))
     };
@@ -118,7 +120,11 @@ fn bytes(number: i64) -> String {
         unit += 1;
     }
     let word = UNITS.get(unit).copied().unwrap_or_default();
-    if unit == 0 { format!("{number} {word}") } else { format!("{}.{} {word}", tenths / 10, tenths % 10) }
+    if unit == 0 {
+        format!("{number} {word}")
+    } else {
+        format!("{}.{} {word}", tenths / 10, tenths % 10)
+    }
 }
 
 fn new_form(open: RwSignal<bool>, loading: Loading) -> AnyView {

@@ -4,16 +4,16 @@ use leptos::prelude::*;
 
 use super::super::kit::{Change, form, of};
 use crate::{
-    api::{self, Failure, Loading, settings::set_namespace_quotas::NamespaceQuotasInput},
+    api::{self, settings::set_namespace_quotas::NamespaceQuotasInput},
     components::{Field, Look},
-    model::{Namespace, Quota},
+    data::Loading,
+    model::{Failure, Namespace, Quota},
 };
 
 /// All four of them: an empty field is as the server is configured, 0 is without a limit.
 pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -> AnyView {
-    let text = |quota: Quota| {
-        RwSignal::new(quota.own.map(|own| own.to_string()).unwrap_or_default())
-    };
+    let text =
+        |quota: Quota| RwSignal::new(quota.own.map(|own| own.to_string()).unwrap_or_default());
     let (schedules, fires) = (text(row.quotas.schedules), text(row.quotas.fires_a_minute));
     let (runs, log) = (text(row.quotas.live_runs), text(row.quotas.log_bytes_a_day));
     let wrong = RwSignal::new(None);

@@ -9,8 +9,10 @@ use super::{
     bytes,
 };
 use crate::{
-    api::{self, Failure, Loading, use_load},
+    api,
     components::{AsyncView, Field, Look, when},
+    data::{Loading, use_load},
+    model::Failure,
     model::{Namespace, RetentionPreview},
 };
 
@@ -44,7 +46,10 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         let count = now.schedules.len();
         let words = match count {
             0 => format!("It keeps {} days now.", now.effective_days),
-            count => format!("It keeps {} days now; {count} schedules say otherwise for themselves.", now.effective_days),
+            count => format!(
+                "It keeps {} days now; {count} schedules say otherwise for themselves.",
+                now.effective_days
+            ),
         };
         view! { <p>{words}</p> }.into_any()
     });
@@ -61,7 +66,8 @@ pub(super) fn form_of(row: &Namespace, open: RwSignal<bool>, loading: Loading) -
         let number = Some(text.trim()).filter(|text| !text.is_empty()).map(str::parse::<i64>);
         let wrong = |_| Failure::of_field("days", "Type a whole number of days, or nothing.");
         let days = number.transpose().map_err(wrong)?;
-        let said = format!("The retention of {name} is set. What is older goes with the next round.");
+        let said =
+            format!("The retention of {name} is set. What is older goes with the next round.");
         Ok(Change { ask: api::settings::set_retention(name.clone(), days), said })
     };
     let done = move |_| loading.reload();

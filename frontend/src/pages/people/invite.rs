@@ -7,8 +7,9 @@ use super::{
     roles::CHOICES,
 };
 use crate::{
-    api::{self, Loading},
+    api,
     components::{Field, Look},
+    data::Loading,
     model::Role,
 };
 
@@ -35,7 +36,13 @@ pub(super) fn invite(
         let name = name.get_untracked().trim().to_owned();
         let said = format!("{name} may come in.");
         let role = Role::of_word(&role.get_untracked());
-        let ask = api::settings::create_user(name, password.get_value(), role, payloads.get_untracked(), key);
+        let ask = api::settings::create_user(
+            name,
+            password.get_value(),
+            role,
+            payloads.get_untracked(),
+            key,
+        );
         Ok(Change { ask, said })
     };
     let done = move |_| {

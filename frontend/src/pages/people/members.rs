@@ -4,11 +4,12 @@ use leptos::prelude::*;
 
 use super::super::kit::{self, Asked, Change, check, empty, form, note, of, use_asked};
 use crate::{
-    api::{self, Failure, Loading, Place, use_listing},
+    api,
     components::{
         AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table, when,
     },
-    model::{Membership, Role},
+    data::{Loading, use_listing},
+    model::{Failure, Membership, Place, Role},
 };
 
 const SIZE: usize = 100;
@@ -31,9 +32,8 @@ pub(super) fn Members() -> impl IntoView {
         .into_any();
     }
     let place = RwSignal::new(Place::First);
-    let members = use_listing(SIZE, move || {
-        api::settings::memberships(namespace.get(), place.get(), SIZE)
-    });
+    let members =
+        use_listing(SIZE, move || api::settings::memberships(namespace.get(), place.get(), SIZE));
     let loading = members.load.loading;
     let new = RwSignal::new(false);
     let (change, remove) = (use_asked::<Membership>(), use_asked::<Membership>());
@@ -49,7 +49,7 @@ pub(super) fn Members() -> impl IntoView {
             empty=|| empty("No member", "Who has a role everywhere needs no membership. Others work only where they are members.")
         >
             {table("Members", "table", headings(), rows(members.list, move |row| line(row, change, remove)))}
-            {pager(members, "members", move |to| place.set(to))}
+            {pager(members.beside(), "members", move |to| place.set(to))}
         </AsyncView>
         <Dialog open=new title="Add member">{set_form(None, new, namespace, loading)}</Dialog>
         {change.dialog("Change member", move |row| set_form(Some(&row), change.open, namespace, loading))}
@@ -94,9 +94,15 @@ fn set_form(
     let payloads = RwSignal::new(known.is_some_and(|row| row.sees_payloads));
     let wrong = RwSignal::new(None);
     let who = match known {
-        Some(row) => view! { <p>"What "<strong>{row.user.clone()}</strong>" may do here."</p> }.into_any(),
-        None => Field::new("member-name", "Name", name).first().required().error(of(wrong, "user"))
-            .hint("Somebody who is there already.").text(),
+        Some(row) => {
+            view! { <p>"What "<strong>{row.user.clone()}</strong>" may do here."</p> }.into_any()
+        }
+        None => Field::new("member-name", "Name", name)
+            .first()
+            .required()
+            .error(of(wrong, "user"))
+            .hint("Somebody who is there already.")
+            .text(),
     };
     let fields = view! {
         {who}
@@ -109,8 +115,12 @@ fn set_form(
         let unknown = || Failure::of_field("role", "Choose what they may do.");
         let role = Role::of_word(&role.get_untracked()).ok_or_else(unknown)?;
         let said = format!("{user} is a member.");
-        let ask =
-            api::settings::set_membership(user, namespace.get_untracked(), role, payloads.get_untracked());
+        let ask = api::settings::set_membership(
+            user,
+            namespace.get_untracked(),
+            role,
+            payloads.get_untracked(),
+        );
         Ok(Change { ask, said })
     };
     let done = move |_| loading.reload();

@@ -15,15 +15,18 @@ use leptos::prelude::*;
 
 use super::kit;
 use crate::{
-    api::{Load, use_load},
-    components::live,
+    components::{Tab, live},
+    data::{Load, use_load},
     model::{Profile, Role},
     route::Route,
     state::{use_address, use_title},
 };
 
-const TABS: &[(&str, &str)] =
-    &[("", "People"), ("members", "Members of this namespace"), ("roles", "Roles")];
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "People" },
+    Tab { name: "members", words: "Members of this namespace" },
+    Tab { name: "roles", words: "Roles" },
+];
 
 fn href(tab: &str) -> String {
     Route::People.narrowed(&[("tab", tab)])
@@ -39,7 +42,7 @@ pub(crate) fn People() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"People and roles"</h1>
-            {kit::tabs("People and roles", TABS, href)}
+            {kit::tabs("People and roles", TABS)}
         </header>
         {live(move || match tab.get().as_str() {
             "members" => view! { <members::Members/> }.into_any(),

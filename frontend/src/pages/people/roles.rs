@@ -24,7 +24,8 @@ const ACTS: [(&str, Role); 10] = [
 pub(super) fn matrix() -> AnyView {
     let row = |(words, least): (&'static str, Role)| {
         let may = |role: Role| {
-            let (mark, said) = if rank(role) >= rank(least) { ("✓", "may") } else { ("–", "may not") };
+            let (mark, said) =
+                if rank(role) >= rank(least) { ("✓", "may") } else { ("–", "may not") };
             view! {
                 <td class="matrix-cell"><span aria-hidden="true">{mark}</span><span class="visually-hidden">{said}</span></td>
             }

@@ -7,8 +7,9 @@ use super::{
     roles::CHOICES,
 };
 use crate::{
-    api::{self, Loading},
+    api,
     components::{Field, Look},
+    data::Loading,
     model::{Role, User},
 };
 
@@ -47,7 +48,8 @@ pub(super) fn password(
         {check("reset-tokens", "Revoke their tokens as well", revoke, "Without this, programs that use them go on.")}
     };
     let plan = move |_| {
-        let ask = api::settings::reset_password(id.clone(), password.get_value(), revoke.get_untracked());
+        let ask =
+            api::settings::reset_password(id.clone(), password.get_value(), revoke.get_untracked());
         Ok(Change { ask, said: format!("{name} has another password.") })
     };
     let done = move |_| {

@@ -7,12 +7,14 @@ use super::{
     invite, user_forms,
 };
 use crate::{
-    api::{self, Loading, Place, use_actor, use_listing},
+    api,
     components::{
         AsyncView, Dialog, Look, badge_of, button, heading, pager, rows, silent_heading, table,
         when_relative,
     },
-    model::{Grant, User},
+    data::{Loading, use_actor, use_listing},
+    model::Place,
+    model::{RoleGrant, User},
 };
 
 const SIZE: usize = 100;
@@ -55,7 +57,7 @@ pub(super) fn Users() -> impl IntoView {
             empty=|| empty("Nobody yet", "Invite a colleague.")
         >
             {table("People", "table", headings(), rows(users.list, move |row| line(row, dialogs)))}
-            {pager(users, "people", move |to| place.set(to))}
+            {pager(users.beside(), "people", move |to| place.set(to))}
         </AsyncView>
         <Dialog open=new title="Invite somebody">{invite::invite(new, made, loading)}</Dialog>
         <Dialog open=account title="New service account">{invite::account(account, loading)}</Dialog>
@@ -85,10 +87,11 @@ fn line(user: &User, dialogs: Dialogs) -> AnyView {
     };
     let role = user.role.map_or_else(none, |role| role.word().into_any());
     let payloads = user.sees_payloads.then(|| note("sees payloads"));
-    let grant = |grant: &Grant| {
+    let grant = |grant: &RoleGrant| {
         let place = grant.namespace.clone().unwrap_or_else(|| "everywhere".to_owned());
         let sees = if grant.sees_payloads { ", sees payloads" } else { "" };
-        view! { <span class="line">{format!("{place}: {}{sees}", grant.role.word())}</span> }.into_any()
+        view! { <span class="line">{format!("{place}: {}{sees}", grant.role.word())}</span> }
+            .into_any()
     };
     let grants: Vec<_> = user.memberships.iter().map(grant).collect();
     let given: Vec<_> = user.given_elsewhere.iter().map(grant).collect();
@@ -114,8 +117,8 @@ fn line(user: &User, dialogs: Dialogs) -> AnyView {
 
 fn actions(user: &User, dialogs: Dialogs) -> AnyView {
     let has_password = !user.is_service_account && user.issuer.is_none();
-    let password = has_password
-        .then(|| button(Look::Plain, None, "Password", dialogs.password.ask(user)));
+    let password =
+        has_password.then(|| button(Look::Plain, None, "Password", dialogs.password.ask(user)));
     let turn = if user.disabled_at.is_some() {
         let (actor, id, name) = (use_actor(), user.id.clone(), user.name.clone());
         button(Look::Plain, None, "Enable", move || {
@@ -143,10 +146,20 @@ fn disable_form(user: &User, dialogs: Dialogs) -> AnyView {
         "What they made stays. It can be undone."</p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::settings::disable_user(id.clone()), said: format!("{name} is disabled.") })
+        Ok(Change {
+            ask: api::settings::disable_user(id.clone()),
+            said: format!("{name} is disabled."),
+        })
     };
     let done = move |_| dialogs.loading.reload();
-    form(dialogs.disable.open, (Look::Danger, "Disable"), RwSignal::new(None), fields.into_any(), plan, done)
+    form(
+        dialogs.disable.open,
+        (Look::Danger, "Disable"),
+        RwSignal::new(None),
+        fields.into_any(),
+        plan,
+        done,
+    )
 }
 
 fn delete_form(user: &User, dialogs: Dialogs) -> AnyView {
@@ -157,8 +170,18 @@ fn delete_form(user: &User, dialogs: Dialogs) -> AnyView {
         "What they did stays in the audit log. To keep them out for a while, disable them instead."</p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::settings::delete_user(id.clone()), said: format!("{name} is deleted.") })
+        Ok(Change {
+            ask: api::settings::delete_user(id.clone()),
+            said: format!("{name} is deleted."),
+        })
     };
     let done = move |_| dialogs.loading.reload();
-    form(dialogs.delete.open, (Look::Danger, "Delete"), RwSignal::new(None), fields.into_any(), plan, done)
+    form(
+        dialogs.delete.open,
+        (Look::Danger, "Delete"),
+        RwSignal::new(None),
+        fields.into_any(),
+        plan,
+        done,
+    )
 }

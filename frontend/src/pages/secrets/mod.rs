@@ -4,12 +4,13 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, of, use_asked};
 use crate::{
-    api::{self, Loading, Place, use_listing},
+    api,
     components::{
         AsyncView, Dialog, Field, Look, button, heading, pager, rows, silent_heading, table,
         when_relative,
     },
-    model::Secret,
+    data::{Loading, use_listing},
+    model::{Place, Secret},
     state::use_title,
 };
 
@@ -42,7 +43,7 @@ pub(crate) fn Secrets() -> impl IntoView {
             empty=|| empty("No secret yet", "Passwords, tokens and keys that tasks need. Administrators of the namespace set them.")
         >
             {table("Secrets", "table", headings(), rows(secrets.list, move |row| line(row, change, remove)))}
-            {pager(secrets, "secrets", move |to| place.set(to))}
+            {pager(secrets.beside(), "secrets", move |to| place.set(to))}
         </AsyncView>
         <Dialog open=new title="New secret">{set_form(None, new, namespace, loading)}</Dialog>
         {change.dialog("New value", move |row| set_form(Some(row.name.clone()), change.open, namespace, loading))}
@@ -109,7 +110,8 @@ fn set_form(
     let plan = move |key| {
         let name = name.get_untracked().trim().to_owned();
         let said = format!("{name} is set.");
-        let ask = api::settings::set_secret(namespace.get_untracked(), name, value.get_untracked(), key);
+        let ask =
+            api::settings::set_secret(namespace.get_untracked(), name, value.get_untracked(), key);
         Ok(Change { ask, said })
     };
     let fields = view! { {name_field}{value_field.text()} };

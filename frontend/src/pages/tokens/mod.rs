@@ -12,24 +12,24 @@ use leptos::prelude::*;
 
 use super::kit::{self, Asked, Change, empty, form, none, note, use_asked};
 use crate::{
-    api::{self, Loading, Place, use_listing},
+    api,
     components::{
-        AsyncView, Dialog, Look, badge_of, button, heading, live, pager, rows, silent_heading,
+        AsyncView, Dialog, Look, Tab, badge_of, button, heading, live, pager, rows, silent_heading,
         table, when, when_relative,
     },
-    model::ApiToken,
+    data::{Loading, use_listing},
+    model::{ApiToken, Place},
     route::Route,
     state::{use_address, use_title},
     time::Moment,
 };
 
 const SIZE: usize = 100;
-const TABS: &[(&str, &str)] =
-    &[("", "Tokens"), ("sessions", "Sessions"), ("password", "Password")];
-
-fn href(tab: &str) -> String {
-    Route::Tokens.narrowed(&[("tab", tab)])
-}
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Tokens" },
+    Tab { name: "sessions", words: "Sessions" },
+    Tab { name: "password", words: "Password" },
+];
 
 /// Tokens, sessions, password.
 #[component]
@@ -40,7 +40,7 @@ pub(crate) fn Tokens() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Tokens and sessions"</h1>
-            {kit::tabs("Tokens and sessions", TABS, href)}
+            {kit::tabs("Tokens and sessions", TABS)}
         </header>
         {live(move || match tab.get().as_str() {
             "sessions" => view! { <sessions::Sessions/> }.into_any(),
@@ -60,9 +60,8 @@ fn List() -> impl IntoView {
     let new = RwSignal::new(false);
     let made = RwSignal::new(None::<String>);
     let revoke = use_asked::<ApiToken>();
-    let everybody = move || {
-        kit::administers().then(|| kit::check("all-tokens", "Those of everybody", all, ""))
-    };
+    let everybody =
+        move || kit::administers().then(|| kit::check("all-tokens", "Those of everybody", all, ""));
     view! {
         <div class="filter-line">
             {button(Look::Primary, None, "New token", move || new.set(true))}
@@ -76,7 +75,7 @@ fn List() -> impl IntoView {
             empty=|| empty("No token yet", "Programs come in with a token: it may do no more than you, and less if you say so.")
         >
             {table("Tokens", "table", headings(), rows(tokens.list, move |row| line(row, revoke)))}
-            {pager(tokens, "tokens", move |to| place.set(to))}
+            {pager(tokens.beside(), "tokens", move |to| place.set(to))}
         </AsyncView>
         <Dialog open=new title="New token">{new_token::new_token(new, made, loading)}</Dialog>
         {revoke.dialog("Revoke token", move |row| revoke_form(&row, revoke, loading))}
@@ -134,7 +133,10 @@ fn revoke_form(row: &ApiToken, revoke: Asked<ApiToken>, loading: Loading) -> Any
         <p>"Whatever comes in with "<strong>{name.clone()}</strong>" is refused from now on, for good. "{last}</p>
     };
     let plan = move |_| {
-        Ok(Change { ask: api::settings::revoke_token(id.clone()), said: format!("{name} is revoked.") })
+        Ok(Change {
+            ask: api::settings::revoke_token(id.clone()),
+            said: format!("{name} is revoked."),
+        })
     };
     let done = move |_| loading.reload();
     form(revoke.open, (Look::Danger, "Revoke"), RwSignal::new(None), fields.into_any(), plan, done)

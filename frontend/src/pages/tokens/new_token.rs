@@ -4,9 +4,10 @@ use leptos::prelude::*;
 
 use super::super::kit::{self, Change, check, form, of};
 use crate::{
-    api::{self, Failure, Loading, settings::create_api_token::CreateApiTokenInput, use_load},
+    api::{self, settings::create_api_token::CreateApiTokenInput},
     components::{Field, Look},
-    model::Role,
+    data::{Loading, use_load},
+    model::{Failure, Role},
     time::Moment,
 };
 

@@ -3,10 +3,7 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::super::kit::{check, of};
-use crate::{
-    api::{self, Failure, use_actor},
-    components::Field,
-};
+use crate::{api, components::Field, data::use_actor, model::Failure};
 
 /// The form.
 #[component]
@@ -37,7 +34,9 @@ pub(super) fn Password() -> impl IntoView {
             let _gone = busy.try_set(false);
             match outcome {
                 Ok(_) => {
-                    actor.say("Your password is changed. Your other sessions have ended.".to_owned());
+                    actor.say(
+                        "Your password is changed. Your other sessions have ended.".to_owned(),
+                    );
                     for field in [old, new, again] {
                         let _gone = field.try_set(String::new());
                     }
@@ -46,12 +45,18 @@ pub(super) fn Password() -> impl IntoView {
             }
         });
     };
-    let field = move |id: &'static str, label: &'static str, value, name: &'static str, complete| {
-        Field::new(id, label, value).kind("password").autocomplete(complete).required().error(of(wrong, name))
-    };
+    let field =
+        move |id: &'static str, label: &'static str, value, name: &'static str, complete| {
+            Field::new(id, label, value)
+                .kind("password")
+                .autocomplete(complete)
+                .required()
+                .error(of(wrong, name))
+        };
     let general = move || {
         wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
-            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }.into_any()
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
         })
     };
     view! {

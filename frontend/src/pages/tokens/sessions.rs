@@ -4,10 +4,11 @@ use leptos::prelude::*;
 
 use super::super::kit::{empty, none};
 use crate::{
-    api::{self, Loading, use_actor, use_load},
+    api,
     components::{
         AsyncView, Look, badge_of, button, heading, silent_heading, table, when, when_relative,
     },
+    data::{Loading, use_actor, use_load},
     model::Session,
 };
 
@@ -47,7 +48,8 @@ fn row(session: &Session, loading: Loading) -> AnyView {
     } else {
         let (actor, id) = (use_actor(), session.id.clone());
         button(Look::Danger, None, "Sign out", move || {
-            let said = "That browser is signed out. What it has open ends within seconds.".to_owned();
+            let said =
+                "That browser is signed out. What it has open ends within seconds.".to_owned();
             actor.act(api::settings::revoke_session(id.clone()), said, move |_| loading.reload());
         })
     };

@@ -6,8 +6,9 @@ use leptos::prelude::*;
 
 use super::super::kit::{self, empty, note};
 use crate::{
-    api::{self, use_load},
+    api,
     components::{AsyncView, expressions, heading, live, panel, table},
+    data::use_load,
     model::{
         FireKind, GapPolicy, OverlapHourPolicy, Page, PreviewFire, ScheduleName, ZoneSchedule,
     },
@@ -34,8 +35,7 @@ struct Change {
 #[component]
 pub(super) fn Clocks() -> impl IntoView {
     let namespace = kit::use_namespace();
-    let names =
-        use_load(move || Some(api::planning::schedule_names(namespace.get(), None, None)));
+    let names = use_load(move || Some(api::planning::schedule_names(namespace.get(), None, None)));
     let changes = Memo::new(move |_| names.with(changes).unwrap_or_default());
     let is_empty = Signal::derive(move || changes.with(Vec::is_empty));
     let report = move || {
@@ -57,8 +57,7 @@ pub(super) fn Clocks() -> impl IntoView {
 /// The changes in the zones of these schedules, soonest first.
 fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
     let zones: BTreeSet<&str> = page.rows.iter().map(|row| row.timing.zone.as_str()).collect();
-    let mut all: Vec<Change> =
-        zones.into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
+    let mut all: Vec<Change> = zones.into_iter().take(MOST_ZONES).flat_map(of_zone).collect();
     all.sort_by_key(|change| change.at);
     all
 }
@@ -135,11 +134,8 @@ fn touched(schedules: &[ZoneSchedule], at: Moment, is_gap: bool) -> AnyView {
         };
         return view! { <p class="muted">{words}</p> }.into_any();
     }
-    let headings = vec![
-        heading("Schedule", ""),
-        heading("Fires", ""),
-        heading("By its policy", ""),
-    ];
+    let headings =
+        vec![heading("Schedule", ""), heading("Fires", ""), heading("By its policy", "")];
     table("Schedules that it touches", "table", headings, rows.into_any())
 }
 

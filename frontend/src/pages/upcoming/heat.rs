@@ -30,7 +30,8 @@ pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView
     };
     let row = |(date, hours): (&String, &[Option<ForecastHour>; 24])| {
         let day = Day::parse(date);
-        let weekday = day.and_then(|day| Weekday::WEEK.get(day.weekday())).map_or("", |day| day.word());
+        let weekday =
+            day.and_then(|day| Weekday::WEEK.get(day.weekday())).map_or("", |day| day.word());
         let cells: Vec<_> = hours
             .iter()
             .enumerate()
@@ -58,7 +59,8 @@ pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView
 fn by_day(hours: &[ForecastHour], zone: &str) -> Days {
     let mut days = Days::new();
     for hour in hours {
-        let wall = Wall::read(hour.at, zone).or_else(|| Wall::read(hour.at, "UTC")).unwrap_or_default();
+        let wall =
+            Wall::read(hour.at, zone).or_else(|| Wall::read(hour.at, "UTC")).unwrap_or_default();
         let place = wall.time.get(..2).and_then(|text| text.parse::<usize>().ok());
         let row = days.entry(wall.date).or_insert([None; 24]);
         if let Some(cell) = place.and_then(|place| row.get_mut(place)) {
@@ -85,7 +87,8 @@ fn cell(
     chosen: RwSignal<Option<Moment>>,
 ) -> AnyView {
     let Some(hour) = hour else { return view! { <td class="heat-none"></td> }.into_any() };
-    let name = format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
+    let name =
+        format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
     let at = hour.at;
     // A tab leads to the chosen hour, or to the first; the arrows go on from there.
     let stop = move || {
@@ -128,7 +131,8 @@ fn key(event: &KeyboardEvent) {
         _ => return,
     };
     let from = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
-    let at = from.and_then(|cell| cell.get_attribute("data-at")).and_then(|at| at.parse::<i64>().ok());
+    let at =
+        from.and_then(|cell| cell.get_attribute("data-at")).and_then(|at| at.parse::<i64>().ok());
     let Some(at) = at else { return };
     event.prevent_default();
     let to = document().get_element_by_id(&format!("hour-{}", at + hours * HOUR_MS));

@@ -6,8 +6,9 @@ use leptos::prelude::*;
 
 use super::super::kit;
 use crate::{
-    api::{self, use_load},
+    api,
     components::{AsyncView, heading, panel, table, when},
+    data::use_load,
     model::{Forecast, Upcoming},
     route::Route,
     time::Moment,
@@ -41,11 +42,13 @@ fn draw(hour: &Forecast, at: Moment) -> AnyView {
         let words = format!("The first {listed} of {total} starts are shown.");
         view! { <p class="muted">{words}</p> }.into_any()
     });
-    let collisions: Vec<_> = minutes.iter().filter(|minute| minute.fires.len() > 1).map(row).collect();
+    let collisions: Vec<_> =
+        minutes.iter().filter(|minute| minute.fires.len() > 1).map(row).collect();
     let list = if collisions.is_empty() {
         view! { <p class="muted">"No two starts fall into the same minute."</p> }.into_any()
     } else {
-        let headings = vec![heading("Minute", ""), heading("Starts", "number"), heading("Schedules", "")];
+        let headings =
+            vec![heading("Minute", ""), heading("Starts", "number"), heading("Schedules", "")];
         table("Collisions", "table", headings, collisions.into_any())
     };
     view! { {bars(&minutes, at)}{cut}{list} }.into_any()
@@ -96,7 +99,8 @@ fn row(minute: &Minute<'_>) -> AnyView {
     let link = |(name, (id, times)): (&&str, &(&str, usize))| {
         let href = Route::Schedule((*id).to_owned()).path();
         let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
-        view! { <span class="collision"><a href=href>{(*name).to_owned()}</a>{times}</span> }.into_any()
+        view! { <span class="collision"><a href=href>{(*name).to_owned()}</a>{times}</span> }
+            .into_any()
     };
     let links: Vec<_> = names.iter().take(20).map(link).collect();
     let more = (more > 0).then(|| format!(" and {more} more"));

@@ -15,8 +15,9 @@ use leptos::prelude::*;
 
 use super::kit::{self, empty};
 use crate::{
-    api::{self, use_load},
-    components::{AsyncView, live, panel},
+    api,
+    components::{AsyncView, Tab, live, panel},
+    data::use_load,
     model::Forecast,
     route::Route,
     state::{use_address, use_every, use_title},
@@ -25,11 +26,8 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(60);
 const WEEK_HOURS: i64 = 168;
-const TABS: &[(&str, &str)] = &[("", "Load"), ("clocks", "Clock changes")];
-
-fn href(tab: &str) -> String {
-    Route::Upcoming.narrowed(&[("tab", tab)])
-}
+const TABS: &[Tab] =
+    &[Tab { name: "", words: "Load" }, Tab { name: "clocks", words: "Clock changes" }];
 
 /// The page.
 #[component]
@@ -40,7 +38,7 @@ pub(crate) fn Upcoming() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Upcoming"</h1>
-            {kit::tabs("Upcoming", TABS, href)}
+            {kit::tabs("Upcoming", TABS)}
             <p class="actions"><a class="button" href=Route::Feeds.path()>"Calendar feed"</a></p>
         </header>
         {live(move || match tab.get().as_str() {
@@ -54,8 +52,7 @@ pub(crate) fn Upcoming() -> impl IntoView {
 #[component]
 fn Load() -> impl IntoView {
     let namespace = kit::use_namespace();
-    let week =
-        use_load(move || Some(api::planning::upcoming(namespace.get(), None, WEEK_HOURS)));
+    let week = use_load(move || Some(api::planning::upcoming(namespace.get(), None, WEEK_HOURS)));
     let loading = week.loading;
     use_every(LOOK, move || loading.refresh());
     let chosen = RwSignal::new(None::<Moment>);

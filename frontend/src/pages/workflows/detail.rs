@@ -8,8 +8,9 @@ use super::{
     yaml,
 };
 use crate::{
-    api::{self, Load, use_load},
+    api,
     components::{AsyncView, Look, button, fact, heading, live, panel, table, when},
+    data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
     route::Route,
     state::{use_address, use_session, use_title},
@@ -153,7 +154,8 @@ fn versions(workflow: &model::Workflow) -> AnyView {
 fn diff(before: &str, after: &str) -> AnyView {
     let lines = between(before, after);
     if lines.iter().all(|line| matches!(line, Line::Same(_))) {
-        return view! { <p class="muted">"No task changed: limits, tags or the name did."</p> }.into_any();
+        return view! { <p class="muted">"No task changed: limits, tags or the name did."</p> }
+            .into_any();
     }
     let line = |line: Line<'_>| {
         let (kind, mark, text) = match line {
@@ -161,17 +163,18 @@ fn diff(before: &str, after: &str) -> AnyView {
             Line::Gone(text) => ("gone", "- ", text),
             Line::New(text) => ("new", "+ ", text),
         };
-        view! { <span class="diff-line" data-kind=kind>{format!("{mark}{text}\n")}</span> }.into_any()
+        view! { <span class="diff-line" data-kind=kind>{format!("{mark}{text}\n")}</span> }
+            .into_any()
     };
     let lines: Vec<_> = lines.into_iter().map(line).collect();
-    view! { <pre class="source" tabindex="0" role="region" aria-label="What changed">{lines}</pre> }.into_any()
+    view! { <pre class="source" tabindex="0" role="region" aria-label="What changed">{lines}</pre> }
+        .into_any()
 }
 
 fn facts(workflow: &model::Workflow) -> AnyView {
-    let limit = workflow.timeout_seconds.map_or_else(
-        || "only the tasks' own".to_owned(),
-        |limit| seconds(limit as i64),
-    );
+    let limit = workflow
+        .timeout_seconds
+        .map_or_else(|| "only the tasks' own".to_owned(), |limit| seconds(limit as i64));
     let nodes =
         if workflow.runs_on.is_empty() { "any".to_owned() } else { workflow.runs_on.join(", ") };
     let content = view! {
@@ -199,7 +202,8 @@ fn used_by(users: Load<Page<ScheduleName>>) -> AnyView {
         };
         let rows: Vec<_> = page.rows.iter().map(one).collect();
         let more = page.next.as_ref().map(|_| {
-            view! { <p class="muted">{format!("The first {} are shown.", page.rows.len())}</p> }.into_any()
+            view! { <p class="muted">{format!("The first {} are shown.", page.rows.len())}</p> }
+                .into_any()
         });
         view! { <ul class="plain-list">{rows}</ul>{more} }.into_any()
     };

@@ -18,8 +18,10 @@ use super::{
     place,
 };
 use crate::{
-    api::{self, Place, use_listing},
+    api,
     components::{AsyncView, heading, pager, rows, table, when_relative},
+    data::use_listing,
+    model::Place,
     model::WorkflowRow,
     route::Route,
     state::{use_address, use_title},
@@ -46,7 +48,7 @@ pub(crate) fn Workflows() -> impl IntoView {
             empty=|| empty("No workflow yet", "A schedule with a task of its own has a workflow of its own. Modules declare those that several schedules share.")
         >
             {table("Workflows", "table", headings(), rows(workflows.list, line))}
-            {pager(workflows, "workflows", go)}
+            {pager(workflows.beside(), "workflows", go)}
         </AsyncView>
     }
 }

@@ -108,7 +108,9 @@ fn block(key: &str, value: &str) -> Vec<String> {
         return vec![format!("  {key}: {}", text(value))];
     }
     let head = format!("  {key}: |");
-    std::iter::once(head).chain(value.trim_end().lines().map(|line| format!("    {line}"))).collect()
+    std::iter::once(head)
+        .chain(value.trim_end().lines().map(|line| format!("    {line}")))
+        .collect()
 }
 
 fn list(values: &[String]) -> String {
