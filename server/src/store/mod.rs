@@ -99,7 +99,7 @@ pub use dialect::Dialect;
 pub use error::{AWAY, Constraint, StoreError};
 #[doc(hidden)]
 pub use faults::{Edge, Faults};
-pub use open::{Migrations, Options, Schema};
+pub use open::{Migrations, Options, Schema, file_of};
 pub use page::{Page, Window};
 pub use primary::{DatabaseTransaction, Link};
 pub use sizes::Sizes;

@@ -7,10 +7,7 @@ use leptos::{ev::SubmitEvent, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::super::kit::{self, Wrong, instant, number, of};
 use crate::{
-    api::{
-        self,
-        planning::{self, BackfillOrderOf},
-    },
+    api::planning::{self, BackfillOrderOf},
     components::{
         AsyncView, Field, Look, Mark, badge, button, fire_mark, heading, live, panel, table, when,
     },

@@ -19,7 +19,6 @@ use crate::{
     },
     data::{Loading, use_listing},
     model::{ApiToken, Place},
-    route::Route,
     state::{use_address, use_title},
     time::Moment,
 };
