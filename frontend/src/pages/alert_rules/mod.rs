@@ -59,9 +59,9 @@ pub(crate) fn AlertRules() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Alert rules and channels"</h1>
-            {kit::tabs("Parts of alerting", TABS)}
             {move || primary()}
         </header>
+        {kit::tabs("Parts of alerting", TABS)}
         {live(move || match tab.get().as_str() {
             "channels" => view! { <channels::Channels new=new_channel/> }.into_any(),
             "deliveries" => view! { <deliveries::Deliveries/> }.into_any(),

@@ -51,9 +51,9 @@ pub(crate) fn Alerts() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Alerts"</h1>
-            {kit::tabs("Alerts by state", TABS)}
             <p class="actions"><a class="button" href=Route::AlertRules.path()>"Rules and channels"</a></p>
         </header>
+        {kit::tabs("Alerts by state", TABS)}
         {cut(alerts)}
         <AsyncView
             loading=loading

@@ -42,8 +42,8 @@ pub(crate) fn People() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"People and roles"</h1>
-            {kit::tabs("People and roles", TABS)}
         </header>
+        {kit::tabs("People and roles", TABS)}
         {live(move || match tab.get().as_str() {
             "members" => view! { <members::Members/> }.into_any(),
             "roles" => roles::matrix(),

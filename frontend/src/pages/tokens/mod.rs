@@ -39,8 +39,8 @@ pub(crate) fn Tokens() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Tokens and sessions"</h1>
-            {kit::tabs("Tokens and sessions", TABS)}
         </header>
+        {kit::tabs("Tokens and sessions", TABS)}
         {live(move || match tab.get().as_str() {
             "sessions" => view! { <sessions::Sessions/> }.into_any(),
             "password" => view! { <password::Password/> }.into_any(),

@@ -43,8 +43,8 @@ pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView
     let rows: Vec<_> = days.iter().map(row).collect();
     let heads: Vec<_> = (0..24).map(head).collect();
     view! {
-        <div class="heat-frame" tabindex="0" role="group" aria-label="Starts by day and hour">
-            <table class="heat" on:keydown=move |event| key(&event)>
+        <div class="week-heat-frame" tabindex="0" role="group" aria-label="Starts by day and hour">
+            <table class="week-heat" on:keydown=move |event| key(&event)>
                 <caption class="visually-hidden">{format!("Starts by day and hour in {zone}")}</caption>
                 <thead><tr><th scope="col"><span class="visually-hidden">"Day"</span></th>{heads}</tr></thead>
                 <tbody>{rows}</tbody>
@@ -86,7 +86,7 @@ fn cell(
     first: Option<Moment>,
     chosen: RwSignal<Option<Moment>>,
 ) -> AnyView {
-    let Some(hour) = hour else { return view! { <td class="heat-none"></td> }.into_any() };
+    let Some(hour) = hour else { return view! { <td class="week-heat-none"></td> }.into_any() };
     let name =
         format!("{weekday} {place:02}:00: {} starts of {} schedules", hour.fires, hour.schedules);
     let at = hour.at;

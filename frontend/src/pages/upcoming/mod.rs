@@ -38,9 +38,9 @@ pub(crate) fn Upcoming() -> impl IntoView {
     view! {
         <header class="page-head">
             <h1>"Upcoming"</h1>
-            {kit::tabs("Upcoming", TABS)}
             <p class="actions"><a class="button" href=Route::Feeds.path()>"Calendar feed"</a></p>
         </header>
+        {kit::tabs("Upcoming", TABS)}
         {live(move || match tab.get().as_str() {
             "clocks" => view! { <clocks::Clocks/> }.into_any(),
             _ => view! { <Load/> }.into_any(),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     api,
-    components::{AsyncView, Look, button, fact, heading, live, panel, table, when},
+    components::{AsyncView, Look, Tab, button, fact, heading, live, panel, table, when},
     data::{Load, use_load},
     model::{self, Page, ScheduleName, Step, Target, TaskCondition, WorkflowVersion},
     route::Route,
@@ -17,7 +17,11 @@ use crate::{
     time::{decimal, seconds},
 };
 
-const TABS: [(&str, &str); 3] = [("tasks", "Tasks"), ("yaml", "YAML"), ("versions", "Versions")];
+const TABS: &[Tab] = &[
+    Tab { name: "", words: "Tasks" },
+    Tab { name: "yaml", words: "YAML" },
+    Tab { name: "versions", words: "Versions" },
+];
 
 /// The page.
 #[component]
@@ -40,6 +44,7 @@ pub(crate) fn Workflow(id: String) -> impl IntoView {
     view! {
         <AsyncView loading=workflow.loading what="the workflow">
             {workflow.draw(move |workflow| head(workflow, remove))}
+            {kit::tabs("Parts of the workflow", TABS)}
             <div class="run-grid">
                 <div class="run-main">{live(content)}</div>
                 <div class="run-side">{workflow.draw(facts)}{used_by(users)}</div>
@@ -50,24 +55,11 @@ pub(crate) fn Workflow(id: String) -> impl IntoView {
 }
 
 fn head(workflow: &model::Workflow, remove: Asked<model::Workflow>) -> AnyView {
-    let address = use_address();
-    let id = workflow.id.clone();
-    let link = move |(name, words): (&'static str, &'static str)| {
-        let id = id.clone();
-        live(move || {
-            let chosen = address.query("tab");
-            let is_chosen = chosen == name || (chosen.is_empty() && name == "tasks");
-            let href = Route::Workflow(id.clone()).narrowed(&[("tab", name)]);
-            view! { <a href=href aria-current=is_chosen.then_some("true")>{words}</a> }.into_any()
-        })
-    };
     let delete = (use_session().edits() && workflow.module.is_none())
         .then(|| button(Look::Danger, None, "Delete", remove.ask(workflow)));
-    let links: Vec<_> = TABS.into_iter().map(link).collect();
     view! {
         <header class="page-head">
             <h1>{workflow.name.clone()}</h1>
-            <nav class="filters" aria-label="Parts of the workflow">{links}</nav>
             <div class="actions">{delete}</div>
         </header>
     }
