@@ -87,10 +87,10 @@ test("an alert is made and its channel tested in 6 clicks", async ({ page, admin
   await expect(page.getByTestId("channel-row").filter({ hasText: "ops" })).toContainText("Sent");
   expect(hook.bodies.length).toBeGreaterThan(0);
   await clicks.on(page.getByRole("link", { name: "New rule" }));
-  await page.getByLabel("Name", { exact: true }).fill("what fails");
+  await page.getByLabel("Name", { exact: true }).fill("what-fails");
   await expect(page.getByTestId("look-back")).toBeVisible();
   await clicks.on(page.getByRole("button", { name: "Create rule" }));
-  await expect(page.getByTestId("rule-row").filter({ hasText: "what fails" })).toContainText("Listens");
+  await expect(page.getByTestId("rule-row").filter({ hasText: "what-fails" })).toContainText("Listens");
   expect(clicks.count).toBeLessThanOrEqual(6);
   hook.close();
 });

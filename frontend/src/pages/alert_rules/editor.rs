@@ -261,13 +261,17 @@ fn use_preview(draft: Draft, namespace: Memo<String>) -> Load<RulePreview> {
     })
 }
 
+fn alerts(count: i64) -> String {
+    if count == 1 { "1 alert".to_owned() } else { format!("{count} alerts") }
+}
+
 fn look_back(preview: Load<RulePreview>) -> AnyView {
     let list = move |preview: &RulePreview| {
         let more = if preview.is_cut { "at least " } else { "" };
         let sum = match preview.messages.len() {
             0 => "Nothing in the last 7 days.".to_owned(),
-            1 => format!("One message, for {more}{} alerts.", preview.alerts),
-            count => format!("{more}{count} messages, for {} alerts.", preview.alerts),
+            1 => format!("{more}1 message, for {}.", alerts(preview.alerts)),
+            count => format!("{more}{count} messages, for {}.", alerts(preview.alerts)),
         };
         let message = |message: &crate::model::PastMessage| {
             view! { <li>{when_relative(message.at, None)}<span>{message.subject.clone()}</span></li> }.into_any()
@@ -275,7 +279,9 @@ fn look_back(preview: Load<RulePreview>) -> AnyView {
         let latest: Vec<_> = preview.messages.iter().rev().take(30).map(message).collect();
         view! {
             <p class="lede" data-testid="look-back">{sum}</p>
-            <ul class="look-back">{latest}</ul>
+            <div class="look-back" tabindex="0" role="group" aria-label="Messages">
+                <ul>{latest}</ul>
+            </div>
         }
         .into_any()
     };

@@ -82,7 +82,7 @@ fn row(calendar: &Calendar, users: Load<Vec<CalendarUser>>, remove: Asked<Calend
             <th scope="row" class="name-cell"><a href=href>{calendar.name.clone()}</a>{module}</th>
             <td class="wide">{mode_words(calendar.mode)}</td>
             <td class="wide">{sum(calendar)}</td>
-            <td class="number">{move || count()}</td>
+            <td class="number">{move || count()}<span class="card-word">" schedules"</span></td>
             <td class="wide">{when(calendar.updated_at, None)}</td>
             <td class="actions-cell"><div class="row-actions">{delete}</div></td>
         </tr>

@@ -122,7 +122,7 @@ fn month(year: Year, draft: Draft, entries: Memo<Option<Entries>>, of: i64, mont
     let name = month_name(month);
     view! {
         <div class="month" role="group" aria-label=format!("{name} {of}")>
-            <h3>{name}</h3>
+            <p class="month-name">{name}</p>
             <div class="month-days">{Vec::from(heads)}{days.collect::<Vec<_>>()}</div>
         </div>
     }

@@ -81,7 +81,7 @@ fn row(group: &Group, look: Asked<Group>, change: Asked<Group>, remove: Asked<Gr
         <tr data-testid="group-row">
             <th scope="row" class="name-cell">{group.name.clone()}{module}</th>
             <td>{slots(group.running, group.max_runs)}</td>
-            <td class="number">{group.waiting}</td>
+            <td class="number">{group.waiting}<span class="card-word">" waiting"</span></td>
             <td class="number wide"><a href=schedules>{group.schedules}</a></td>
             <td class="actions-cell"><div class="row-actions">
                 {button(Look::Plain, None, "Who", look.ask(group))}{own}

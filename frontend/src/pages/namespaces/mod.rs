@@ -85,11 +85,15 @@ fn line(row: &Namespace, dialogs: Dialogs, is_admin: bool) -> AnyView {
         .into_any()
     });
     let quotas = &row.quotas;
+    // The first one was there from the beginning.
+    let since = (row.created_at.millis() > 0).then(|| {
+        view! { <span class="cell-note">"since "{when(row.created_at, None)}</span> }.into_any()
+    });
     view! {
         <tr data-testid="namespace-row">
-            <th scope="row" class="name-cell">{row.name.clone()}<span class="cell-note">"since "{when(row.created_at, None)}</span></th>
+            <th scope="row" class="name-cell">{row.name.clone()}{since}</th>
             <td class="wide">{role}</td>
-            <td>{keeps}</td>
+            <td><span class="card-word">"keeps "</span>{keeps}</td>
             <td class="number wide">{used(quotas.schedules, count)}</td>
             <td class="number wide">{used(quotas.fires_a_minute, count)}</td>
             <td class="number wide">{used(quotas.live_runs, count)}</td>

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{heading, panel, table},
+    components::{heading, panel, silent_heading, table},
     model::Role,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn matrix() -> AnyView {
         .into_any()
     };
     let rows: Vec<_> = ACTS.into_iter().map(row).chain([payloads]).collect();
-    let headings: Vec<_> = std::iter::once(heading("", ""))
+    let headings: Vec<_> = std::iter::once(silent_heading("What is done"))
         .chain(Role::ALL.map(|role| heading(role.word(), "matrix-cell")))
         .collect();
     let content = view! {
