@@ -5,6 +5,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
+import { Server } from "../support/server.ts";
 import { expect, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
@@ -73,10 +74,11 @@ test("a colleague who may only look is added in 5 clicks and comes in with the p
   await theirs.close();
 });
 
-test("an alert is made and its channel tested in 6 clicks", async ({ page, admin }) => {
+test("an alert is made and its channel tested in 6 clicks", async ({ page }) => {
   const hook = await receiver();
-  await page.goto("/");
-  await signIn(page, admin);
+  const server = await Server.start({ CARILLON_EGRESS__PRIVATE_ADDRESSES: "true" });
+  await page.goto(server.url);
+  await signIn(page, server.addPerson("ada", "admin"));
   const clicks = new Clicks();
   await clicks.on(page.getByRole("link", { name: "Alert rules" }));
   await clicks.on(page.getByRole("link", { name: "Channels" }));
@@ -93,6 +95,7 @@ test("an alert is made and its channel tested in 6 clicks", async ({ page, admin
   await expect(page.getByTestId("rule-row").filter({ hasText: "what-fails" })).toContainText("Listens");
   expect(clicks.count).toBeLessThanOrEqual(6);
   hook.close();
+  await server.stop();
 });
 
 test("last week is backfilled in 5 clicks, and the exact list is seen before", async ({

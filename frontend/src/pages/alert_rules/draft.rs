@@ -128,7 +128,7 @@ macro_rules! quiet {
 }
 
 /// A rule to be made, as the operation in `$of` has it.
-macro_rules! to_make {
+macro_rules! new_rule {
     ($of:ident, $namespace:expr, $read:expr) => {{
         let read = $read;
         $of::CreateAlertRuleInput {
@@ -150,18 +150,21 @@ macro_rules! to_make {
 }
 
 impl Read {
-    pub(super) fn to_make(self, namespace: String) -> create_alert_rule::CreateAlertRuleInput {
-        to_make!(create_alert_rule, namespace, self)
+    pub(super) fn into_new(self, namespace: String) -> create_alert_rule::CreateAlertRuleInput {
+        new_rule!(create_alert_rule, namespace, self)
     }
 
     /// The same for a look back. Neither the name nor the channels matter there, nor whether it is enabled.
-    pub(super) fn to_preview(self, namespace: String) -> alert_rule_preview::CreateAlertRuleInput {
+    pub(super) fn into_preview(
+        self,
+        namespace: String,
+    ) -> alert_rule_preview::CreateAlertRuleInput {
         let (name, channels) = ("preview".to_owned(), vec![NOBODY.to_owned()]);
-        to_make!(alert_rule_preview, namespace, Self { name, channels, ..self })
+        new_rule!(alert_rule_preview, namespace, Self { name, channels, ..self })
     }
 
     /// All of it, so that nothing is left as it was by chance.
-    pub(super) fn to_change(
+    pub(super) fn into_change(
         self,
         id: String,
         expected_version: i64,

@@ -85,9 +85,9 @@ fn editor(rule: Option<AlertRule>) -> AnyView {
             Ok(read) => {
                 busy.set(true);
                 let ask = match identity.clone() {
-                    Some((id, version)) => api::alerts::update_rule(read.to_change(id, version)),
+                    Some((id, version)) => api::alerts::update_rule(read.into_change(id, version)),
                     None => api::alerts::create_rule(
-                        read.to_make(namespace.get_untracked()),
+                        read.into_new(namespace.get_untracked()),
                         once.key(),
                     ),
                 };
@@ -257,7 +257,7 @@ fn use_preview(draft: Draft, namespace: Memo<String>) -> Load<RulePreview> {
     on_cleanup(stop);
     use_load(move || {
         let read = settled.get()?;
-        Some(api::alerts::preview(read.to_preview(namespace.get())))
+        Some(api::alerts::preview(read.into_preview(namespace.get())))
     })
 }
 

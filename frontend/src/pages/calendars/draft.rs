@@ -118,7 +118,7 @@ impl Entries {
         }
     }
 
-    pub(super) fn to_make(self, namespace: String) -> create_calendar::CreateCalendarInput {
+    pub(super) fn into_new(self, namespace: String) -> create_calendar::CreateCalendarInput {
         let Self { name, mode, dates, yearly, weekdays, ranges, windows } = self;
         let range =
             |range: Range| create_calendar::CalendarRangeInput { from: range.from, to: range.to };
@@ -139,7 +139,7 @@ impl Entries {
         }
     }
 
-    pub(super) fn to_change(
+    pub(super) fn into_change(
         self,
         id: String,
         expected_version: i64,

@@ -75,9 +75,9 @@ fn editor(calendar: Option<Calendar>) -> AnyView {
         busy.set(true);
         let said = format!("{} is saved.", read.name);
         let ask = match identity.clone() {
-            Some((id, version)) => api::planning::update_calendar(read.to_change(id, version)),
+            Some((id, version)) => api::planning::update_calendar(read.into_change(id, version)),
             None => {
-                let input = read.to_make(namespace.get_untracked());
+                let input = read.into_new(namespace.get_untracked());
                 api::planning::create_calendar(input, once.key())
             }
         };

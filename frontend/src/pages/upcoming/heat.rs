@@ -24,7 +24,7 @@ pub(super) fn heat(week: &Forecast, chosen: RwSignal<Option<Moment>>) -> AnyView
     let most = week.hours.iter().map(|hour| hour.fires).max().unwrap_or_default();
     let first = week.hours.first().map(|hour| hour.at);
     let head = |hour: usize| {
-        let shown = if hour % 3 == 0 { format!("{hour:02}") } else { String::new() };
+        let shown = if hour.is_multiple_of(3) { format!("{hour:02}") } else { String::new() };
         view! { <th scope="col"><span class="visually-hidden">{format!("{hour:02}:00")}</span><span aria-hidden="true">{shown}</span></th> }
             .into_any()
     };

@@ -60,8 +60,8 @@ fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {
         minutes.entry(fire.at.millis().div_euclid(MINUTE_MS)).or_default().push(fire);
     }
     minutes
-        .into_iter()
-        .filter_map(|(_, fires)| {
+        .into_values()
+        .filter_map(|fires| {
             let first = fires.first()?;
             let at = first.at.plus(-first.at.millis().rem_euclid(MINUTE_MS));
             Some(Minute { at, fires })
