@@ -21,22 +21,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    access::{Elsewhere, oidc::Provider},
     api,
     beacon::{self, Beacon, BeaconError},
     clock::Clock,
+    commands::Commands,
     config::{Backend, Config, NoToken, Role, UnreadFile},
-    engine::{
-        self, Engine, EngineError, Signals,
-        commands::Commands,
-        people::{Elsewhere, oidc::Provider},
-        vault::{Key, NotAKey, Vault, VaultError},
-    },
+    engine::{self, Engine, EngineError, Signals},
     store::{Migrations, Options, Store, StoreError},
     target::{
         CommandLimits, CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError,
         drop_dumpable, programs_user,
     },
     telemetry::Telemetry,
+    vault::{Key, NotAKey, Vault, VaultError},
     web::{self, Web},
 };
 

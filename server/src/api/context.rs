@@ -5,9 +5,8 @@ use uuid::Uuid;
 
 use super::{error::Result, loaders::Rows};
 use crate::{
-    engine::commands::{
-        Admin, CommandError, Commands, Editor, Operator, Owner, Reader, Viewer, secrets,
-    },
+    access::{Admin, Editor, Operator, Owner, Reader, Viewer},
+    commands::{CommandError, Commands, secrets},
     store::Store,
 };
 

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::values::{self, field_of};
 use crate::{
-    engine::commands::{BadInput, CommandError, QUOTA_HELP},
+    commands::{BadInput, CommandError, QUOTA_HELP},
     store::StoreError,
 };
 

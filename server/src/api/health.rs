@@ -6,11 +6,11 @@ use uuid::Uuid;
 use super::{context::Ask, error::Result, page::DECLARED, query::namespace_id};
 use crate::{
     clock::Clock,
+    commands::CommandError,
     config,
     engine::{
         cluster::Cluster,
-        commands::CommandError,
-        health::{self, Check},
+        maintenance::health::{self, Check},
     },
     store::{Store, StoreError, reads::health::Scope},
 };

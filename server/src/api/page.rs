@@ -7,7 +7,7 @@ use async_graphql::{
 
 use super::{calm::Calm, context::Ask, error::Result};
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::{Page, Total, Window},
 };
 

@@ -6,8 +6,7 @@ use uuid::Uuid;
 
 use super::{context::Ask, error::Result, loaders::PingRow, scalar::Instant};
 use crate::{
-    engine::{commands::watchdog::masked_address, pings},
-    target::Secret,
+    commands::schedules::watchdog::masked_address, engine::alerting::pings, target::Secret,
 };
 
 /// Whom a schedule calls: a watchdog outside, which notices when the calls stop. An address may name

@@ -10,10 +10,8 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::{
-        commands::{CommandError, Kept, Thought},
-        retention::Preview,
-    },
+    commands::{CommandError, Kept, Thought},
+    engine::maintenance::retention::Preview,
     store::{
         namespaces,
         retention::{Figure, Oldest},

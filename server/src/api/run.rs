@@ -17,7 +17,7 @@ use super::{
     workflow::Workflow,
 };
 
-use crate::engine::{commands::secrets, merged_results};
+use crate::{commands::secrets, engine::merged_results};
 
 /// One execution of a workflow.
 pub(crate) struct Run(pub(crate) run::Model);

@@ -9,7 +9,7 @@ use super::{
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::commands::BadInput,
+    commands::BadInput,
     store::{
         Store,
         counts::Rollup,

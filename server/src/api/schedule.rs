@@ -18,7 +18,7 @@ use super::{
     workflow::Workflow,
 };
 use crate::{
-    engine::commands::secrets,
+    commands::secrets,
     store::{
         buffers,
         reads::{schedules::Standing, tally},

@@ -10,10 +10,8 @@ use super::{
     workflow::{Backoff, TaskCondition},
 };
 use crate::{
-    engine::{
-        Condition, Task,
-        commands::{BadInput, secrets::KEPT_REDIRECTS},
-    },
+    commands::{BadInput, secrets::KEPT_REDIRECTS},
+    model::{Condition, Task},
     target::{self, Secret},
 };
 
@@ -88,6 +86,10 @@ pub(crate) struct HttpTargetInput {
     output: HttpAnswer,
     /// On an update: absent keeps the one that is there, an empty text removes it.
     signing_secret: Option<String>,
+    /// The certificate to show to the receiver (mTLS), as `{{ secrets.name }}`: the secret holds the
+    /// certificate, its chain and its private key in PEM. On an update: absent keeps the one that is
+    /// there, an empty text removes it.
+    client_certificate: Option<String>,
 }
 
 /// A name and its value.
@@ -208,6 +210,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     }
     http.output = input.output.into();
     http.signing_secret = input.signing_secret.map(Secret::new);
+    http.client_certificate = input.client_certificate.map(Secret::new);
     Ok(http)
 }
 

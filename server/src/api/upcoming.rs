@@ -20,7 +20,7 @@ use super::{
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{engine::commands::BadInput, store::reads::overview};
+use crate::{commands::BadInput, store::reads::overview};
 
 /// So many schedules are looked at, those that are due soonest.
 const SCHEDULES: u64 = 2_000;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{CliError, flags::Place, offline::Office, output};
 use crate::{
-    engine::commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
+    commands::{Audited, CSV_HEAD, audit_page, audit_scope, csv_line, json_line},
     store::{Window, audit},
 };
 

@@ -2,9 +2,10 @@ use std::{io, path::Path, process::ExitCode};
 
 use super::client::ClientError;
 use crate::{
+    access::PeopleError,
     app::AppError,
+    commands::CommandError,
     config::ConfigError,
-    engine::{commands::CommandError, people::PeopleError},
     store::{StoreError, backup::BackupError},
     telemetry::TelemetryError,
 };

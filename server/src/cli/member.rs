@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, user::role, why::Why};
 use crate::{
-    engine::commands::{Call, CommandError, NewMembership},
+    commands::{Call, CommandError, NewMembership},
     store::{memberships, namespaces, users},
 };
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::CliError;
-use crate::engine::commands::{Format, modules::file::MOST_BYTES};
+use crate::commands::{Format, modules::file::MOST_BYTES};
 
 /// A module's file as it was read.
 pub(super) struct ModuleFile {

@@ -5,13 +5,12 @@ use uuid::Uuid;
 
 use super::{CliError, flags::Place};
 use crate::{
+    access::{Grants, Owner, Viewer, ViewerKind},
     app::{self, AppError},
     clock::Clock,
+    commands::Commands,
     config::Config,
-    engine::{
-        Signals,
-        commands::{Commands, Grants, Owner, Viewer, ViewerKind},
-    },
+    engine::Signals,
     store::Store,
     target::{Executor, Policy},
 };

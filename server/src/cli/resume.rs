@@ -7,7 +7,7 @@ use super::{
     named::{Named, next},
     output,
 };
-use crate::engine::commands::MOST_FORESEEN;
+use crate::commands::MOST_FORESEEN;
 
 /// Let a paused schedule fire again
 #[derive(Debug, Args)]

@@ -16,11 +16,9 @@ use super::{
     why::Why,
 };
 use crate::{
-    engine::{
-        commands::{Call, CommandError, NewSecret, Rotated},
-        vault::Key,
-    },
+    commands::{Call, CommandError, NewSecret, Rotated},
     store::{namespaces, secrets},
+    vault::Key,
 };
 
 /// Manage the values that tasks use and nobody can read

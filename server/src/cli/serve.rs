@@ -10,12 +10,10 @@ use super::{
     output,
 };
 use crate::{
+    access::{NewUser, add_user, random_password},
     app::App,
     clock::Clock,
-    engine::{
-        commands::{Call, CommandError, Source},
-        people::{NewUser, add_user, random_password},
-    },
+    commands::{Call, CommandError, Source},
     store::users,
     telemetry::Telemetry,
 };

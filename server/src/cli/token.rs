@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, user::role, why::Why};
 use crate::{
+    access::{NewToken, create_token, revoke_token},
     config::Span,
-    engine::people::{NewToken, create_token, revoke_token},
     store::{tokens, users},
 };
 

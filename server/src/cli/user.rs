@@ -8,10 +8,8 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    engine::{
-        commands::Tokens,
-        people::{Access, NewUser, add_user, random_password, set_access, set_password},
-    },
+    access::{Access, NewUser, add_user, random_password, set_access, set_password},
+    commands::Tokens,
     store::users,
 };
 

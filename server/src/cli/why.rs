@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::offline::somebody_here;
-use crate::engine::commands::Viewer;
+use crate::access::Viewer;
 
 /// The audit log keeps no longer one.
 const MOST: usize = 500;

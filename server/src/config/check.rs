@@ -313,7 +313,7 @@ impl Config {
             && !endpoint.starts_with("https://")
         {
             let problem = "is no address of a collector";
-            let help = "give OTLP over gRPC, such as http://127.0.0.1:4317";
+            let help = "give http or https with a host and a port, such as http://127.0.0.1:4317";
             return Err(BadSetting::new("otlp.endpoint", endpoint, problem, help));
         }
         if let Some(file) = &self.egress.ca_file

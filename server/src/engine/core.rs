@@ -16,19 +16,15 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
-    backfill::Watch,
-    beginnings::Beginnings,
-    calendars::Calendars,
     cluster::{Cluster, Comparison, Standing},
-    definition::Definitions,
-    flow,
-    lateness::Rounds,
-    logs::LogMessage,
+    execution::{beginnings::Beginnings, flow, logs::LogMessage},
     places::{Claim, NoPlace, Place, Places},
+    planning::{backfill::Watch, lateness::Rounds},
     signals::Kind,
 };
 use crate::{
     clock::Clock,
+    model::{calendars::Calendars, definition::Definitions},
     random,
     store::{
         DatabaseTransaction, Store,
@@ -400,7 +396,7 @@ pub(super) struct Writers {
 }
 
 /// A key whose time is the application's: the order of keys is the order of creation on any clock.
-pub(super) fn new_id(now: DateTime<Utc>) -> Uuid {
+pub(crate) fn new_id(now: DateTime<Utc>) -> Uuid {
     let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
     uuid::Builder::from_unix_timestamp_millis(millis, &random::bytes()).into_uuid()
 }

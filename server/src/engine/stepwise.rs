@@ -14,25 +14,22 @@ use uuid::Uuid;
 
 use super::{
     EngineError, Settings, Signals,
-    alerts::{Alerts, Courier},
-    backfill::Backfill,
-    cluster::Cluster,
+    alerting::{
+        alerts::{Alerts, Courier},
+        pings::Pings,
+    },
+    cluster::{
+        Cluster,
+        lookout::Lookout,
+        membership::{Canceller, Pulse},
+    },
     core::{Core, Parts, StopReason},
-    dispatcher::Dispatcher,
-    flow,
-    logs::LogMessage,
-    lookout::Lookout,
-    membership::{Canceller, Pulse},
-    pings::Pings,
-    planner::Planner,
+    execution::{dispatcher::Dispatcher, flow, logs::LogMessage, recovery::Recovery, settler},
+    maintenance::{retention::Keeper, stats::Stats},
+    planning::{backfill::Backfill, planner::Planner, zones::Zones},
     quotas::Refresh,
-    recovery::Recovery,
-    retention::Keeper,
     running::{Joined, join},
     service::{Service, caught},
-    settler,
-    stats::Stats,
-    zones::Zones,
 };
 use crate::{
     clock::Clock,

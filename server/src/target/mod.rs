@@ -59,4 +59,5 @@ pub use policy::{CommandLimits, CommandPolicy, Policy};
 pub use result::result_of;
 pub(crate) use result::{MOST_NESTING, MOST_RESULT_BYTES, nesting, too_deep};
 pub use secret::Secret;
+pub(crate) use template::is_reference;
 pub use template::{Names, Scope, TemplateUse, Unfilled};

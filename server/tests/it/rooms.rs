@@ -12,9 +12,43 @@ const LEAVES: &[&str] = &["clock", "config", "random", "telemetry"];
 
 /// A room and those beneath it. What may use everything (`app`, the CLI, the roots) is not here.
 const BENEATH: &[(&str, &[&str])] = &[
-    ("web", &["api", "engine", "store", "target", "entity", "timetable"]),
-    ("api", &["engine", "store", "search", "target", "entity", "timetable"]),
-    ("engine", &["store", "search", "target", "beacon", "entity", "timetable"]),
+    ("web", &["api", "commands", "access", "engine", "store", "target", "entity", "timetable"]),
+    (
+        "api",
+        &[
+            "commands",
+            "access",
+            "engine",
+            "model",
+            "store",
+            "search",
+            "target",
+            "entity",
+            "timetable",
+        ],
+    ),
+    (
+        "commands",
+        &["access", "engine", "vault", "model", "store", "search", "target", "entity", "timetable"],
+    ),
+    // These know `commands` and `engine` still.
+    ("access", &["commands", "engine", "vault", "model", "store", "target", "entity"]),
+    (
+        "engine",
+        &[
+            "commands",
+            "vault",
+            "model",
+            "store",
+            "search",
+            "target",
+            "beacon",
+            "entity",
+            "timetable",
+        ],
+    ),
+    ("vault", &["commands", "store", "target", "entity"]),
+    ("model", &["commands", "engine", "store", "target", "entity", "timetable"]),
     ("store", &["search", "entity", "migration"]),
     ("search", &[]),
     ("target", &[]),

@@ -11,7 +11,7 @@ use crate::{
         scalar::{Instant, Long},
         schedule::Schedule,
     },
-    engine::commands::{CommandError, secrets},
+    commands::{CommandError, secrets},
     store::alerts::notes,
 };
 

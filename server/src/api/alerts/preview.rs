@@ -1,6 +1,6 @@
 use async_graphql::SimpleObject;
 
-use crate::{api::scalar::Instant, engine::alerts::Preview};
+use crate::{api::scalar::Instant, engine::alerting::alerts::Preview};
 
 /// The most days that a rule is tried out against.
 pub(super) const MOST_DAYS: i64 = 30;

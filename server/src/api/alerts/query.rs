@@ -16,13 +16,11 @@ use crate::{
         page::{Connection, Paging, connection, cost},
         query::namespace_id,
     },
-    engine::{
-        alerts::Preview,
-        commands::{
-            BadInput, NewRule,
-            alerts::{MOST_CHANNELS, MOST_RULES, check_rule},
-        },
+    commands::{
+        BadInput, NewRule,
+        alerts::{MOST_CHANNELS, MOST_RULES, check_rule},
     },
+    engine::alerting::alerts::Preview,
     store::alerts::{channels, notes, outbox, rules},
 };
 

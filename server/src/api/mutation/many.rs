@@ -16,7 +16,7 @@ use crate::{
         schedule::{CatchUp, OverlapPolicy, Schedule},
         schedule_input::{MisfireInput, given},
     },
-    engine::commands::{BadInput, ByHand, Call, MOST_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
+    commands::{BadInput, ByHand, Call, MOST_AT_ONCE, ManyDone, ManyEdit, Refusal, Which},
 };
 
 /// What an order costs, beside the ten that its answer shows: so a request holds a handful.

@@ -9,7 +9,7 @@ use crate::{
         call::call, context::Ask, error::Result, loaders::NamespaceName, page::cost,
         payload::DeletePayload, scalar::Instant,
     },
-    engine::commands::{Call, CommandError, MOST_FEEDS, MadeFeed, NewFeed},
+    commands::{Call, CommandError, MOST_FEEDS, MadeFeed, NewFeed},
     store::feeds,
 };
 

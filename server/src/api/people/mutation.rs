@@ -11,10 +11,8 @@ use super::{
 };
 use crate::{
     api::{call::call, context::Ask, error::Result, payload::DeletePayload, viewer::Role},
-    engine::{
-        commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
-        quotas::OwnQuotas,
-    },
+    commands::{Call, NewPassword, NewPerson, OwnPassword, Tokens},
+    engine::quotas::OwnQuotas,
 };
 
 /// What can be changed about people.

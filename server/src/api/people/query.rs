@@ -15,7 +15,7 @@ use crate::{
         error::Result,
         page::{Connection, Paging, connection, cost},
     },
-    engine::commands::{audit_page, audit_scope},
+    commands::{audit_page, audit_scope},
     store::{Page, memberships, namespaces, sessions, tokens, users},
 };
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     api::{context::Ask, error::Result},
-    engine::commands::BadInput,
+    commands::BadInput,
 };
 
 /// What a field at the root costs at the least: a statement or a search of its own. Without it a

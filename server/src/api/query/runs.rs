@@ -18,7 +18,7 @@ use crate::{
         run::Run,
         scalar::Instant,
     },
-    engine::commands::Wanted,
+    commands::Wanted,
     search::List,
     store::{reads, schedules},
 };

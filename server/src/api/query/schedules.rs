@@ -16,7 +16,7 @@ use crate::{
         schedule::Schedule,
         timing::{self, PREVIEW, SchedulePreview, TimingInput, TimingWarning, preview_cost},
     },
-    engine::commands::CommandError,
+    commands::CommandError,
     search::List,
     store::{reads, schedules},
 };

@@ -13,7 +13,7 @@ use crate::{
         page::{Connection, Paging, connection, cost, cost_by},
         workflow::Workflow,
     },
-    engine::commands::groups::MOST_GROUPS,
+    commands::groups::MOST_GROUPS,
     store::{calendars, groups, workflows},
 };
 

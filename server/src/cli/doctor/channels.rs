@@ -2,7 +2,7 @@ use super::Finding;
 use crate::{
     app,
     config::Config,
-    engine::alerts::Checkup,
+    engine::alerting::alerts::Checkup,
     store::{Store, StoreError},
 };
 
@@ -68,7 +68,7 @@ fn judge(channel: &Checkup) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::{super::Level, *};
-    use crate::engine::vault::VaultError;
+    use crate::vault::VaultError;
 
     fn channel(name: &str, failures: usize) -> Checkup {
         let error = (failures > 0).then(|| "it answered 410".to_owned());

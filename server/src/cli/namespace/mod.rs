@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::{CliError, flags::Place, offline::Office, output, why::Why};
 use crate::{
-    engine::{commands::Call, quotas::OwnQuotas},
+    commands::Call,
+    engine::quotas::OwnQuotas,
     store::{Window, namespaces},
 };
 

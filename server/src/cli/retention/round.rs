@@ -9,10 +9,8 @@ use uuid::Uuid;
 use super::super::{CliError, flags::Place, offline::Office, output};
 use crate::{
     app,
-    engine::{
-        commands::CommandError,
-        retention::{self, Manner, Preview, RetentionReport},
-    },
+    commands::CommandError,
+    engine::maintenance::retention::{self, Manner, Preview, RetentionReport},
     store::namespaces,
     telemetry::Metrics,
 };

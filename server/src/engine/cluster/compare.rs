@@ -16,23 +16,23 @@ use crate::{
 
 /// What a node compares with, and whom it wakes when its clock has become right.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Comparison<'a> {
-    pub(in crate::engine) cluster: &'a Cluster,
-    pub(in crate::engine) clock: &'a Clock,
-    pub(in crate::engine) store: &'a Store,
-    pub(in crate::engine) signals: &'a Signals,
+pub(crate) struct Comparison<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) clock: &'a Clock,
+    pub(crate) store: &'a Store,
+    pub(crate) signals: &'a Signals,
 }
 
 impl Comparison<'_> {
     /// What the node may do. A clock that seems to have been stepped is compared first: the
     /// database's may have been stepped along.
-    pub(in crate::engine) async fn standing(self) -> Result<Standing, StoreError> {
+    pub(crate) async fn standing(self) -> Result<Standing, StoreError> {
         self.standing_by(self.store.read()).await
     }
 
     /// The same, asked through a connection that the caller has: what a wait for another one takes
     /// would count as not knowing when the database read its clock.
-    pub(in crate::engine) async fn standing_by<C: ConnectionTrait>(
+    pub(crate) async fn standing_by<C: ConnectionTrait>(
         self,
         connection: &C,
     ) -> Result<Standing, StoreError> {
@@ -60,7 +60,7 @@ impl Comparison<'_> {
     /// The time as the nodes agree on it: that of the clock here, or what it would show if it were
     /// right. Whatever goes into the ledger has its time from here: what one node writes is read by
     /// the others, and by itself when its clock is right again.
-    pub(in crate::engine) async fn agreed_now<C: ConnectionTrait>(
+    pub(crate) async fn agreed_now<C: ConnectionTrait>(
         self,
         connection: &C,
     ) -> Result<DateTime<Utc>, StoreError> {
@@ -69,7 +69,7 @@ impl Comparison<'_> {
     }
 
     /// The same; where the database does not answer, what was last known of its clock counts.
-    pub(in crate::engine) async fn agreed_now_in_any_case(self) -> DateTime<Utc> {
+    pub(crate) async fn agreed_now_in_any_case(self) -> DateTime<Utc> {
         match self.agreed_now(self.store.read()).await {
             Ok(now) => now,
             Err(error) => {
@@ -86,14 +86,14 @@ impl Comparison<'_> {
     }
 
     /// What the clock here shows when it is `at` for all: to wait for that.
-    pub(in crate::engine) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
+    pub(crate) fn shown_at(self, at: DateTime<Utc>) -> DateTime<Utc> {
         let Some(offset) = self.cluster.wrong_by(self.clock) else { return at };
         at.checked_add_signed(offset - self.clock.correction()).unwrap_or(at)
     }
 
     /// Remembers what the database's clock showed after `asked` by the wall clock; says whether the clock here has
     /// become right or wrong by that.
-    pub(in crate::engine) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
+    pub(crate) fn note(self, asked: DateTime<Utc>, database: DateTime<Utc>) -> bool {
         let (offset, turned) =
             self.cluster.note(self.clock, Reading::of(self.clock, asked, database));
         match turned {

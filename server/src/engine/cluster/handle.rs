@@ -81,7 +81,7 @@ pub enum Standing {
 }
 
 impl Cluster {
-    pub(in crate::engine) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         let places = Places::new(settings.capacity, settings.max_share, settings.quotas.live_runs);
         let meter = Meter::new(settings.quotas);
         Self { inner: Arc::new(Inner { settings, places, meter, ..Inner::default() }) }
@@ -125,7 +125,7 @@ impl Cluster {
     }
 
     /// What the node does.
-    pub(in crate::engine) fn roles(&self) -> Roles {
+    pub(crate) fn roles(&self) -> Roles {
         self.inner.settings.roles
     }
 
@@ -154,7 +154,7 @@ impl Cluster {
     }
 
     /// Looks whether the wall clock was stepped since the last look; says by how much.
-    pub(in crate::engine) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
+    pub(crate) fn look_at_clock(&self, clock: &Clock) -> Option<TimeDelta> {
         let mut steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let step = steps.look(clock.wall(), clock.instant());
         // A time by which nothing is scheduled here has fired nothing.
@@ -165,29 +165,29 @@ impl Cluster {
     }
 
     /// What is to be told of steps of the wall clock.
-    pub(in crate::engine) fn clock_steps(&self, clock: &Clock) -> Issue {
+    pub(crate) fn clock_steps(&self, clock: &Clock) -> Issue {
         let steps = self.inner.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.issue(clock.now(), clock.instant())
     }
 
     /// How far the clock was ahead when it was looked at last.
-    pub(in crate::engine) fn offset(&self) -> TimeDelta {
+    pub(crate) fn offset(&self) -> TimeDelta {
         let reading = self.inner.reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.as_ref().map_or(TimeDelta::zero(), Reading::offset)
     }
 
     /// Takes down the heartbeats of the others.
-    pub(in crate::engine) fn watch(&self, living: &[Living], now: Instant) {
+    pub(crate) fn watch(&self, living: &[Living], now: Instant) {
         self.witness().look(living, now);
     }
 
     /// The nodes whose rows had no heartbeat for longer than the expiry, as this node saw it.
-    pub(in crate::engine) fn silent(&self, now: Instant) -> Vec<Silent> {
+    pub(crate) fn silent(&self, now: Instant) -> Vec<Silent> {
         self.witness().silent(self.inner.settings.heartbeat_expiry, now)
     }
 
     /// Remembers the schedules whose fires the database refuses to this node.
-    pub(in crate::engine) fn note_refused(&self, schedules: Vec<Uuid>) {
+    pub(crate) fn note_refused(&self, schedules: Vec<Uuid>) {
         *self.inner.refused.lock().unwrap_or_else(PoisonError::into_inner) = schedules;
     }
 
@@ -225,7 +225,7 @@ impl Cluster {
     }
 
     /// Remembers who is alive; says whether what this node may claim is another share by that.
-    pub(in crate::engine) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
+    pub(crate) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
         let doubtful = self.doubtful(own, &living);
         let fleet = Fleet::of(living, settings.heartbeat_expiry);
@@ -265,40 +265,40 @@ impl Cluster {
     }
 
     /// The nodes that were to be doubted at the last heartbeat.
-    pub(in crate::engine) fn to_doubt(&self) -> Vec<Doubt> {
+    pub(crate) fn to_doubt(&self) -> Vec<Doubt> {
         self.seen_now().doubtful.clone()
     }
 
     /// What this node may claim; nothing, if it is alone and may claim all.
-    pub(in crate::engine) fn share(&self) -> Option<Arc<Share>> {
+    pub(crate) fn share(&self) -> Option<Arc<Share>> {
         self.seen_now().share.clone()
     }
 
     /// Whether this node takes runs that ask for these tags.
-    pub(in crate::engine) fn takes(&self, asked: &[String]) -> bool {
+    pub(crate) fn takes(&self, asked: &[String]) -> bool {
         let settings = &self.inner.settings;
         settings.roles.has(Role::Worker) && places(&settings.tags.0, asked)
     }
 
     /// Whether a node that has all these tags has clearly more room, so that it goes first.
-    pub(in crate::engine) fn lets_others_go_first(&self, asked: &[String]) -> bool {
+    pub(crate) fn lets_others_go_first(&self, asked: &[String]) -> bool {
         let seen = self.seen_now();
         seen.emptier.iter().any(|Strings(tags)| places(tags, asked))
     }
 
     /// Whether others were alive at the last heartbeat: what they write wakes nobody here for
     /// certain.
-    pub(in crate::engine) fn has_others(&self) -> bool {
+    pub(crate) fn has_others(&self) -> bool {
         self.seen().members.len() > 1
     }
 
     /// From now on the node takes on nothing more.
-    pub(in crate::engine) fn begin_draining(&self) {
+    pub(crate) fn begin_draining(&self) {
         self.inner.is_draining.store(true, Ordering::Relaxed);
     }
 
     /// Whether another process has taken the node's name; says whether that is news.
-    pub(in crate::engine) fn set_usurped(&self, is_usurped: bool) -> bool {
+    pub(crate) fn set_usurped(&self, is_usurped: bool) -> bool {
         self.inner.is_usurped.swap(is_usurped, Ordering::Relaxed) != is_usurped
     }
 }

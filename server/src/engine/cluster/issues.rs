@@ -127,7 +127,7 @@ fn clocks(fleet: &Fleet) -> Issue {
 }
 
 /// How far a clock is away, for people.
-pub(in crate::engine) fn describe(offset: TimeDelta) -> String {
+pub(crate) fn describe(offset: TimeDelta) -> String {
     let (seconds, side) = (offset.num_milliseconds().unsigned_abs() / 1_000, offset);
     let side = if side < TimeDelta::zero() { "behind" } else { "ahead of" };
     format!("{seconds} s {side} the database's")

@@ -26,23 +26,27 @@
 //! - `issues`: what is wrong with the cluster, for people
 
 mod beating;
+pub(crate) mod clock_watch;
 mod compare;
 mod fleet;
 mod handle;
 mod issues;
 mod lead;
+pub(crate) mod lookout;
+pub(crate) mod membership;
 mod namesake;
 mod offset;
 mod process;
+pub(crate) mod relay;
 mod ring;
 mod steps;
 mod terms;
 mod witness;
 
-pub(super) use compare::Comparison;
+pub(crate) use compare::Comparison;
 pub use fleet::{Fleet, places};
 pub use handle::{Cluster, Standing};
-pub(super) use issues::describe;
+pub(crate) use issues::describe;
 pub use issues::{Issue, issues, redis};
 pub(super) use lead::{Tenure, lead};
 pub(super) use namesake::{has_namesake, make_way};

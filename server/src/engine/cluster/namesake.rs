@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    engine::{EngineError, Settings, relay},
+    engine::{EngineError, Settings, cluster::relay},
     store::{
         Store,
         nodes::{Doubt, Living},

@@ -37,7 +37,7 @@ fn score(name: &str, shard: u8) -> u64 {
 
 /// When one of several nodes may claim what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Share {
+pub(crate) struct Share {
     /// A digit for each shard; see [`Turns`].
     turns: String,
     /// Between the turns of the first owner, the second and all others.
@@ -47,7 +47,7 @@ pub(in crate::engine) struct Share {
 impl Share {
     /// What `own` may claim beside the other nodes of `names`; nothing, if it is alone and may
     /// claim all.
-    pub(in crate::engine) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
+    pub(crate) fn of(own: &str, names: &[&str], after: Duration) -> Option<Self> {
         if names.iter().all(|name| *name == own) {
             return None;
         }
@@ -65,7 +65,7 @@ impl Share {
     }
 
     /// What the store asks for at `now`.
-    pub(in crate::engine) fn turns(&self, now: Timestamp) -> Turns<'_> {
+    pub(crate) fn turns(&self, now: Timestamp) -> Turns<'_> {
         let before = |delay: TimeDelta| Timestamp(now.0 - delay.num_milliseconds());
         Turns { of_shards: &self.turns, second: before(self.after), last: before(self.after * 2) }
     }
@@ -81,7 +81,7 @@ impl Share {
 
     /// When this node has something to claim next, after it has claimed at `now` all that was its
     /// to claim: not too late for what it was told of, nor for what lies behind that.
-    pub(in crate::engine) fn next(&self, ahead: &[Ahead], now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next(&self, ahead: &[Ahead], now: Timestamp) -> Option<Timestamp> {
         let after = |at: Timestamp, delay: TimeDelta| Timestamp(at.0 + delay.num_milliseconds());
         let turn = |row: &Ahead| {
             after(row.at, row.shard.map_or(TimeDelta::zero(), |shard| self.delay(shard)))

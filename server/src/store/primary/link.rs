@@ -9,7 +9,7 @@ use sea_orm::{
     Statement, TransactionOptions, TransactionTrait, sqlx::postgres::PgConnectOptions,
 };
 use tokio::{
-    runtime::Handle,
+    runtime::{EnterGuard, Handle},
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
 };
 use tokio_util::sync::CancellationToken;
@@ -321,13 +321,18 @@ impl Link {
 
     /// Polls as if inside the runtime that opened the database. A connection that is made by that is
     /// driven there: it does not hang on how busy the runtime is that happened to ask first.
-    async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
+    pub(super) async fn at_home<T>(&self, asked: impl Future<Output = T>) -> T {
         let mut asked = pin!(asked);
         poll_fn(|cx| {
-            let _home = self.runtime.as_ref().map(Handle::enter);
+            let _home = self.enter_home();
             asked.as_mut().poll(cx)
         })
         .await
+    }
+
+    /// Enters the runtime that opened the database, until what is given back is dropped.
+    pub(super) fn enter_home(&self) -> Option<EnterGuard<'_>> {
+        self.runtime.as_ref().map(Handle::enter)
     }
 
     /// Waits for an answer, but not for a server that is lost. A caller waits for no server that

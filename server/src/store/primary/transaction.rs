@@ -19,7 +19,8 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// A transaction that does not wait for a server that is lost. Rolled back when it is dropped.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
-    inner: sea_orm::DatabaseTransaction,
+    /// None once it has ended.
+    inner: Option<sea_orm::DatabaseTransaction>,
     link: Link,
     held: Held,
     /// Whether a statement has changed a row.
@@ -39,7 +40,15 @@ impl DatabaseTransaction {
         turn: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let (has_written, number) = (AtomicBool::new(false), Self::next_number());
-        Self { inner, link, held, has_written, _turn: turn, number, kept: Mutex::default() }
+        Self {
+            inner: Some(inner),
+            link,
+            held,
+            has_written,
+            _turn: turn,
+            number,
+            kept: Mutex::default(),
+        }
     }
 
     /// A number that no transaction of this process has.
@@ -58,8 +67,10 @@ impl DatabaseTransaction {
     }
 
     /// Commits. After an error that the connection broke, it may have been committed or not.
-    pub async fn commit(self) -> Result<(), DbErr> {
-        let committed = self.link.answer(&self.held, self.inner.commit().boxed()).await;
+    pub async fn commit(mut self) -> Result<(), DbErr> {
+        let Some(inner) = self.inner.take() else { return Err(ended()) };
+        let commit = self.link.at_home(inner.commit().boxed());
+        let committed = self.link.answer(&self.held, commit).await;
         match &committed {
             Ok(()) if self.has_written.load(Ordering::Relaxed) => self.link.writes().taken(),
             Ok(()) => {}
@@ -69,8 +80,14 @@ impl DatabaseTransaction {
     }
 
     /// Takes everything back.
-    pub async fn rollback(self) -> Result<(), DbErr> {
-        self.link.answer(&self.held, self.inner.rollback().boxed()).await
+    pub async fn rollback(mut self) -> Result<(), DbErr> {
+        let Some(inner) = self.inner.take() else { return Err(ended()) };
+        let rollback = self.link.at_home(inner.rollback().boxed());
+        self.link.answer(&self.held, rollback).await
+    }
+
+    fn inner(&self) -> Result<&sea_orm::DatabaseTransaction, DbErr> {
+        self.inner.as_ref().ok_or_else(ended)
     }
 
     /// Takes down what became of a statement.
@@ -81,6 +98,21 @@ impl DatabaseTransaction {
             Err(error) => self.link.writes().failed(error),
         }
     }
+}
+
+/// A connection goes back to its pool by a task of the runtime in which it is dropped. That must be
+/// the one that opened the database: while the API's runtime is busy, its tasks wait, and SQLite's
+/// one connection for writing would be missing for as long.
+impl Drop for DatabaseTransaction {
+    fn drop(&mut self) {
+        let _home = self.link.enter_home();
+        drop(self.inner.take());
+    }
+}
+
+/// It takes no statement after its end.
+fn ended() -> DbErr {
+    DbErr::Custom("the transaction has ended".to_owned())
 }
 
 /// Whether the rows of a statement's answer are what it changed.
@@ -96,14 +128,18 @@ impl ConnectionTrait for DatabaseTransaction {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let text = self.link.text(&statement);
-        let answer = self.link.answer(&self.held, self.inner.execute_raw(statement));
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.execute_raw(statement).await });
         let answer = self.link.observe(text, answer).await;
         self.note(&answer, |done| done.rows_affected() > 0);
         answer
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        let answer = self.link.answer(&self.held, self.inner.execute_unprepared(sql)).await;
+        let answer = self
+            .link
+            .answer(&self.held, async { self.inner()?.execute_unprepared(sql).await })
+            .await;
         if let Err(error) = &answer {
             self.link.writes().failed_order(error);
         }
@@ -112,7 +148,8 @@ impl ConnectionTrait for DatabaseTransaction {
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
-        let answer = self.link.answer(&self.held, self.inner.query_one_raw(statement));
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.query_one_raw(statement).await });
         let answer = self.link.observe(text, answer).await;
         self.note(&answer, |row| changes && row.is_some());
         answer
@@ -120,7 +157,8 @@ impl ConnectionTrait for DatabaseTransaction {
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let (text, changes) = (self.link.text(&statement), returns_changes(&statement.sql));
-        let answer = self.link.answer(&self.held, self.inner.query_all_raw(statement));
+        let answer =
+            self.link.answer(&self.held, async { self.inner()?.query_all_raw(statement).await });
         let answer = self.link.observe(text, answer).await;
         self.note(&answer, |rows| changes && !rows.is_empty());
         answer

@@ -5,7 +5,7 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 
-use super::{client::client, failure::explain, place::origin};
+use super::{client::ClientFactory, failure::explain, place::origin};
 use crate::target::{
     Policy, TargetError,
     egress::{Egress, Resolver},
@@ -47,8 +47,8 @@ impl Fetcher {
     /// A fetcher for that policy.
     pub fn new(policy: &Policy) -> Result<Self, TargetError> {
         let egress = Egress::new(policy.private_addresses);
-        let client = client(Resolver::new(egress), policy.ca_pem.as_deref())?;
-        Ok(Self { client, egress })
+        let factory = ClientFactory::new(Resolver::new(egress), policy.ca_pem.as_deref())?;
+        Ok(Self { client: factory.client()?, egress })
     }
 
     /// Sends a request and reads the whole answer.

@@ -1,7 +1,10 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::definition::{Http, MAX_REDIRECTS, Method};
+use super::{
+    definition::{Http, MAX_REDIRECTS, Method},
+    identity::Identity,
+};
 use crate::target::{Secret, TargetError, egress::Egress, signature::Signer};
 
 /// A definition that was read and found good.
@@ -12,6 +15,8 @@ pub(super) struct Prepared<'a> {
     /// The headers of the definition, marked as sensitive.
     pub(super) headers: HeaderMap,
     pub(super) signer: Option<Signer>,
+    /// Shown to the definition's own origin.
+    pub(super) identity: Option<Identity>,
 }
 
 const MOST_URL_BYTES: usize = 8 * 1024;
@@ -54,6 +59,7 @@ pub(super) fn prepare<'a>(
         method: method(definition.method),
         headers: headers(definition)?,
         signer: definition.signing_secret.as_ref().map(signer).transpose()?,
+        identity: identity(definition)?,
     })
 }
 
@@ -132,6 +138,21 @@ fn signer(secret: &Secret) -> Result<Signer, TargetError> {
             "write whsec_ and 24 to 64 random bytes in base64",
         )
     })
+}
+
+fn identity(definition: &Http) -> Result<Option<Identity>, TargetError> {
+    let given = definition.client_certificate.as_ref().filter(|pem| !pem.expose().is_empty());
+    let identity = given.map(|pem| {
+        Identity::from_pem(pem.expose()).map_err(|problem| {
+            TargetError::invalid(
+                "http.client_certificate",
+                problem,
+                "give the secret the certificate, those between it and its authority, and its \
+                 private key, in PEM",
+            )
+        })
+    });
+    identity.transpose()
 }
 
 fn check_body(definition: &Http) -> Result<(), TargetError> {

@@ -18,7 +18,7 @@ use tower_sessions::{Expiry, Session};
 
 use super::{Asking, login::held_up, session::SignedIn};
 use crate::{
-    engine::people::oidc::{Identity, Joined, OidcError, Provider, join},
+    access::oidc::{Identity, Joined, OidcError, Provider, join},
     telemetry::SignIn,
     web::{Web, refusal::Refusal, refusals::cut},
 };

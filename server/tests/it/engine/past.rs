@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use carillon::{
-    engine::retention::{self, Manner, Preview, Retention, RetentionReport},
+    engine::maintenance::retention::{self, Manner, Preview, Retention, RetentionReport},
     telemetry::Metrics,
 };
 use chrono::{DateTime, TimeDelta, Utc};

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::{Task, quotas::Quotas},
+    engine::quotas::Quotas,
+    model::Task,
     target::{Command, Target},
 };
 use entity::{

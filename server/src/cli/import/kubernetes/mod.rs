@@ -18,12 +18,10 @@ use timetable::Dialect;
 use self::documents::documents;
 use super::gathered::{Gathered, Origin, check_zone};
 use crate::{
-    engine::{
-        Definition, Task,
-        commands::modules::file::{
-            DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
-        },
+    commands::modules::file::{
+        DstEntry, MisfireEntry, ScheduleEntry, Seconds, TaskEntry, WorkflowEntry,
     },
+    model::{Definition, Task},
     target::Target,
 };
 

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use super::{span, unit::Unit, words::split};
 use crate::{
     cli::import::{gathered::Workflow, plain::plain},
-    engine::{
-        Definition, Task, When,
-        commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
-    },
+    commands::modules::file::{ScheduleEntry, TaskEntry, WorkflowEntry},
+    model::{Definition, Task, When},
     target::{Command, Secret, Target},
 };
 
