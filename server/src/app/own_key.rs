@@ -12,8 +12,8 @@ use secrecy::ExposeSecret;
 
 use crate::{
     config::{Config, Secrets},
-    engine::vault::{Key, NotAKey, Vault},
     store,
+    vault::{Key, NotAKey, Vault},
 };
 
 /// Where the key lies that the server makes for itself: `carillon.db.key` beside `carillon.db`.
