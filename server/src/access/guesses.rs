@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Beyond so many rows those go that say least. Each is one name, address or both.
-const MOST: u32 = 100_000;
+const MAX: u32 = 100_000;
 /// They are looked through so often, and after so many guesses.
 const LOOK: Duration = Duration::from_secs(60);
 const MANY: u32 = 1_000;
@@ -120,7 +120,7 @@ impl Guesses {
             }
             *looked = Looked { at: Some(now), guesses: 0 };
         }
-        if let Err(error) = guesses::remove_needless(&self.store, MOST).await {
+        if let Err(error) = guesses::remove_needless(&self.store, MAX).await {
             tracing::warn!("failed to remove guesses that are long past: {error}");
         }
     }

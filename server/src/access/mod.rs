@@ -14,6 +14,7 @@
 //! - `devices`: browsers in which a user has signed in before
 //! - `tokens`: making, revoking, recognising
 //! - `rights`: who is asking, and what that lets them do; `grants`: where
+//! - `refused`: why somebody may not
 //! - `granted`: what a user may do
 //! - `moment`: for how long a node goes by what it has found out about them
 //! - `guesses`: guessing passwords takes longer than anybody has, on all nodes together; `limiter`:
@@ -31,6 +32,7 @@ mod moment;
 mod names;
 pub mod oidc;
 pub(crate) mod password;
+mod refused;
 mod rights;
 pub(crate) mod tokens;
 mod users;
@@ -45,9 +47,11 @@ pub use moment::Moment;
 pub(crate) use moment::{commit_rights, rights_count};
 pub(crate) use names::{check_name, name_key};
 pub use password::{mark, random_password};
+pub use refused::Refused;
+pub(crate) use refused::forbidden;
 pub use rights::{Admin, Editor, Operator, Owner, Permit, Reader, Viewer, ViewerKind};
 pub use tokens::{Holder, NewToken, create_token, revoke_token, token_hash, token_holder};
-pub use users::{Access, NewUser, add_user, set_access, set_password, sign_in};
+pub use users::{Access, NewUser, Tokens, add_user, set_access, set_password, sign_in};
 
 use entity::{Timestamp, audit_event};
 use sea_orm::{ConnectionTrait, Set};

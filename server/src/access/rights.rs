@@ -9,8 +9,7 @@
 use entity::user::Role;
 use uuid::Uuid;
 
-use super::Grants;
-use crate::commands::CommandError;
+use super::{Grants, Refused};
 
 /// Who is asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +44,12 @@ impl Viewer {
     }
 
     /// The right over the instance itself.
-    pub fn owner(&self) -> Result<Owner, CommandError> {
+    pub fn owner(&self) -> Result<Owner, Refused> {
         let has = self.grants.role_everywhere();
         if has == Some(Role::Admin) {
             Ok(Owner(self.clone()))
         } else {
-            Err(CommandError::Forbidden { needs: Role::Admin, has, everywhere: true })
+            Err(Refused::Forbidden { needs: Role::Admin, has, everywhere: true })
         }
     }
 
@@ -100,15 +99,15 @@ impl<'a> Permit<'a> {
         namespace: Uuid,
         what: &'static str,
         which: impl ToString,
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), Refused> {
         let Some(grant) = self.who.grants.within(namespace) else {
-            return Err(CommandError::not_found(what, which));
+            return Err(Refused::not_found(what, which));
         };
         if grant.role >= self.needs {
             return Ok(());
         }
         let (needs, has) = (self.needs, Some(grant.role));
-        Err(CommandError::Forbidden { needs, has, everywhere: false })
+        Err(Refused::Forbidden { needs, has, everywhere: false })
     }
 }
 
@@ -132,12 +131,12 @@ macro_rules! right {
 
         impl Viewer {
             $(#[$doc])*
-            pub fn $method(&self) -> Result<$name, CommandError> {
+            pub fn $method(&self) -> Result<$name, Refused> {
                 let has = self.grants.strongest();
                 if has >= Some($role) {
                     Ok($name(self.clone()))
                 } else {
-                    Err(CommandError::Forbidden { needs: $role, has, everywhere: false })
+                    Err(Refused::Forbidden { needs: $role, has, everywhere: false })
                 }
             }
         }

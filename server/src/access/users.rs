@@ -11,9 +11,17 @@ use super::{PeopleError, check_name, commit_rights, name_key, password, record};
 use crate::{
     access::Owner,
     clock::Clock,
-    commands::Tokens,
     store::{Store, StoreError, sessions, tokens, users},
 };
+
+/// What becomes of a user's API tokens when their password changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// They go on working: programs use them.
+    Kept,
+    /// They are revoked in the same transaction: one of them may be what leaked.
+    Revoked,
+}
 
 /// A person to be.
 #[derive(Debug)]

@@ -6,11 +6,12 @@ use uuid::Uuid;
 use super::{error::Result, loaders::Rows};
 use crate::{
     access::{Admin, Editor, Operator, Owner, Reader, Viewer},
-    commands::{CommandError, Commands, secrets},
+    commands::{CommandError, Commands},
     store::Store,
+    vault::MASK,
 };
 
-/// The rights and the rooms that a resolver asks for.
+/// The rights and the layers that a resolver asks for.
 pub(crate) trait Ask {
     /// Who is asking, if somebody is.
     fn who(&self) -> Option<&Viewer>;
@@ -79,7 +80,7 @@ pub(crate) trait Ask {
 
     /// A payload as it is shown to whoever asks.
     fn payload(&self, namespace: Uuid, payload: serde_json::Value) -> serde_json::Value {
-        if self.sees_payloads(namespace) { payload } else { secrets::MASK.into() }
+        if self.sees_payloads(namespace) { payload } else { MASK.into() }
     }
 
     /// Who is asking, or a refusal.

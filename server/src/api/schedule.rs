@@ -24,6 +24,7 @@ use crate::{
         reads::{schedules::Standing, tally},
         schedules,
     },
+    vault::MASK,
 };
 
 /// When to do it: timing, policies and context, pointing at a workflow.
@@ -398,7 +399,7 @@ impl ScheduleVersion {
     fn shown(row: schedule_version::Model, with_payload: bool) -> Self {
         let mut snapshot = secrets::masked_json(&row.snapshot);
         if let Some(context) = snapshot.get_mut("context").filter(|_| !with_payload) {
-            *context = secrets::MASK.into();
+            *context = MASK.into();
         }
         Self {
             version: row.version,

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     commands::{
-        BadInput, Edit, ManyEdit, NewSchedule, Work, schedules::watchdog::unmasked, secrets,
+        BadInput, Edit, ManyEdit, NewSchedule, Work,
+        secrets::{self, watchdog::unmasked},
     },
     model::{Spec, Task, spec::buffer_limit},
 };

@@ -161,8 +161,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 /// Seconds as a form gives them. The limits of each field stand with the definition; here only
 /// what no duration of any field could be.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
-    const MOST: f64 = 30.0 * 86_400.0;
-    if !(0.0..=MOST).contains(&seconds) {
+    const MAX: f64 = 30.0 * 86_400.0;
+    if !(0.0..=MAX).contains(&seconds) {
         let help = "give seconds from 0 on, at most 30 days";
         return Err(BadInput::new(field, seconds, "is not such a duration", help));
     }

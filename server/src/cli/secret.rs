@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     CliError,
-    flags::Place,
+    flags::Existing,
     offline::{Office, somebody_here},
     output,
     why::Why,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct Secret {
     #[command(flatten)]
-    place: Place,
+    place: Existing,
     #[command(subcommand)]
     action: Action,
 }

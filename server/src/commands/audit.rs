@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::Commands;
 use crate::{
     access::Viewer,
-    engine::core::new_id,
+    random::new_id,
     store::{DatabaseTransaction, StoreError, audit},
 };
 

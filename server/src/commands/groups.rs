@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{BadInput, Call, CommandError, Commands, audit::Entry, versions};
 use crate::{
     access::{Editor, Permit, Viewer},
-    engine::core::new_id,
     model::check,
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, groups},
 };
 
 /// The most groups of one namespace.
-pub(crate) const MOST_GROUPS: u64 = 500;
+pub(crate) const MAX_GROUPS: u64 = 500;
 
 /// A group that a command left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        check::version("concurrency group", edit.expected_version, row.version)?;
+        versions::version("concurrency group", edit.expected_version, row.version)?;
         let name = edit.name.as_deref().unwrap_or(&row.name);
         let max_runs = edit.max_runs.unwrap_or_else(|| row.max_runs.into());
         self.revise_group(&tx, right.who(), &row, (name, max_runs)).await?;
@@ -97,7 +97,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_group(&tx, right.permit(), id).await?;
-        check::version("concurrency group", expected_version, row.version)?;
+        versions::version("concurrency group", expected_version, row.version)?;
         self.remove_group(&tx, right.who(), &row).await?;
         let grouped = Grouped { id };
         self.remember(&tx, right.who(), call, &grouped).await?;
@@ -140,8 +140,8 @@ impl Commands {
         module: Option<&str>,
     ) -> Result<Uuid, CommandError> {
         let max = checked(name, max_runs)?;
-        if groups::count(tx, namespace).await? >= MOST_GROUPS {
-            let problem = format!("is one more than the {MOST_GROUPS} groups of a namespace");
+        if groups::count(tx, namespace).await? >= MAX_GROUPS {
+            let problem = format!("is one more than the {MAX_GROUPS} groups of a namespace");
             return Err(BadInput::new("name", name, problem, "delete one that is not used").into());
         }
         let now = self.clock.now();
@@ -219,7 +219,7 @@ impl Commands {
         let row = groups::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("concurrency group", id))?;
         permit.over(row.namespace_id, "concurrency group", id)?;
-        check::owned_by_people("group", &row.name, row.module.as_deref())?;
+        versions::owned_by_people("group", &row.name, row.module.as_deref())?;
         Ok(row)
     }
 

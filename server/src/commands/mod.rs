@@ -24,6 +24,7 @@
 //! - `modules`: what a file declares, deployed
 //! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `audit`: who did what, written down; `auditing`: read and exported
+//! - `versions`: a change is made from the version that is there, and code owns what it declares
 //! - `idempotency`: a repeated call is answered
 
 pub(crate) mod alerts;
@@ -43,10 +44,12 @@ pub(crate) mod retention;
 mod runs;
 pub(crate) mod schedules;
 pub(crate) mod secrets;
+mod versions;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
 
+pub use crate::model::BadInput;
 pub use alerts::{
     ChannelEdit, ChannelInput, Muting, NewChannel, NewRule, RuleEdit, RuleSpec, SavedChannel,
     SavedRule, TestSent,
@@ -55,10 +58,10 @@ pub use auditing::{
     AuditScope, Audited, CSV_HEAD, audit_page, audit_scope, check_audit_filter, csv_line, json_line,
 };
 pub use backfills::{Looked, Manner, OrderedBackfill, Preview, Wanted};
-pub use bulk::{MOST as MOST_AT_ONCE, ManyDone, Refusal, Which};
+pub use bulk::{MAX as MAX_AT_ONCE, ManyDone, Refusal, Which};
 pub use calendars::{CalendarEdit, CalendarSpec, NewCalendar, SavedCalendar};
+pub use error::CommandError;
 pub(crate) use error::QUOTA_HELP;
-pub use error::{BadInput, CommandError};
 pub use groups::{GroupEdit, Grouped};
 pub use idempotency::Call;
 pub use modules::{
@@ -66,18 +69,17 @@ pub use modules::{
     ScheduleEffect, Side, Source, WantedExport, schema as module_schema,
 };
 pub use people::{
-    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
-    NewPerson, OwnPassword, Tokens,
+    MAX_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
+    NewPerson, OwnPassword,
 };
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
 pub use retention::{Kept, Thought};
-pub(crate) use runs::laid_over;
 pub use runs::{ByHand, Ordered};
 pub use schedules::{Edit, NewSchedule, Saved};
 pub use schedules::{
     buffer::Rearranged,
     many_edit::ManyEdit,
-    pause::{Foreseen, MOST_FORESEEN, ResumeChoice, ResumePreview},
+    pause::{Foreseen, MAX_FORESEEN, ResumeChoice, ResumePreview},
     rollback::Rollback,
     skip::Skipped,
     undelete::Undelete,
@@ -97,11 +99,10 @@ use crate::{
     access::{Elsewhere, Guesses},
     clock::Clock,
     engine::{
-        Retention, Signals,
+        Signals,
         cluster::{Cluster, Comparison, Standing, describe},
-        quotas::Quotas,
     },
-    model::calendars::Calendars,
+    model::{Quotas, Retention, calendars::Calendars},
     store::{DatabaseTransaction, Store},
     target::Executor,
 };

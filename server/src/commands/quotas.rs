@@ -22,8 +22,7 @@ use uuid::Uuid;
 use super::{BadInput, Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::Owner,
-    engine::quotas::{OwnQuotas, Quotas},
-    model::check,
+    model::{OwnQuotas, Quotas, check},
     store::{DatabaseTransaction, namespaces, quotas::Usage},
 };
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{BadInput, Call, CommandError, Commands, audit::Entry};
+use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::Admin,
     engine::maintenance::retention::{self, Preview},
@@ -37,14 +37,6 @@ pub struct Thought {
     pub days: Option<i64>,
 }
 
-/// Checks a retention of somebody.
-pub(crate) fn check_days(field: &str, days: Option<i64>) -> Result<Option<i32>, BadInput> {
-    if let Some(days) = days {
-        check::number(field, days, 1..=3_650, "days")?;
-    }
-    Ok(days.and_then(|days| i32::try_from(days).ok()))
-}
-
 impl Commands {
     /// Says for how many days a namespace keeps what has settled; none is as the server is
     /// configured. What is older goes with the next round.
@@ -56,7 +48,7 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<Kept, CommandError> {
-        let days = check_days("days", days)?;
+        let days = check::check_days("days", days)?;
         if let Some(reason) = reason {
             check::text("reason", reason, 500)?;
         }
@@ -108,7 +100,7 @@ impl Commands {
         let within = match (namespace.or(of_thought.filter(|_| instance.is_err())), instance) {
             (Some(name), _) => Some(self.namespace(self.store.read(), right.permit(), name).await?),
             (None, Ok(_)) => None,
-            (None, Err(refused)) => return Err(refused),
+            (None, Err(refused)) => return Err(refused.into()),
         };
         let instead = match thought {
             Some(thought) => Some(self.instead(right, thought).await?),
@@ -120,7 +112,7 @@ impl Commands {
 
     async fn instead(&self, right: &Admin, thought: &Thought) -> Result<Instead, CommandError> {
         let Thought { namespace: name, schedule, days } = thought;
-        let (read, days) = (self.store.read(), check_days("days", *days)?);
+        let (read, days) = (self.store.read(), check::check_days("days", *days)?);
         let namespace = self.namespace(read, right.permit(), name).await?;
         let Some(name) = schedule else {
             return Ok(Instead { whose: Whose::Namespace(namespace), days });

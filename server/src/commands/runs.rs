@@ -10,8 +10,9 @@ use uuid::Uuid;
 use super::{Call, CommandError, Commands, audit::Entry};
 use crate::{
     access::{Operator, Permit, Viewer},
-    engine::{core::new_id, execution::handoff::unmark_recovery, kept_tasks},
-    model::{Definition, check},
+    engine::{execution::handoff::unmark_recovery, kept_tasks},
+    model::{Definition, check, laid_over},
+    random::new_id,
     store::{DatabaseTransaction, retention::FireKey, schedules, workflows},
 };
 
@@ -380,13 +381,4 @@ fn queued(now: DateTime<Utc>) -> run::Model {
         backfill_id: None,
         changed: 0,
     }
-}
-
-/// The context `base` with `over` laid over it, key by key.
-pub(crate) fn laid_over(base: &Value, over: Option<&Value>) -> Value {
-    let mut context = base.clone();
-    if let (Value::Object(context), Some(Value::Object(over))) = (&mut context, over) {
-        context.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
-    }
-    context
 }

@@ -57,5 +57,5 @@ pub use settings::{
     Node, Otlp, OtlpProtocol, Quotas, Retention, Session, Targets, Time,
 };
 pub use smtp::{Smtp, SmtpTls};
-pub use tags::{MOST_TAGS, Tags};
+pub use tags::{MAX_TAGS, Tags};
 pub use watch::{NoToken, Watch};

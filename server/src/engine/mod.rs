@@ -28,7 +28,7 @@
 
 pub mod alerting;
 pub mod cluster;
-pub(crate) mod core;
+mod core;
 mod error;
 pub mod execution;
 pub mod maintenance;
@@ -42,17 +42,14 @@ mod signals;
 mod stepwise;
 
 pub use alerting::{
-    alerts::{AlertsReport, CourierReport},
+    alerts::{AlertsReport, NotificationSenderReport},
     pings::PingsReport,
 };
 pub use cluster::membership::{CancellerReport, PulseReport};
 pub use error::EngineError;
 pub(crate) use execution::flow::{Shown, kept_tasks, merged_results, shown};
 pub use execution::{dispatcher::DispatcherReport, recovery::RecoveryReport};
-pub use maintenance::{
-    retention::{Retention, RetentionReport},
-    stats::StatsReport,
-};
+pub use maintenance::{retention::RetentionReport, stats::StatsReport};
 pub use planning::{backfill::BackfillReport, planner::PlannerReport};
 pub use running::{Engine, Status};
 pub use settings::Settings;

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use super::{Retention, quotas::Quotas};
 use crate::{
     beacon::Beacon,
     config::{Roles, Tags},
+    model::{Quotas, Retention},
     vault::Vault,
 };
 

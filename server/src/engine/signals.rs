@@ -1,4 +1,4 @@
-//! The wake-ups between the rooms, and between the nodes.
+//! The wake-ups between services, and between nodes.
 
 use std::sync::{
     Arc,

@@ -5,10 +5,8 @@ use std::ops::RangeInclusive;
 
 use uuid::Uuid;
 
-use crate::{
-    commands::{BadInput, CommandError},
-    target,
-};
+use super::BadInput;
+use crate::target;
 
 /// A name of a schedule, workflow, module, task or tag: it stands in URLs, file names and shells.
 pub(crate) fn name(field: &str, value: &str) -> Result<(), BadInput> {
@@ -75,46 +73,9 @@ pub(crate) fn number(
     Err(BadInput::new(field, value, problem, help))
 }
 
-/// Whether people may change `what`, such as `calendar`: code owns what it declares.
-pub(crate) fn owned_by_people(
-    what: &str,
-    name: &str,
-    module: Option<&str>,
-) -> Result<(), CommandError> {
-    match module {
-        None => Ok(()),
-        Some(module) => Err(CommandError::conflict(
-            format!("the {what} {name:?} is declared by the module {module:?}"),
-            "change the module's file and deploy it",
-        )),
-    }
-}
-
-/// The version of `what` that a change was made from, if the caller says which; it must be the one
-/// that is there.
-pub(crate) fn version(
-    what: &str,
-    expected: impl Into<Option<i32>>,
-    there: i32,
-) -> Result<(), CommandError> {
-    match expected.into() {
-        Some(expected) if expected != there => Err(stale(what, expected, there)),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// The refusal of a change of `what` that was made from another version than is there.
-pub(crate) fn stale(what: &str, expected: i32, there: i32) -> CommandError {
-    CommandError::Conflict {
-        problem: format!("version {there} is there, the change was made from version {expected}"),
-        help: format!("read the {what} again and repeat the change"),
-        versions: Some((expected, there)),
-    }
-}
-
 /// The context of a schedule or run: a JSON object of at most 256 KiB.
 pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadInput> {
-    const MOST: usize = 256 * 1024;
+    const MAX: usize = 256 * 1024;
     if !value.is_object() {
         let help = "give a JSON object, such as {\"region\": \"eu\"}";
         return Err(BadInput::new(field, value, "is not a JSON object", help));
@@ -125,8 +86,8 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
     }
     let text = value.to_string();
     let size = text.len();
-    if size > MOST {
-        let problem = format!("has {size} bytes as JSON; the limit is {MOST} (256 KiB)");
+    if size > MAX {
+        let problem = format!("has {size} bytes as JSON; the limit is {MAX} (256 KiB)");
         let help = "keep large data elsewhere and put its address here";
         return Err(BadInput::new(field, value, problem, help));
     }
@@ -136,7 +97,7 @@ pub(crate) fn context(field: &str, value: &serde_json::Value) -> Result<(), BadI
 /// JSON that is to be read again nests no deeper than is read.
 pub(crate) fn nests(field: &str, json: &str) -> Result<(), BadInput> {
     let levels = target::nesting(json.as_bytes());
-    if levels <= target::MOST_NESTING {
+    if levels <= target::MAX_NESTING {
         return Ok(());
     }
     let help = "put the inner levels into a text";
@@ -155,6 +116,14 @@ pub(crate) fn has_nul(value: &serde_json::Value) -> bool {
             false
         }
     }
+}
+
+/// Checks a retention of somebody.
+pub(crate) fn check_days(field: &str, days: Option<i64>) -> Result<Option<i32>, BadInput> {
+    if let Some(days) = days {
+        number(field, days, 1..=3_650, "days")?;
+    }
+    Ok(days.and_then(|days| i32::try_from(days).ok()))
 }
 
 #[cfg(test)]

@@ -14,11 +14,10 @@ use entity::{
 use sea_orm::Set;
 use serde::{Deserialize, Serialize};
 
-use super::check;
-use crate::{
-    commands::{BadInput, retention},
-    engine::{alerting::pings::Ping, planning::buffer::USUAL_LIMIT},
-};
+use super::{BadInput, Ping, check};
+
+/// Fires that wait under `buffer_all` without a limit of its own.
+pub(crate) const USUAL_LIMIT: i32 = 100;
 
 /// What a schedule is, apart from what it runs and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,7 +109,7 @@ pub(crate) fn buffer_limit(overlap: Overlap, given: Option<i64>) -> Option<i64> 
 }
 
 /// So many tags a schedule may have.
-pub(crate) const MOST_TAGS: usize = 32;
+pub(crate) const MAX_TAGS: usize = 32;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -156,8 +155,8 @@ impl Spec {
     pub(crate) fn check(&self) -> Result<(), BadInput> {
         check::name("name", &self.name)?;
         check::text("note", &self.note, 4_000)?;
-        if self.tags.len() > MOST_TAGS {
-            let problem = format!("has {} tags; the limit is {MOST_TAGS}", self.tags.len());
+        if self.tags.len() > MAX_TAGS {
+            let problem = format!("has {} tags; the limit is {MAX_TAGS}", self.tags.len());
             return Err(BadInput::new("tags", self.tags.join(", "), problem, "use fewer"));
         }
         for (index, tag) in self.tags.iter().enumerate() {
@@ -187,7 +186,7 @@ impl Spec {
             check::number("maxFires", max, 1..=1_000_000_000, "fires")?;
         }
         self.timing.check()?;
-        retention::check_days("retentionDays", self.retention_days)?;
+        check::check_days("retentionDays", self.retention_days)?;
         check::context("context", &self.context)
     }
 

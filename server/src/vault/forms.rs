@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 /// What is shorter is not looked for: it would be found everywhere.
-pub(super) const LEAST: usize = 6;
+pub(super) const MIN: usize = 6;
 
 /// All forms of these secrets, each once, longest first.
 pub(super) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Vec<String> {
@@ -21,10 +21,10 @@ pub(super) fn of<'a>(secrets: impl Iterator<Item = &'a SecretString>) -> Vec<Str
         parts.extend(std::iter::once(value).chain(value.lines()).map(str::trim).chain([value]));
     }
     let mut forms = Vec::new();
-    for part in parts.into_iter().filter(|part| part.len() >= LEAST) {
+    for part in parts.into_iter().filter(|part| part.len() >= MIN) {
         write(part, &mut forms);
     }
-    forms.retain(|form| form.len() >= LEAST);
+    forms.retain(|form| form.len() >= MIN);
     forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     forms.dedup();
     forms

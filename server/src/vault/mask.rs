@@ -6,15 +6,18 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use super::forms::{self, LEAST};
-use crate::{commands::secrets::MASK, target::Outcome};
+use super::{
+    MASK,
+    forms::{self, MIN},
+};
+use crate::target::Outcome;
 
 /// A text so long may have been cut in the middle of a secret.
 const CUT: usize = 1_000;
 /// A line so long may have been cut off from the next.
-const LEAST_CUT: usize = 16 * 1024 - 8;
+const MIN_CUT: usize = 16 * 1024 - 8;
 /// A part of a secret beside a cut is looked for from so many characters on.
-const LEAST_PART: usize = 4;
+const MIN_PART: usize = 4;
 /// So many bytes of a form are looked for; behind them it is compared. So what a large secret costs
 /// grows with its lines and not with its size.
 const HEAD: usize = 32;
@@ -55,7 +58,7 @@ impl Mask {
     /// Whether the line that follows this one may begin in the middle of what this one ends with.
     pub(crate) fn is_cut(line: &str) -> bool {
         let last = line.split_ascii_whitespace().next_back();
-        line.len() > LEAST_CUT || last.is_some_and(is_wrapped)
+        line.len() > MIN_CUT || last.is_some_and(is_wrapped)
     }
 
     /// The text without them. `goes_on`: it begins where another one was cut off.
@@ -140,7 +143,7 @@ impl Mask {
 
     /// The length of the longest form that the text begins with.
     fn form_at(&self, text: &[u8]) -> Option<usize> {
-        let heads = (LEAST..=HEAD.min(text.len())).filter_map(|at| self.by_head.get(&text[..at]));
+        let heads = (MIN..=HEAD.min(text.len())).filter_map(|at| self.by_head.get(&text[..at]));
         let forms = heads.flatten().map(|index| self.forms[*index].as_bytes());
         forms.filter(|form| text.starts_with(form)).map(<[u8]>::len).max()
     }
@@ -191,14 +194,14 @@ impl Mask {
 /// How much of the end of a text is the beginning of that form.
 fn end(text: &str, form: &str) -> Option<usize> {
     let most = text.len().min(form.len() - 1);
-    let mut cuts = (LEAST_PART..=most).rev().filter(|at| form.is_char_boundary(*at));
+    let mut cuts = (MIN_PART..=most).rev().filter(|at| form.is_char_boundary(*at));
     cuts.find(|at| text.ends_with(&form[..*at]))
 }
 
 /// How much of the beginning of a text is the end of that form.
 fn start(text: &str, form: &str) -> Option<usize> {
     let first = form.len().saturating_sub(text.len()).max(1);
-    let cuts = first..=form.len().saturating_sub(LEAST_PART);
+    let cuts = first..=form.len().saturating_sub(MIN_PART);
     let mut cuts = cuts.filter(|at| form.is_char_boundary(*at));
     cuts.find(|at| text.starts_with(&form[*at..])).map(|at| form.len() - at)
 }

@@ -25,3 +25,6 @@ pub use key::{Key, NotAKey, Place};
 pub use keyring::{Sealed, Vault, VaultError};
 pub(crate) use mask::Mask;
 pub(crate) use opening::Whose;
+
+/// What stands in the place of a secret.
+pub(crate) const MASK: &str = "***";

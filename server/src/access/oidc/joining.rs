@@ -12,7 +12,7 @@ use crate::{
     access::{check_name, name_key, rights_count},
     clock::Clock,
     config::{GroupGrant, GroupRole},
-    engine::core::new_id,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, Store, StoreError, audit, memberships, namespaces, users,
     },

@@ -19,7 +19,7 @@ const SKEW: TimeDelta = TimeDelta::seconds(60);
 /// A token of a sign-in is fresh.
 const OLDEST: TimeDelta = TimeDelta::minutes(10);
 /// More groups than anybody has.
-const MOST_GROUPS: usize = 2_000;
+const MAX_GROUPS: usize = 2_000;
 
 /// Signatures that nobody but the provider can make. Not among them: none, and those by the
 /// client's secret.
@@ -122,7 +122,7 @@ pub(super) fn identity(
 ) -> Identity {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let groups = match &told[settings.groups_claim.as_str()] {
-        Value::Array(groups) => groups.iter().take(MOST_GROUPS).filter_map(text).collect(),
+        Value::Array(groups) => groups.iter().take(MAX_GROUPS).filter_map(text).collect(),
         Value::String(group) => vec![group.clone()],
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     cli::{CliError, offline::Office, output, why::Why},
     commands::{Call, CommandError},
-    engine::quotas::OwnQuotas,
+    model::OwnQuotas,
     store::namespaces,
 };
 

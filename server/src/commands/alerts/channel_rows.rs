@@ -5,15 +5,13 @@ use sea_orm::{ActiveEnum, Set};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::given::{self, Before, ChannelInput, MOST_CHANNELS, MOST_RULES};
+use super::given::{self, Before, ChannelInput, MAX_CHANNELS, MAX_RULES};
 use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry, secrets::vault::refused},
-    engine::{
-        alerting::alerts::{Rule, Way},
-        core::new_id,
-    },
+    engine::alerting::alerts::{Rule, Way},
     model::check,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
         alerts::{channels, rules},
@@ -52,8 +50,8 @@ impl Commands {
         let Draft { name, kind, input } = draft;
         check::name("name", name)?;
         let way = given::way(kind, input, Before::Nothing, &self.executor)?;
-        if channels::count(tx, namespace).await? >= MOST_CHANNELS {
-            let problem = format!("is one more than the {MOST_CHANNELS} channels of a namespace");
+        if channels::count(tx, namespace).await? >= MAX_CHANNELS {
+            let problem = format!("is one more than the {MAX_CHANNELS} channels of a namespace");
             let help = "delete one that is not used";
             return Err(BadInput::new("name", name, problem, help).into());
         }
@@ -148,7 +146,7 @@ impl Commands {
         who: &Viewer,
         row: &Model,
     ) -> Result<(), CommandError> {
-        let users = rules::list(tx, row.namespace_id, MOST_RULES).await?;
+        let users = rules::list(tx, row.namespace_id, MAX_RULES).await?;
         let names = |rule: &&entity::alert_rule::Model| {
             let rule = serde_json::from_value::<Rule>(rule.definition.clone());
             rule.is_ok_and(|rule| rule.channels.contains(&row.id))

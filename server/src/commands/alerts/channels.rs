@@ -5,8 +5,7 @@ use uuid::Uuid;
 use super::{channel_rows::Draft, given::ChannelInput};
 use crate::{
     access::{Editor, Permit},
-    commands::{Call, CommandError, Commands},
-    model::check,
+    commands::{Call, CommandError, Commands, versions},
     store::{DatabaseTransaction, alerts::channels, secrets},
 };
 
@@ -79,8 +78,8 @@ impl Commands {
         // Before the channel, as whoever seals all of them anew does.
         secrets::lock_sealing(&tx, self.store.dialect()).await?;
         let row = self.locked_channel(&tx, right.permit(), edit.id).await?;
-        check::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
-        check::version("channel", edit.expected_version, row.version)?;
+        versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
+        versions::version("channel", edit.expected_version, row.version)?;
         let name = edit.name.unwrap_or_else(|| row.name.clone());
         let draft = Draft { name: &name, kind: row.kind, input: edit.input };
         let redrafted = self.redrafted(&row, draft)?;
@@ -103,7 +102,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_channel(&tx, right.permit(), id).await?;
-        check::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
+        versions::owned_by_people("alert channel", &row.name, row.module.as_deref())?;
         self.remove_channel(&tx, right.who(), &row).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit(tx).await?;

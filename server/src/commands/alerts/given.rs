@@ -8,22 +8,23 @@ use super::rules::RuleSpec;
 use crate::{
     commands::{
         BadInput,
-        secrets::{MASK, is_reference, masked_url},
+        secrets::{is_reference, masked_url},
     },
-    engine::alerting::alerts::{Hidden, MOST_LOSING, Way},
+    engine::alerting::alerts::{Hidden, MAX_LOSING, Way},
     model::{check, naming},
     search::{List, Search, SearchError},
     target::{Executor, Http, Secret, Target, TargetError, check_address},
+    vault::MASK,
 };
 
 /// The most channels and rules of one namespace.
-pub(crate) const MOST_CHANNELS: u64 = 50;
-/// See [`MOST_CHANNELS`].
-pub(crate) const MOST_RULES: u64 = 100;
+pub(crate) const MAX_CHANNELS: u64 = 50;
+/// See [`MAX_CHANNELS`].
+pub(crate) const MAX_RULES: u64 = 100;
 
-const MOST_RECIPIENTS: usize = 50;
-const MOST_CHANNELS_OF_A_RULE: usize = 10;
-const MOST_WINDOWS: usize = 50;
+const MAX_RECIPIENTS: usize = 50;
+const MAX_CHANNELS_OF_A_RULE: usize = 10;
+const MAX_WINDOWS: usize = 50;
 const WEEK: i64 = 7 * 24 * 60 * 60;
 
 /// What a caller says of a channel. What is None is not said.
@@ -144,9 +145,9 @@ fn recipients(to: Option<Vec<String>>, executor: &Executor) -> Result<Vec<String
         return Err(BadInput::new("kind", "EMAIL", problem, help));
     }
     let to = to.unwrap_or_default();
-    if !(1..=MOST_RECIPIENTS).contains(&to.len()) {
+    if !(1..=MAX_RECIPIENTS).contains(&to.len()) {
         let problem = format!("has {} addresses", to.len());
-        return Err(BadInput::new("to", "", problem, format!("give 1 to {MOST_RECIPIENTS}")));
+        return Err(BadInput::new("to", "", problem, format!("give 1 to {MAX_RECIPIENTS}")));
     }
     for (index, address) in to.iter().enumerate() {
         check_address(address).map_err(|problem| {
@@ -225,27 +226,27 @@ pub(crate) fn check_rule(spec: &RuleSpec) -> Result<(), BadInput> {
         let bad = BadInput::new("search", &rule.search, problem, help);
         BadInput { position: Some(position), ..bad }
     })?;
-    if !(1..=MOST_CHANNELS_OF_A_RULE).contains(&rule.channels.len()) {
+    if !(1..=MAX_CHANNELS_OF_A_RULE).contains(&rule.channels.len()) {
         let problem = format!("names {} channels", rule.channels.len());
-        let help = format!("name 1 to {MOST_CHANNELS_OF_A_RULE}");
+        let help = format!("name 1 to {MAX_CHANNELS_OF_A_RULE}");
         return Err(BadInput::new("channelIds", "", problem, help));
     }
     if rule.channels.iter().collect::<HashSet<_>>().len() != rule.channels.len() {
         return Err(BadInput::new("channelIds", "", "names a channel twice", "name each once"));
     }
     check::number("graceSeconds", rule.grace_seconds, 0..=WEEK, "seconds")?;
-    check::number("losingAfter", rule.losing_after, 2..=MOST_LOSING, "failures in a row")?;
+    check::number("losingAfter", rule.losing_after, 2..=MAX_LOSING, "failures in a row")?;
     check::number("lateAfterSeconds", rule.late_after_seconds, 60..=WEEK, "seconds")?;
     check::number("stalledAfterSeconds", rule.stalled_after_seconds, 60..=WEEK, "seconds")?;
     check::number("digestSeconds", rule.digest_seconds, 0..=WEEK, "seconds")?;
     let Some(quiet) = &rule.quiet else { return Ok(()) };
-    if !(1..=MOST_WINDOWS).contains(&quiet.windows.len()) {
+    if !(1..=MAX_WINDOWS).contains(&quiet.windows.len()) {
         let problem = format!("has {} windows", quiet.windows.len());
         return Err(BadInput::new(
             "quiet.windows",
             "",
             problem,
-            format!("give 1 to {MOST_WINDOWS}"),
+            format!("give 1 to {MAX_WINDOWS}"),
         ));
     }
     let answer = quiet.is_at(chrono::DateTime::UNIX_EPOCH);

@@ -25,7 +25,7 @@ pub(super) use aftermath::Aftermath;
 pub(super) use channel_rows::Draft;
 pub use channels::{ChannelEdit, NewChannel, SavedChannel};
 pub use given::ChannelInput;
-pub(crate) use given::{MOST_CHANNELS, MOST_RULES, check_rule};
+pub(crate) use given::{MAX_CHANNELS, MAX_RULES, check_rule};
 pub(super) use given::{names_secret, shown_address, shown_key};
 pub use muting::Muting;
 pub(super) use rule_rows::spec_of;

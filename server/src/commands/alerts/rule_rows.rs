@@ -10,13 +10,13 @@ use uuid::Uuid;
 
 use super::{
     aftermath::{Aftermath, PIECE},
-    given::{MOST_RULES, check_rule},
+    given::{MAX_RULES, check_rule},
     rules::RuleSpec,
 };
 use crate::{
     access::Viewer,
     commands::{BadInput, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError,
         alerts::{channels, feeds, rules},
@@ -32,9 +32,9 @@ impl Commands {
         spec: &RuleSpec,
     ) -> Result<Uuid, CommandError> {
         self.check_alert_rule(tx, namespace, spec).await?;
-        let there = rules::list(tx, namespace, MOST_RULES).await?;
-        if u64::try_from(there.len()).is_ok_and(|count| count >= MOST_RULES) {
-            let problem = format!("is one more than the {MOST_RULES} rules of a namespace");
+        let there = rules::list(tx, namespace, MAX_RULES).await?;
+        if u64::try_from(there.len()).is_ok_and(|count| count >= MAX_RULES) {
+            let problem = format!("is one more than the {MAX_RULES} rules of a namespace");
             let help = "delete one that is not used";
             return Err(BadInput::new("name", &spec.name, problem, help).into());
         }

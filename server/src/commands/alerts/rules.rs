@@ -5,9 +5,8 @@ use uuid::Uuid;
 use super::aftermath::Aftermath;
 use crate::{
     access::{Editor, Permit},
-    commands::{Call, CommandError, Commands},
+    commands::{Call, CommandError, Commands, versions},
     engine::alerting::alerts::Rule,
-    model::check,
     store::{DatabaseTransaction, alerts::rules},
 };
 
@@ -80,8 +79,8 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_rule(&tx, right.permit(), edit.id).await?;
-        check::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
-        check::version("rule", edit.expected_version, row.version)?;
+        versions::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
+        versions::version("rule", edit.expected_version, row.version)?;
         let mut spec = super::rule_rows::spec_of(&row)?;
         (edit.apply)(&mut spec);
         let mut aftermath = Aftermath::default();
@@ -105,7 +104,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.locked_rule(&tx, right.permit(), id).await?;
-        check::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
+        versions::owned_by_people("alert rule", &row.name, row.module.as_deref())?;
         let mut aftermath = Aftermath::default();
         self.remove_rule(&tx, right.who(), &row, &mut aftermath).await?;
         self.remember(&tx, right.who(), call, &id).await?;

@@ -6,7 +6,8 @@ use uuid::Uuid;
 use crate::{
     access::Editor,
     commands::{Call, CommandError, Commands, audit::Entry},
-    engine::{alerting::alerts::test_body, core::new_id},
+    engine::alerting::alerts::test_body,
+    random::new_id,
     store::{alerts::outbox, namespaces},
 };
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::{
     access::{Permit, Reader},
     commands::{BadInput, CommandError, Commands},
-    engine::planning::backfill::{MOST, Standing, Window, selects, survey},
+    engine::planning::backfill::{MAX, Standing, Window, selects, survey},
     store::{namespaces, schedules},
 };
 
@@ -95,7 +95,7 @@ impl Commands {
         let by_itself = self.timetable_of(self.store.read(), &schedule).await?;
         let timetable = self.timetable_as_of_now(self.store.read(), &schedule).await?;
         let fires = window.fires(&timetable).map_err(|many| {
-            let problem = format!("the window holds {} fires; the limit is {MOST}", many.count);
+            let problem = format!("the window holds {} fires; the limit is {MAX}", many.count);
             let help = format!("end it at {}, or make several backfills", many.end.to_rfc3339());
             BadInput::new("to", wanted.to.to_rfc3339(), problem, help)
         })?;

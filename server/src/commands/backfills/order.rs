@@ -11,12 +11,10 @@ use uuid::Uuid;
 use super::{OrderedBackfill, Preview, Wanted};
 use crate::{
     access::{Operator, Viewer},
-    commands::{BadInput, Call, CommandError, Commands, audit::Entry, laid_over},
-    engine::{
-        core::new_id,
-        planning::{backfill::Window, planner::kind},
-    },
-    model::check,
+    commands::{BadInput, Call, CommandError, Commands, audit::Entry},
+    engine::planning::{backfill::Window, planner::kind},
+    model::{check, laid_over},
+    random::new_id,
 };
 
 /// How they are to run.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use entity::schedule::CatchUp;
 use uuid::Uuid;
 
-use super::Order;
+use super::BulkRequest;
 use crate::{
     access::{Editor, Operator},
     commands::{
@@ -24,7 +24,7 @@ const TRIES: usize = 3;
 /// The command for each, and the right to it. It owns what it needs: it is carried out whether
 /// somebody waits for it or not.
 #[derive(Clone)]
-pub(in crate::commands) enum Deed {
+pub(in crate::commands) enum BulkAction {
     Pause { right: Operator, reason: String, until: Option<DateTime<Utc>> },
     Resume { right: Operator, missed: CatchUp },
     Trigger { right: Operator, by_hand: ByHand },
@@ -46,8 +46,8 @@ impl Commands {
     ) -> Result<ManyDone, CommandError> {
         check::reason("reason", reason)?;
         let (list, action) = (List::Schedules, "schedule.pause_many");
-        let order = Order { which, list, action, reason: Some(reason), call };
-        let deed = Deed::Pause { right: right.clone(), reason: reason.to_owned(), until };
+        let order = BulkRequest { which, list, action, reason: Some(reason), call };
+        let deed = BulkAction::Pause { right: right.clone(), reason: reason.to_owned(), until };
         self.each(right.permit(), order, deed).await
     }
 
@@ -60,8 +60,8 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         let (list, action) = (List::Schedules, "schedule.resume_many");
-        let order = Order { which, list, action, reason: None, call };
-        let deed = Deed::Resume { right: right.clone(), missed };
+        let order = BulkRequest { which, list, action, reason: None, call };
+        let deed = BulkAction::Resume { right: right.clone(), missed };
         self.each(right.permit(), order, deed).await
     }
 
@@ -74,8 +74,8 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         let (list, action) = (List::Schedules, "schedule.trigger_many");
-        let order = Order { which, list, action, reason: by_hand.reason.as_deref(), call };
-        let deed = Deed::Trigger { right: right.clone(), by_hand: by_hand.clone() };
+        let order = BulkRequest { which, list, action, reason: by_hand.reason.as_deref(), call };
+        let deed = BulkAction::Trigger { right: right.clone(), by_hand: by_hand.clone() };
         self.each(right.permit(), order, deed).await
     }
 
@@ -88,8 +88,8 @@ impl Commands {
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
         let (list, action) = (List::Schedules, "schedule.delete_many");
-        let order = Order { which, list, action, reason, call };
-        let deed = Deed::Delete { right: right.clone(), reason: reason.map(str::to_owned) };
+        let order = BulkRequest { which, list, action, reason, call };
+        let deed = BulkAction::Delete { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
     }
 
@@ -103,8 +103,8 @@ impl Commands {
     ) -> Result<ManyDone, CommandError> {
         skip::check_order(count, reason)?;
         let (list, action) = (List::Schedules, "schedule.skip_next_many");
-        let order = Order { which, list, action, reason: Some(reason), call };
-        let deed = Deed::SkipNext { right: right.clone(), count, reason: reason.to_owned() };
+        let order = BulkRequest { which, list, action, reason: Some(reason), call };
+        let deed = BulkAction::SkipNext { right: right.clone(), count, reason: reason.to_owned() };
         self.each(right.permit(), order, deed).await
     }
 
@@ -119,9 +119,9 @@ impl Commands {
     ) -> Result<ManyDone, CommandError> {
         change.check()?;
         let (list, action) = (List::Schedules, "schedule.update_many");
-        let order = Order { which, list, action, reason, call };
+        let order = BulkRequest { which, list, action, reason, call };
         let (change, reason) = (Arc::new(change.clone()), reason.map(str::to_owned));
-        let deed = Deed::Change { right: right.clone(), change, reason };
+        let deed = BulkAction::Change { right: right.clone(), change, reason };
         self.each(right.permit(), order, deed).await
     }
 
@@ -133,8 +133,9 @@ impl Commands {
         reason: Option<&str>,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order = Order { which, list: List::Runs, action: "run.cancel_many", reason, call };
-        let deed = Deed::Cancel { right: right.clone(), reason: reason.map(str::to_owned) };
+        let order =
+            BulkRequest { which, list: List::Runs, action: "run.cancel_many", reason, call };
+        let deed = BulkAction::Cancel { right: right.clone(), reason: reason.map(str::to_owned) };
         self.each(right.permit(), order, deed).await
     }
 
@@ -145,38 +146,41 @@ impl Commands {
         which: &Which,
         call: &Call,
     ) -> Result<ManyDone, CommandError> {
-        let order = Order { which, list: List::Runs, action: "run.retry_many", reason: None, call };
-        self.each(right.permit(), order, Deed::Retry { right: right.clone() }).await
+        let order =
+            BulkRequest { which, list: List::Runs, action: "run.retry_many", reason: None, call };
+        self.each(right.permit(), order, BulkAction::Retry { right: right.clone() }).await
     }
 
     /// Does it to one.
     pub(in crate::commands) async fn do_to(
         &self,
-        deed: &Deed,
+        deed: &BulkAction,
         id: Uuid,
         call: &Call,
     ) -> Result<(), CommandError> {
         match deed {
-            Deed::Pause { right, reason, until } => {
+            BulkAction::Pause { right, reason, until } => {
                 self.pause(right, id, reason, *until, call).await.map(drop)
             }
-            Deed::Resume { right, missed } => self.resume(right, id, *missed, call).await.map(drop),
-            Deed::Trigger { right, by_hand } => {
+            BulkAction::Resume { right, missed } => {
+                self.resume(right, id, *missed, call).await.map(drop)
+            }
+            BulkAction::Trigger { right, by_hand } => {
                 self.trigger(right, id, by_hand, call).await.map(drop)
             }
-            Deed::Delete { right, reason } => {
+            BulkAction::Delete { right, reason } => {
                 self.delete_schedule(right, id, (None, reason.as_deref()), call).await.map(drop)
             }
-            Deed::SkipNext { right, count, reason } => {
+            BulkAction::SkipNext { right, count, reason } => {
                 self.skip_next(right, id, *count, reason, call).await.map(drop)
             }
-            Deed::Change { right, change, reason } => {
+            BulkAction::Change { right, change, reason } => {
                 self.change(right, id, change, reason.as_deref(), call).await
             }
-            Deed::Cancel { right, reason } => {
+            BulkAction::Cancel { right, reason } => {
                 self.cancel(right, id, reason.as_deref(), call).await.map(drop)
             }
-            Deed::Retry { right } => self.retry(right, id, call).await.map(drop),
+            BulkAction::Retry { right } => self.retry(right, id, call).await.map(drop),
         }
     }
 

@@ -33,7 +33,7 @@ use uuid::Uuid;
 use super::{
     BadInput, Call, CommandError, Commands,
     audit::Entry,
-    bulk::{deeds::Deed, sought::sought},
+    bulk::{deeds::BulkAction, sought::sought},
 };
 use crate::{
     access::{Permit, Viewer},
@@ -44,7 +44,7 @@ use crate::{
 };
 
 /// So many in one order. More are a mistake more often than not, and their answer would be late.
-pub const MOST: u64 = 10_000;
+pub const MAX: u64 = 10_000;
 /// So many are shown of what was found.
 const SAMPLE: usize = 10;
 /// So many refusals are told one by one.
@@ -73,7 +73,7 @@ pub struct Which {
 /// What became of an order for many.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ManyDone {
-    /// How many were found; [`MOST`] and one stand for all that is more.
+    /// How many were found; [`MAX`] and one stand for all that is more.
     pub matched: u64,
     /// The first of them.
     pub sample: Vec<Uuid>,
@@ -109,7 +109,7 @@ pub struct Refusal {
 
 /// What is ordered, and how it is written down.
 #[derive(Clone, Copy)]
-pub(super) struct Order<'a> {
+pub(super) struct BulkRequest<'a> {
     pub(super) which: &'a Which,
     pub(super) list: List,
     pub(super) action: &'static str,
@@ -125,7 +125,7 @@ struct Begun {
     action: &'static str,
     reason: Option<String>,
     call: Call,
-    deed: Deed,
+    deed: BulkAction,
     until: Instant,
 }
 
@@ -139,14 +139,14 @@ impl Commands {
     pub(super) async fn each(
         &self,
         permit: Permit<'_>,
-        order: Order<'_>,
-        deed: Deed,
+        order: BulkRequest<'_>,
+        deed: BulkAction,
     ) -> Result<ManyDone, CommandError> {
         let until = self.clock.instant() + self.patience;
         if let Some(reason) = order.reason {
             check::text("reason", reason, 500)?;
         }
-        let (who, Order { which, call, .. }) = (permit.who(), order);
+        let (who, BulkRequest { which, call, .. }) = (permit.who(), order);
         let namespace = self.namespace(self.store.read(), permit, &which.namespace).await?;
         let mut earlier = None;
         if !which.dry_run && call.has_key() {
@@ -335,11 +335,11 @@ impl Commands {
         Ok(match list {
             List::Schedules => {
                 let filter = schedules::Filter { search, ..schedules::Filter::default() };
-                schedules::keys(&self.store, namespace, &filter, MOST + 1).await?
+                schedules::keys(&self.store, namespace, &filter, MAX + 1).await?
             }
             List::Runs => {
                 let filter = runs::Filter { search, ..runs::Filter::default() };
-                runs::keys(&self.store, namespace, &filter, MOST + 1).await?
+                runs::keys(&self.store, namespace, &filter, MAX + 1).await?
             }
         })
     }
@@ -351,8 +351,8 @@ fn many(ids: &[Uuid]) -> u64 {
 
 /// Refuses an order for too many, or for others than the caller had in mind.
 fn fits(which: &Which, matched: u64) -> Result<(), CommandError> {
-    if matched > MOST {
-        let problem = format!("finds more than {MOST}");
+    if matched > MAX {
+        let problem = format!("finds more than {MAX}");
         let help = "narrow it, and order it in several parts";
         return Err(BadInput::new("search", &which.search, problem, help).into());
     }

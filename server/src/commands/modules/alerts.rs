@@ -18,7 +18,7 @@ use super::{
 use crate::{
     commands::{
         BadInput, CommandError, Commands,
-        alerts::{Aftermath, Draft, MOST_CHANNELS, MOST_RULES, spec_of},
+        alerts::{Aftermath, Draft, MAX_CHANNELS, MAX_RULES, spec_of},
     },
     store::{
         alerts::{channels, rules},
@@ -48,8 +48,8 @@ impl Commands {
         let is_said = !alerts.channels.is_empty() || !alerts.rules.is_empty();
         let is_own = |owner: &Option<String>| owner.as_deref() == Some(module);
         let (there, ways) = (
-            rules::list(tx, namespace, MOST_RULES).await?,
-            channels::list(tx, namespace, MOST_CHANNELS).await?,
+            rules::list(tx, namespace, MAX_RULES).await?,
+            channels::list(tx, namespace, MAX_CHANNELS).await?,
         );
         let is_there = there.iter().any(|row| is_own(&row.module))
             || ways.iter().any(|row| is_own(&row.module));

@@ -11,8 +11,11 @@ use super::{
 };
 use crate::{
     commands::{
-        BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work, audit::Entry,
-        calendars::spec_of, schedules::watchdog::unmasked, secrets, workflows::At,
+        BadInput, CommandError, Commands, NewSchedule, UnsetSecret, Work,
+        audit::Entry,
+        calendars::spec_of,
+        secrets::{self, watchdog::unmasked},
+        workflows::At,
     },
     model::Definition,
     store::{

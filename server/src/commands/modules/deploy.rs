@@ -15,8 +15,11 @@ use super::{
 use crate::{
     access::{Editor, Viewer},
     commands::{
-        BadInput, Call, CommandError, Commands, Work, alerts::Aftermath, audit::Entry,
-        calendars::spec_of, schedules::silence::Foreseen, workflows::At,
+        BadInput, Call, CommandError, Commands, Work,
+        alerts::Aftermath,
+        audit::Entry,
+        calendars::{silence::Foreseen, spec_of},
+        workflows::At,
     },
     model::{check, naming},
     store::{DatabaseTransaction, calendars, modules, schedules},
@@ -49,7 +52,7 @@ impl<'a> Source<'a> {
 
 /// So many things in one module, groups aside: it is deployed in one transaction, and while that
 /// lasts nothing else is written.
-pub(super) const MOST_ENTRIES: usize = 1_000;
+pub(super) const MAX_ENTRIES: usize = 1_000;
 
 /// So many schedules of others are looked at that a changed calendar concerns.
 const OTHERS: u64 = 200;
@@ -317,12 +320,12 @@ impl Commands {
 
 fn within_bounds(file: &File) -> Result<(), BadInput> {
     let entries = file.entries();
-    if entries <= MOST_ENTRIES {
+    if entries <= MAX_ENTRIES {
         return Ok(());
     }
     let problem = format!(
         "declares {entries} calendars, workflows, schedules, alert channels and rules; the limit is \
-         {MOST_ENTRIES}"
+         {MAX_ENTRIES}"
     );
     Err(BadInput::new("source", "", problem, "divide it into several modules"))
 }

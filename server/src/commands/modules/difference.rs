@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::plan::FieldChange;
 
 /// So many differences of one thing are told.
-const MOST: usize = 100;
+const MAX: usize = 100;
 /// So many characters of a value are shown.
 const SHOWN: usize = 200;
 
@@ -33,7 +33,7 @@ pub(super) fn between(before: &Pictured, after: &Pictured) -> Vec<FieldChange> {
 type Pair<'a> = (Option<&'a Value>, Option<&'a Value>);
 
 fn walk(path: &str, real: Pair<'_>, shown: Pair<'_>, found: &mut Vec<FieldChange>) {
-    if real.0 == real.1 || found.len() >= MOST {
+    if real.0 == real.1 || found.len() >= MAX {
         return;
     }
     // What is shown as a whole, masked, is compared as a whole.

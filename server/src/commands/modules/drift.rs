@@ -20,15 +20,15 @@ use crate::{
     access::Permit,
     commands::{
         CommandError, Commands,
-        alerts::{MOST_CHANNELS, MOST_RULES},
+        alerts::{MAX_CHANNELS, MAX_RULES},
         calendars::spec_of,
-        secrets,
     },
     store::{
         Link,
         alerts::{channels, rules},
         calendars, groups, modules, schedules, workflows,
     },
+    vault::MASK,
 };
 
 /// How a module stands against its last deployment.
@@ -148,7 +148,7 @@ impl Commands {
         if declared.alert_channels.is_empty() && declared.alert_rules.is_empty() {
             return Ok(found);
         }
-        let rows = channels::list(read, namespace, MOST_CHANNELS).await?;
+        let rows = channels::list(read, namespace, MAX_CHANNELS).await?;
         let names = rows.iter().map(|row| (row.id, row.name.clone())).collect();
         let is_own = |owner: &Option<String>| owner.as_deref() == Some(module);
         for (name, entry) in &declared.alert_channels {
@@ -159,7 +159,7 @@ impl Commands {
             });
             found.extend(compared("alert_channel", name, entry, now));
         }
-        let rows = rules::list(read, namespace, MOST_RULES).await?;
+        let rows = rules::list(read, namespace, MAX_RULES).await?;
         for (name, entry) in &declared.alert_rules {
             let row = rows.iter().find(|row| row.name == *name && is_own(&row.module));
             let now = row.map(|row| alerts::pictured(row, &names)).transpose()?;
@@ -219,7 +219,7 @@ impl Commands {
 fn pictured(shown: Value, is_open: bool) -> Pictured {
     let mut pictured = Pictured::open(shown);
     if !is_open && let Some(context) = pictured.shown.get_mut("context") {
-        *context = secrets::MASK.into();
+        *context = MASK.into();
     }
     pictured
 }

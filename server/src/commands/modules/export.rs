@@ -11,17 +11,17 @@ use uuid::Uuid;
 
 use super::{
     declared::own_task,
-    deploy::MOST_ENTRIES,
+    deploy::MAX_ENTRIES,
     file::{CalendarEntry, ChannelEntry, File, Format, RuleEntry, ScheduleEntry, WorkflowEntry},
 };
 use crate::{
     access::Permit,
     commands::{
         BadInput, CommandError, Commands,
-        alerts::{MOST_CHANNELS, MOST_RULES, spec_of as alert_spec_of},
+        alerts::{MAX_CHANNELS, MAX_RULES, spec_of as alert_spec_of},
         bulk::sought::sought,
         calendars::spec_of,
-        groups::MOST_GROUPS,
+        groups::MAX_GROUPS,
         secrets,
     },
     model::check,
@@ -66,7 +66,7 @@ pub struct Exported {
 }
 
 /// So many schedules in one order.
-const MOST: usize = 5_000;
+const MAX: usize = 5_000;
 
 /// Files in the making, by the module that owns what stands in them.
 type Files = BTreeMap<Option<String>, File>;
@@ -97,10 +97,10 @@ impl Commands {
         let mut exported = Vec::with_capacity(files.len());
         for (owner, file) in files {
             let entries = file.entries();
-            if entries > MOST_ENTRIES {
+            if entries > MAX_ENTRIES {
                 let problem = format!(
                     "finds {entries} things of the module {:?}; a module has at most \
-                     {MOST_ENTRIES}",
+                     {MAX_ENTRIES}",
                     file.module
                 );
                 let help = "narrow the search, and give each part a name of its own";
@@ -132,9 +132,9 @@ impl Commands {
             // Who exports may see payloads.
             filter.search = Some(sought(&self.clock, List::Schedules, text, true)?);
         }
-        let ids = keys(&self.store, namespace, &filter, MOST as u64 + 1).await?;
-        if ids.len() > MOST {
-            let problem = format!("finds more than {MOST} schedules");
+        let ids = keys(&self.store, namespace, &filter, MAX as u64 + 1).await?;
+        if ids.len() > MAX {
+            let problem = format!("finds more than {MAX} schedules");
             let help = "narrow the search, or export module by module";
             let search = wanted.search.clone().unwrap_or_default();
             return Err(BadInput::new("search", search, problem, help).into());
@@ -216,13 +216,13 @@ impl Commands {
                 file_of(files, wanted, &row.module).calendars.insert(row.name, declared);
             }
         }
-        for row in groups::list(read, namespace, MOST_GROUPS).await? {
+        for row in groups::list(read, namespace, MAX_GROUPS).await? {
             if is_wanted(&row.module) {
                 let file = file_of(files, wanted, &row.module);
                 file.groups.insert(row.name, row.max_runs.into());
             }
         }
-        for row in workflows::all(read, namespace, MOST as u64).await? {
+        for row in workflows::all(read, namespace, MAX as u64).await? {
             let file = file_of(files, wanted, &row.module);
             let is_there = file.schedules.get(&row.name).is_some_and(|entry| entry.task.is_some());
             if is_wanted(&row.module) && !is_there && !file.workflows.contains_key(&row.name) {
@@ -245,14 +245,14 @@ impl Commands {
     ) -> Result<(), CommandError> {
         let is_wanted = |owner: &Option<String>| wanted.module.is_none() || *owner == wanted.module;
         let mut names = HashMap::new();
-        for row in channels::list(read, namespace, MOST_CHANNELS).await? {
+        for row in channels::list(read, namespace, MAX_CHANNELS).await? {
             names.insert(row.id, row.name.clone());
             if is_wanted(&row.module) {
                 let entry = ChannelEntry::of_shown(row.kind, &row.shown);
                 file_of(files, wanted, &row.module).alert_channels.insert(row.name, entry);
             }
         }
-        for row in rules::list(read, namespace, MOST_RULES).await? {
+        for row in rules::list(read, namespace, MAX_RULES).await? {
             if is_wanted(&row.module) {
                 let entry = RuleEntry::of(alert_spec_of(&row)?, &names);
                 file_of(files, wanted, &row.module).alert_rules.insert(row.name, entry);

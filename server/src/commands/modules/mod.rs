@@ -14,9 +14,11 @@
 //! - `plan`: what is told of it; `difference`: key by key; `effect`: the fires
 //! - `declared`: what a module said when it was last deployed; `drift`: what is otherwise since
 //! - `export`: from the tables to files
+//! - `lint`: what can be said of a file without a server
 //! - `notes`: what operators say about a schedule
 
 mod alerts;
+mod canary;
 mod declare;
 mod declared;
 mod deploy;
@@ -25,6 +27,7 @@ mod drift;
 mod effect;
 mod export;
 pub(crate) mod file;
+mod lint;
 mod notes;
 mod plan;
 mod prune;

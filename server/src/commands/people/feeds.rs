@@ -9,13 +9,13 @@ use super::check_reason;
 use crate::{
     access::{Viewer, ViewerKind, check_name, tokens::random},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry, bulk::sought::sought, feeds},
-    engine::core::new_id,
+    random::new_id,
     search::List,
     store::{Constraint, StoreError, feeds as rows, schedules, users},
 };
 
 /// The most feeds of one owner.
-pub const MOST_FEEDS: u64 = 50;
+pub const MAX_FEEDS: u64 = 50;
 
 /// A calendar feed to be.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ impl Commands {
         };
         let owner = users::by_id(&tx, who.id).await?;
         let owner = owner.ok_or_else(|| CommandError::not_found("user", &who.name))?;
-        if rows::count_of(&tx, owner.id).await? >= MOST_FEEDS {
-            let problem = format!("you have {MOST_FEEDS} feeds, the most that one may have");
+        if rows::count_of(&tx, owner.id).await? >= MAX_FEEDS {
+            let problem = format!("you have {MAX_FEEDS} feeds, the most that one may have");
             return Err(CommandError::conflict(problem, "revoke those that are not used"));
         }
         let text = random(feeds::PREFIX)?;

@@ -20,9 +20,9 @@ mod tenants;
 mod tokens;
 mod users;
 
-pub use feeds::{MOST_FEEDS, MadeFeed, NewFeed};
+pub use feeds::{MAX_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
-pub use passwords::{NewPassword, OwnPassword, Tokens};
+pub use passwords::{NewPassword, OwnPassword};
 pub use tokens::{MadeToken, NewApiToken};
 pub use users::NewPerson;
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{check_reason, locked_user};
 use crate::{
-    access::{Hindrance, Owner, Viewer, ViewerKind, commit_rights, mark, password},
+    access::{Hindrance, Owner, Tokens, Viewer, ViewerKind, commit_rights, mark, password},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
     store::{DatabaseTransaction, sessions, tokens, users},
 };
@@ -33,15 +33,6 @@ pub struct NewPassword {
     pub tokens: Tokens,
     /// Why.
     pub reason: Option<String>,
-}
-
-/// What becomes of a user's API tokens when their password changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
-    /// They go on working: programs use them.
-    Kept,
-    /// They are revoked in the same transaction: one of them may be what leaked.
-    Revoked,
 }
 
 impl Commands {

@@ -7,8 +7,8 @@ use super::check_reason;
 use crate::{
     access::Owner,
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
     model::check,
+    random::new_id,
     store::{Constraint, StoreError, namespaces},
 };
 

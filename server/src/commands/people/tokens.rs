@@ -13,14 +13,14 @@ use super::{answered_before, check_reason, user_named};
 use crate::{
     access::{Viewer, ViewerKind, check_name, commit_rights, tokens as text},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, tokens, users},
 };
 
 /// The most tokens of one owner that have not been taken back.
-const MOST: u64 = 100;
+const MAX: u64 = 100;
 /// The most tokens of one owner that are kept; then those that were taken back are forgotten.
-const MOST_KEPT: u64 = 1_000;
+const MAX_KEPT: u64 = 1_000;
 /// The longest that a token lasts.
 const LONGEST: TimeDelta = TimeDelta::days(3_650);
 
@@ -89,11 +89,11 @@ impl Commands {
         };
         let owner = self.token_owner(&tx, who, new.service_account.as_deref()).await?;
         within_own(who, new.role, namespace)?;
-        if tokens::count_of(&tx, owner.id).await? >= MOST {
-            let problem = format!("{:?} has {MOST} tokens, the most that one may have", owner.name);
+        if tokens::count_of(&tx, owner.id).await? >= MAX {
+            let problem = format!("{:?} has {MAX} tokens, the most that one may have", owner.name);
             return Err(CommandError::conflict(problem, "revoke those that are not used"));
         }
-        if tokens::count_all_of(&tx, owner.id).await? >= MOST_KEPT {
+        if tokens::count_all_of(&tx, owner.id).await? >= MAX_KEPT {
             tokens::forget_revoked_of(&tx, owner.id).await?;
         }
         let text = text::random(text::PREFIX)?;

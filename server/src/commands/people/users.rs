@@ -11,7 +11,7 @@ use super::{answered_before, check_reason, locked_user};
 use crate::{
     access::{Owner, check_name, commit_rights, name_key, password},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
+    random::new_id,
     store::{
         Constraint, DatabaseTransaction, StoreError, feeds, memberships, sessions, tokens, users,
     },

@@ -23,7 +23,7 @@ pub struct Rearranged {
 }
 
 /// The most fires that a buffer holds, and that one call names.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 impl Commands {
     /// Takes fires out of the buffer, all or those that are named: each is skipped, and its row
@@ -122,7 +122,7 @@ impl Commands {
         schedule: Uuid,
         fires: &[Uuid],
     ) -> Result<Vec<Uuid>, CommandError> {
-        let queue = buffers::queue(tx, schedule, 2 * MOST as u64).await?;
+        let queue = buffers::queue(tx, schedule, 2 * MAX as u64).await?;
         let queue: Vec<Uuid> = queue.into_iter().map(|fire| fire.id).collect();
         for (index, fire) in fires.iter().enumerate() {
             if !queue.contains(fire) {
@@ -140,8 +140,8 @@ fn distinct(fires: &[Uuid]) -> Result<(), BadInput> {
         let help = "name at least one fire of the buffer";
         return Err(BadInput::new("fireIds", "", "is empty", help));
     }
-    if fires.len() > MOST {
-        let problem = format!("names {} fires; the limit is {MOST}", fires.len());
+    if fires.len() > MAX {
+        let problem = format!("names {} fires; the limit is {MAX}", fires.len());
         return Err(BadInput::new("fireIds", "", problem, "name fewer"));
     }
     let mut seen = HashSet::new();

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// So many in one order: it is one transaction, and on SQLite nothing else is written meanwhile.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 impl Commands {
     /// Makes schedules, in the order in which they are given. One that cannot be made refuses all,
@@ -20,9 +20,9 @@ impl Commands {
         all: Vec<NewSchedule>,
         call: &Call,
     ) -> Result<Vec<Saved>, CommandError> {
-        if all.is_empty() || all.len() > MOST {
+        if all.is_empty() || all.len() > MAX {
             let problem = if all.is_empty() { "is empty" } else { "are too many" };
-            let help = format!("give 1 to {MOST}, and the others in another call");
+            let help = format!("give 1 to {MAX}, and the others in another call");
             return Err(BadInput::new("inputs", all.len(), problem, help).into());
         }
         named_once(&all)?;

@@ -19,8 +19,8 @@ use crate::{
         unset_secrets,
         workflows::{At, NewRows, Resolved},
     },
-    engine::core::new_id,
     model::{Definition, Task, spec::Spec},
+    random::new_id,
     store::{schedules, workflows},
 };
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// So many orders in one.
-const MOST: usize = 500;
+const MAX: usize = 500;
 
 /// Orders that wait to be carried out.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<T> Gathering<T> {
     pub(in crate::commands) fn take(&self, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
         let mut orders = self.waiting();
         orders.retain(is_wanted);
-        let count = orders.len().min(MOST);
+        let count = orders.len().min(MAX);
         orders.drain(..count).collect()
     }
 
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn no_more_are_taken_than_go_into_one() {
         let gathering = Gathering::default();
-        (0..MOST + 2).for_each(|order| gathering.put(order));
-        assert_eq!(gathering.take(|_| true).len(), MOST);
-        assert_eq!(gathering.take(|_| true), [MOST, MOST + 1], "in their order");
+        (0..MAX + 2).for_each(|order| gathering.put(order));
+        assert_eq!(gathering.take(|_| true).len(), MAX);
+        assert_eq!(gathering.take(|_| true), [MAX, MAX + 1], "in their order");
     }
 }

@@ -9,14 +9,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-use super::{
-    composing::{Composed, OwnWork, Parts, rows_of},
-    writing::name_taken,
-};
+use super::composing::{Composed, OwnWork, Parts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
         BadInput, CommandError, Commands, NewSchedule, Saved, Work,
+        error::schedule_name_taken,
         workflows::{self, Resolved},
     },
     store::{DatabaseTransaction, quotas::Usage, schedules, workflows as rows},
@@ -219,7 +217,7 @@ impl Commands {
                 (made.iter().map(|row| row.id).collect(), made)
             }
         };
-        all_are_there(&places, &written, name_taken)?;
+        all_are_there(&places, &written, schedule_name_taken)?;
         Ok(made)
     }
 }

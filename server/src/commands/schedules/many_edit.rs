@@ -6,7 +6,7 @@ use crate::{
     commands::BadInput,
     model::{
         Misfire, Spec, check,
-        spec::{MOST_TAGS, Timing, buffer_limit},
+        spec::{MAX_TAGS, Timing, buffer_limit},
     },
 };
 
@@ -76,9 +76,9 @@ impl ManyEdit {
             return Err(BadInput::new("change", "", "changes nothing", help));
         }
         for (list, tags) in [("addTags", &self.add_tags), ("removeTags", &self.remove_tags)] {
-            if tags.len() > MOST_TAGS {
+            if tags.len() > MAX_TAGS {
                 let field = format!("change.{list}");
-                let problem = format!("has {} tags; the limit is {MOST_TAGS}", tags.len());
+                let problem = format!("has {} tags; the limit is {MAX_TAGS}", tags.len());
                 return Err(BadInput::new(field, tags.len(), problem, "use fewer"));
             }
             for (index, tag) in tags.iter().enumerate() {

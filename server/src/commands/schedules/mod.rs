@@ -11,18 +11,14 @@
 //! - `making`, `writing`: the rows that these and modules write; `composing`: a new schedule's
 //! - `rollback`: a definition as it was; `undelete`: a deleted schedule brought back
 //! - `pause`: pause, resume, what a resume would do; `skip`: leave out the next fires
-//! - `suppression`: what a schedule names of calendars; `silence`: schedules that would never fire
-//!   any more
+//! - `suppression`: what a schedule names of calendars
 //! - `buffer`: fires that wait, reordered and purged
-//! - `watchdog`: the addresses that a schedule calls, checked
-//! - `canary`: the schedule that shows that all is well
 //! - `cursor`: where a schedule stands after an edit
 //! - `change`: what an edit changed, in words
 
 pub(super) mod behind;
 pub(super) mod buffer;
 pub(super) mod bulk;
-pub(super) mod canary;
 pub(super) mod change;
 pub(super) mod composing;
 pub(super) mod cursor;
@@ -32,12 +28,10 @@ pub(super) mod many_edit;
 pub(super) mod pause;
 pub(super) mod places;
 pub(super) mod rollback;
-pub(super) mod silence;
 pub(super) mod skip;
 pub(crate) mod suppression;
 pub(super) mod together;
 pub(super) mod undelete;
-pub(crate) mod watchdog;
 pub(super) mod writing;
 
 use entity::schedule::Model;
@@ -47,7 +41,8 @@ use timetable::Warning;
 use uuid::Uuid;
 
 use super::{
-    Call, CommandError, Commands, UnsetSecret, schedules::together::NotTogether, workflows::Work,
+    Call, CommandError, Commands, UnsetSecret, schedules::together::NotTogether, versions,
+    workflows::Work,
 };
 use crate::{
     access::{Editor, Permit},
@@ -141,7 +136,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), edit.id).await?;
         owned_by_people(&row)?;
-        check::version("schedule", edit.expected_version, row.version)?;
+        versions::version("schedule", edit.expected_version, row.version)?;
         let mut spec = self.spec_of(&tx, &row).await?;
         (edit.apply)(&mut spec);
         let reason = edit.reason.as_deref();
@@ -171,7 +166,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        check::version("schedule", expected_version, row.version)?;
+        versions::version("schedule", expected_version, row.version)?;
         self.delete_in(&tx, right.who(), &row, reason).await?;
         self.remember(&tx, right.who(), call, &id).await?;
         self.store.commit_after_handoffs(tx).await?;

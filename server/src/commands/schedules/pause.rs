@@ -56,7 +56,7 @@ pub struct Foreseen {
 }
 
 /// So many rows are kept of one choice, to be shown page by page; all of them are counted.
-pub const MOST_FORESEEN: usize = 10_000;
+pub const MAX_FORESEEN: usize = 10_000;
 
 impl Commands {
     /// Stops a schedule from firing, until an instant or until somebody resumes it. Its cursor
@@ -198,7 +198,7 @@ impl Commands {
     }
 
     /// What fell into a schedule's pause so far, as the end of the pause would write it by itself:
-    /// the first rows, [`MOST_FORESEEN`] at the most. Asked of the function that resumes.
+    /// the first rows, [`MAX_FORESEEN`] at the most. Asked of the function that resumes.
     pub async fn paused_fires(
         &self,
         right: &Reader,
@@ -210,11 +210,11 @@ impl Commands {
         }
         let mut end = self.pause_end(&row, self.clock.now()).await?;
         let (connection, mut fires) = (self.store.read(), Vec::new());
-        while !end.is_done() && fires.len() < MOST_FORESEEN {
+        while !end.is_done() && fires.len() < MAX_FORESEEN {
             let skip = engine_word(CatchUp::Skip);
             fires.extend(end.next_part(&self.store, connection, skip).await?.fires);
         }
-        fires.truncate(MOST_FORESEEN);
+        fires.truncate(MAX_FORESEEN);
         Ok(fires)
     }
 
@@ -281,7 +281,7 @@ impl Foreseen {
         self.rows += fires.len();
         self.runs += runs.len();
         self.others += others.iter().map(|fire| fire.count).sum::<i64>();
-        let left = MOST_FORESEEN.saturating_sub(self.fires.len());
+        let left = MAX_FORESEEN.saturating_sub(self.fires.len());
         self.fires.extend(fires.into_iter().take(left));
     }
 }

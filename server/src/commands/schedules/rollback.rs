@@ -7,7 +7,9 @@ use uuid::Uuid;
 use super::owned_by_people;
 use crate::{
     access::{Editor, Viewer},
-    commands::{BadInput, Call, CommandError, Commands, Saved, Work, workflows::Resolved},
+    commands::{
+        BadInput, Call, CommandError, Commands, Saved, Work, versions, workflows::Resolved,
+    },
     model::{Definition, check, spec::Spec},
     store::{DatabaseTransaction, schedules, workflows},
 };
@@ -45,7 +47,7 @@ impl Commands {
         }
         let row = self.permitted(&tx, right.permit(), id).await?;
         owned_by_people(&row)?;
-        check::version("schedule", expected_version, row.version)?;
+        versions::version("schedule", expected_version, row.version)?;
         let kept = if to_version == row.version {
             None
         } else {

@@ -12,11 +12,13 @@ use crate::{
     commands::{
         BadInput, CommandError, Commands, Saved, UnsetSecret, Work,
         audit::Entry,
+        error::schedule_name_taken,
         quotas::fires_an_hour,
+        versions,
         workflows::{Resolved, reference},
     },
     engine::planning::closing::{self, Ending},
-    model::{check, spec::Spec},
+    model::spec::Spec,
     store::{Constraint, DatabaseTransaction, StoreError, quotas::Usage, schedules, workflows},
 };
 
@@ -135,7 +137,7 @@ impl Commands {
         let written = schedules::update_if_version(tx, dialect, row.id, row.version, columns).await;
         if !written.map_err(|error| name_broken(error, &spec.name))? {
             let there = schedules::by_id(tx, row.id).await?.map_or(version, |row| row.version);
-            return Err(check::stale("schedule", row.version, there));
+            return Err(versions::stale("schedule", row.version, there));
         }
         let kept = self.version_row(who, row.id, version, spec, &resolved, &told);
         schedules::insert_version(tx, kept).await?;
@@ -264,15 +266,10 @@ fn leaves_some(spec: &Spec, row: &Model) -> Result<(), BadInput> {
     Err(BadInput::new("maxFires", max, problem, help))
 }
 
-pub(in crate::commands) fn name_taken(name: &str) -> BadInput {
-    let help = "choose another name, or edit that one";
-    BadInput::new("name", name, "is the name of another schedule", help)
-}
-
 /// The same of a database that says so itself.
 pub(in crate::commands) fn name_broken(error: StoreError, name: &str) -> CommandError {
     let StoreError::Broken { constraint: Constraint::ScheduleName } = error else {
         return error.into();
     };
-    name_taken(name).into()
+    schedule_name_taken(name).into()
 }

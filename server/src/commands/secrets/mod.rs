@@ -2,24 +2,26 @@
 //! mask back.
 //!
 //! - `vault`: secrets set and deleted; `rotation`: what is sealed, sealed anew
+//! - `watchdog`: the addresses that a schedule calls, checked
 //! - `unset`: secrets that definitions ask for and that are not there
 
 pub(super) mod rotation;
 pub(super) mod unset;
 pub(super) mod vault;
+pub(crate) mod watchdog;
 
 use serde_json::Value;
 
+use self::watchdog::masked_address;
+use super::BadInput;
 pub(crate) use crate::target::is_reference;
-use crate::target::{Http, MAX_REDIRECTS, Secret, Target};
-
-use super::{BadInput, schedules::watchdog::masked_address};
+use crate::{
+    target::{Http, MAX_REDIRECTS, Secret, Target},
+    vault::MASK,
+};
 
 /// In the place of a number of redirects: the number that is there stays, or is the usual one.
 pub(crate) const KEPT_REDIRECTS: u8 = u8::MAX;
-
-/// What stands in the place of a secret.
-pub(crate) const MASK: &str = "***";
 
 /// Headers whose values are no secrets. A name says little: what is not known to be harmless is
 /// not shown.

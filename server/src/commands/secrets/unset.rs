@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// So many are looked for: more are no oversight.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// A secret that is not set, and where it is asked for first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ fn asked(tasks: &[Task]) -> BTreeMap<String, UnsetSecret> {
     let mut asked = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         for (field, name) in task.target.secret_places() {
-            if asked.len() == MOST {
+            if asked.len() == MAX {
                 return asked;
             }
             let field = format!("tasks[{index}].target.{}", naming::in_api(&field));

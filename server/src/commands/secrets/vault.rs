@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::{
     access::{Admin, Viewer},
     commands::{BadInput, Call, CommandError, Commands, audit::Entry},
-    engine::core::new_id,
     model::check,
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, secrets},
     vault::{Place, Sealed, Vault, VaultError},
 };

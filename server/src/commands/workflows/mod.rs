@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    BadInput, CommandError, Commands, UnsetSecret, schedules::writing, secrets, unset_secrets,
+    BadInput, CommandError, Commands, UnsetSecret, error::schedule_name_taken, secrets,
+    unset_secrets,
 };
 use crate::{
     access::Viewer,
-    engine::core::new_id,
     model::{Definition, Problem, Task, check, naming},
+    random::new_id,
     store::{Constraint, DatabaseTransaction, StoreError, audit, namespaces, schedules, workflows},
     target::Scope,
 };
@@ -102,7 +103,7 @@ impl Commands {
         if existing.module.is_some() || workflows::users(tx, existing.id, except).await? > 0 {
             let named = schedules::by_name(tx, namespace, schedule).await?;
             if named.is_some_and(|row| Some(row.id) != except) {
-                return Err(writing::name_taken(schedule).into());
+                return Err(schedule_name_taken(schedule).into());
             }
             let help = "name that workflow instead of giving a task, or choose another name";
             let problem = "has the name of a workflow that others run";

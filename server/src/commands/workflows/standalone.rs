@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::At;
 use crate::{
     access::{Editor, Permit},
-    commands::{Call, CommandError, Commands},
+    commands::{Call, CommandError, Commands, versions},
     model::{Definition, check},
     store::{DatabaseTransaction, workflows},
 };
@@ -69,7 +69,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.own_workflow(&tx, right.permit(), id).await?;
-        check::version("workflow", expected_version, row.version)?;
+        versions::version("workflow", expected_version, row.version)?;
         let old = self.definition_of(&tx, &row).await?;
         let mut new = old.clone();
         apply(&mut new);
@@ -98,7 +98,7 @@ impl Commands {
             return Ok(earlier);
         }
         let row = self.own_workflow(&tx, right.permit(), id).await?;
-        check::version("workflow", expected_version, row.version)?;
+        versions::version("workflow", expected_version, row.version)?;
         let users = workflows::users(&tx, id, None).await?;
         if users > 0 {
             let run = if users == 1 {
@@ -127,7 +127,7 @@ impl Commands {
         let row = workflows::lock(tx, id).await?;
         let row = row.ok_or_else(|| CommandError::not_found("workflow", id))?;
         permit.over(row.namespace_id, "workflow", id)?;
-        check::owned_by_people("workflow", &row.name, row.module.as_deref())?;
+        versions::owned_by_people("workflow", &row.name, row.module.as_deref())?;
         Ok(row)
     }
 }

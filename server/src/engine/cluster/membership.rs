@@ -11,10 +11,11 @@ use crate::{
     clock::Clock,
     engine::{
         EngineError, Settings, cluster,
-        core::{Core, StopReason, new_id},
+        core::{Core, StopReason},
         service::Service,
         signals::Kind,
     },
+    random::new_id,
     store::{
         Refusing, Store,
         holds::Hold,
@@ -44,7 +45,7 @@ pub(in crate::engine) async fn enter(
     cluster.see(id, fleet.members.clone());
     // What `/healthz` will say is said here once: whoever starts a node looks at its log.
     let own = (cluster.name(), cluster.standing(clock));
-    let wrong = cluster::issues(&fleet, &[], own);
+    let wrong = crate::engine::core::nodes::issues(&fleet, &[], own);
     let wrong = wrong.into_iter().chain(cluster::redis(&fleet, (cluster.name(), cluster.redis())));
     for problem in wrong.filter_map(|issue| issue.problem) {
         tracing::warn!("{problem}");
@@ -118,7 +119,7 @@ impl Pulse {
     /// Says that the node is alive, and how its clock stands.
     async fn beat(&self, node: Uuid) -> Result<Heartbeat, EngineError> {
         let core = &self.core;
-        let held = i32::try_from(core.held_count()).unwrap_or(i32::MAX);
+        let held = i32::try_from(core.registry.count()).unwrap_or(i32::MAX);
         let mut told_again = false;
         loop {
             let clock_offset_ms = core.cluster.offset().num_milliseconds();
@@ -183,7 +184,7 @@ impl Service for Pulse {
         let node = core.node_id().await;
         // At each beat: an attempt may have begun under the old life while the new one did.
         let is_lost = |hold: &Hold| report.is_usurped || hold.node_id != node;
-        report.lost = core.stop_held(StopReason::Lost, is_lost);
+        report.lost = core.registry.stop(StopReason::Lost, is_lost);
         let living = core.cluster.living(&core.store).await?;
         core.cluster.watch(&living, core.clock.instant());
         report.has_another_share = core.cluster.see(node, living);
@@ -235,18 +236,19 @@ impl Service for Canceller {
 
     async fn run_once(&mut self, _now: DateTime<Utc>) -> Result<CancellerReport, EngineError> {
         let core = &self.core;
-        if core.held_count() == 0 {
+        if core.registry.count() == 0 {
             return Ok(CancellerReport::default());
         }
         let node = core.node_id().await;
         let wanted = core.store.cancel_requests(node).await?;
-        let stopped = core.stop_held(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
+        let stopped =
+            core.registry.stop(StopReason::Cancelled, |hold| wanted.contains(&hold.run_id));
         // Looked at before the tables: what is held by then is there, unless it was lost. What is
         // held by another life of this node is not asked about here, and no business of this round.
-        let held = core.holds().into_iter().filter(|hold| hold.node_id == node);
+        let held = core.registry.holds().into_iter().filter(|hold| hold.node_id == node);
         let there: HashSet<Hold> = core.store.held_by(node).await?.into_iter().collect();
         let gone: HashSet<Hold> = held.filter(|hold| !there.contains(hold)).collect();
-        let lost = core.stop_held(StopReason::Lost, |hold| gone.contains(hold));
+        let lost = core.registry.stop(StopReason::Lost, |hold| gone.contains(hold));
         Ok(CancellerReport { stopped, lost })
     }
 

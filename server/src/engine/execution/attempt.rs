@@ -88,7 +88,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
         let standing =
             Standing { attempt: hold.attempt, max_attempts, task, now, random: random::unit() };
         let Some(decision) = settle::settle(outcome, why, standing) else {
-            core.forget(&hold);
+            core.registry.forget(&hold);
             return;
         };
         let settlement = Settlement {

@@ -250,7 +250,7 @@ impl Dispatcher {
             node_id: node,
             epoch: take.epoch,
         };
-        let beginning = core.beginnings.enter(since, takes.iter().map(hold));
+        let beginning = core.registry.starting.enter(since, takes.iter().map(hold));
         core.store.commit(tx).await?;
         for schedule in late_of {
             let (skipped, deadline) = (fire::Verdict::Skipped, fire::Reason::Deadline);

@@ -13,23 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
-    engine::quotas::Meter,
-    store::{
-        Store,
-        logs::{Chunk, NewChunk},
-    },
+    engine::{core::LogMessage, quotas::Meter},
+    store::{Store, logs::Chunk},
     target::{Invocation, Line, Stream},
     vault::Mask,
 };
-
-/// To the writer.
-#[derive(Debug)]
-pub(in crate::engine) enum LogMessage {
-    /// Write it.
-    Lines(NewChunk),
-    /// Say when all that came before is written.
-    Flush(oneshot::Sender<()>),
-}
 
 /// How many messages may wait for the writer: together they hold 16 MB at the most.
 pub(in crate::engine) const MAX_QUEUE: usize = 512;

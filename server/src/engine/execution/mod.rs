@@ -2,20 +2,16 @@
 //!
 //! - `handoff`: makes a fire a run
 //! - `dispatcher`: takes runs that wait for room or for their next attempt
-//! - `beginnings`: attempts between their commit and their start
 //! - `attempt`: carries one out; `logs`: what it says meanwhile
 //! - `settle`: what an outcome means; `settler`: writes it down
 //! - `flow`: conducts runs of several tasks
 //! - `recovery`: finds what a dead process left
-//! - `saturation`: whether a node has places for the runs that want some
 
 pub(crate) mod attempt;
-pub(crate) mod beginnings;
 pub(crate) mod dispatcher;
 pub(crate) mod flow;
 pub(crate) mod handoff;
 pub(crate) mod logs;
 pub(crate) mod recovery;
-pub(crate) mod saturation;
 pub(crate) mod settle;
 pub(crate) mod settler;

@@ -19,7 +19,7 @@ use crate::{
 const BATCH: usize = 500;
 
 /// And, beyond the first, so many bytes that they gave back.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// After a failure the next try waits: this long, then twice as long, up to the ceiling.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -83,7 +83,7 @@ async fn finish(core: &Core, tx: Begun, batch: &mut Vec<Settlement>) {
         core.signals.wake_backfill();
     }
     for settled in batch.drain(..) {
-        core.forget(&settled.hold);
+        core.registry.forget(&settled.hold);
     }
 }
 
@@ -167,7 +167,7 @@ fn portions(batch: &[Settlement]) -> Vec<Range<usize>> {
     let (mut start, mut bytes) = (0, 0);
     for (index, settlement) in batch.iter().enumerate() {
         let more = settlement.output.as_ref().map_or(0, weight);
-        if index > start && bytes + more > MOST_BYTES {
+        if index > start && bytes + more > MAX_BYTES {
             parts.push(start..index);
             (start, bytes) = (index, 0);
         }
@@ -255,7 +255,7 @@ mod tests {
     fn a_batch_is_one_part_unless_its_outcomes_are_large() {
         let small = vec![settlement(100); BATCH];
         assert_eq!(portions(&small).as_slice(), std::slice::from_ref(&(0..BATCH)));
-        let sizes = [100, MOST_BYTES / 2, MOST_BYTES / 2, MOST_BYTES * 2, 100];
+        let sizes = [100, MAX_BYTES / 2, MAX_BYTES / 2, MAX_BYTES * 2, 100];
         let large: Vec<_> = sizes.into_iter().map(settlement).collect();
         assert_eq!(portions(&large), [4..5, 3..4, 2..3, 0..2]);
     }

@@ -8,8 +8,9 @@ use crate::{
     clock::Clock,
     config,
     engine::{
-        cluster::{Cluster, Issue, issues, redis},
-        execution::saturation,
+        cluster::{Cluster, Issue, redis},
+        core::nodes::issues,
+        maintenance::saturation,
     },
     store::{
         Refusing, Store, StoreError,

@@ -21,7 +21,7 @@ use entity::{Timestamp, run};
 use crate::{
     engine::{
         EngineError,
-        cluster::{Tenure, lead},
+        cluster::{LeaseTerm, lead},
         core::Core,
         service::Service,
     },
@@ -104,7 +104,7 @@ impl Stats {
     }
 
     /// Counts a batch of the feed; says how many runs had settled, and whether there is more.
-    async fn count(&self, tenure: &Tenure) -> Result<(usize, bool), EngineError> {
+    async fn count(&self, tenure: &LeaseTerm) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
         let before = store.counted_until().await?;
         let after = before.unwrap_or(Cursor::START);
@@ -133,7 +133,7 @@ impl Stats {
     /// Writes down what came to no run lately, where it is not what is written already.
     async fn note_unrun(
         &mut self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
@@ -162,7 +162,7 @@ impl Stats {
     /// Makes one roll-up of each hour that is long past; says of how many.
     async fn roll_up_hours(
         &mut self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<usize, EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);

@@ -26,12 +26,9 @@ use super::{
     planner::{advance, definition, kind, plan_policy},
 };
 use crate::{
-    engine::{
-        EngineError,
-        core::{Core, new_id},
-        execution::handoff::past_deadline,
-    },
+    engine::{EngineError, core::Core, execution::handoff::past_deadline},
     model::calendars,
+    random::new_id,
     store::{
         DatabaseTransaction, Store, StoreError,
         claims::{Advance, DueSchedule, NewFire},
@@ -49,7 +46,7 @@ pub struct Account {
 
 /// So many rows one transaction writes at the end of a pause, or a few more; the rest is the next
 /// one's.
-const MOST_ROWS: usize = 1_000;
+const MAX_ROWS: usize = 1_000;
 
 /// How far the end of a pause has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +81,7 @@ pub async fn resume(
     };
     let mut end = PauseEnd::new(schedule, timetable, now);
     let mut rows = 0;
-    while !end.is_done() && rows < MOST_ROWS {
+    while !end.is_done() && rows < MAX_ROWS {
         let account = end.next_part(store, tx, catch_up).await?;
         rows += account.fires.len();
         write(store, tx, account, now).await?;
@@ -299,7 +296,7 @@ async fn resume_together(core: &Arc<Core>, now: DateTime<Utc>) -> Result<usize, 
         rows += resume(&core.store, &core.timings, &tx, schedule, skip, now).await?.rows;
         resumed += 1;
         // What was not come to is over in the next round, too.
-        if rows >= MOST_ROWS {
+        if rows >= MAX_ROWS {
             break;
         }
     }

@@ -17,7 +17,7 @@ use timetable::{
 use crate::store::{Store, StoreError, claims::DueSchedule};
 
 /// So many instants that have a row already a part goes around.
-const MOST_TAKEN: usize = 1_000;
+const MAX_TAKEN: usize = 1_000;
 
 /// What becomes of some instants that follow each other.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub(in crate::engine) async fn part<C: ConnectionTrait>(
     };
     let span = (first.fire.at.into(), last.last.into());
     let taken = |most: Option<usize>| store.instants_taken(connection, schedule.id, span, most);
-    let mut around = taken(Some(MOST_TAKEN + 1)).await?;
-    if let Some(end) = around.get(MOST_TAKEN).copied() {
+    let mut around = taken(Some(MAX_TAKEN + 1)).await?;
+    if let Some(end) = around.get(MAX_TAKEN).copied() {
         if plan.entries.iter().find(|entry| runs(entry)).is_none_or(|run| end <= run.fire.at) {
             plan = plan.before(timetable, end);
         } else {

@@ -4,8 +4,6 @@
 //! A fact is told only where it is known. A fire that was late for another reason says how late it
 //! was and nothing else.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use chrono::{DateTime, SecondsFormat, Utc};
 use timetable::misfire::{Entry, Fate, ON_TIME};
 
@@ -13,30 +11,6 @@ use crate::{
     engine::{EngineError, core::Core},
     store::{DatabaseTransaction, nodes::SchedulerGap},
 };
-
-/// Since when the rounds of this node's planner fail, if they do.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct Rounds(Mutex<Option<DateTime<Utc>>>);
-
-impl Rounds {
-    /// A round went well.
-    pub(in crate::engine) fn succeeded(&self) {
-        *self.locked() = None;
-    }
-
-    /// A round failed because the database did not answer.
-    pub(in crate::engine) fn failed(&self, now: DateTime<Utc>) {
-        self.locked().get_or_insert(now);
-    }
-
-    fn failing_since(&self) -> Option<DateTime<Utc>> {
-        *self.locked()
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Option<DateTime<Utc>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What a claim knows of the time before it.
 #[derive(Clone, Debug)]

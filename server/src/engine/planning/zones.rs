@@ -25,7 +25,7 @@ use crate::{
     config::Role,
     engine::{
         EngineError,
-        cluster::{Cluster, Standing, Tenure, lead},
+        cluster::{Cluster, LeaseTerm, Standing, lead},
         core::Core,
         service::Service,
     },
@@ -137,7 +137,7 @@ impl Zones {
     }
 
     /// In a transaction that holds no schedule: it waits for all who compute by these rules.
-    async fn note_checked(&self, own: &str, tenure: &Tenure) -> Result<(), EngineError> {
+    async fn note_checked(&self, own: &str, tenure: &LeaseTerm) -> Result<(), EngineError> {
         let core = &self.core;
         let Some(tx) = tenure.begin(&core.store, &core.clock).await? else { return Ok(()) };
         let now = core.agreed_now_in(&tx).await?;

@@ -12,7 +12,7 @@ pub(crate) struct Graph {
 }
 
 /// So many tasks may stand one behind the other.
-const MOST_LEVELS: usize = 50;
+const MAX_LEVELS: usize = 50;
 
 impl Graph {
     /// Reads the needs of `tasks`, or says which of them cannot be.
@@ -82,10 +82,10 @@ impl Graph {
         for &index in &self.order {
             let below = self.needs(index).iter().map(|need| levels[*need]).max().unwrap_or(0);
             levels[index] = below + 1;
-            if levels[index] > MOST_LEVELS {
+            if levels[index] > MAX_LEVELS {
                 let field = format!("tasks[{index}].needs");
-                let problem = format!("stands behind {MOST_LEVELS} tasks, one after the other");
-                let help = format!("put at most {MOST_LEVELS} tasks in a row");
+                let problem = format!("stands behind {MAX_LEVELS} tasks, one after the other");
+                let help = format!("put at most {MAX_LEVELS} tasks in a row");
                 return Err(Problem::new(field, &tasks[index].name, problem, help));
             }
         }

@@ -10,10 +10,9 @@ use std::{
 use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 
-use super::{Definition, Graph, Task};
+use super::{Definition, DefinitionError, Graph, Task};
 use crate::{
-    engine::EngineError,
-    store::Store,
+    store::{Store, StoreError},
     target::{Target, TemplateUse},
 };
 
@@ -103,44 +102,28 @@ impl Definitions {
         store: &Store,
         connection: &impl ConnectionTrait,
         (workflow_id, version): (Uuid, i32),
-    ) -> Result<Result<Arc<Known>, EngineError>, EngineError> {
-        match self.get(store, connection, workflow_id, version).await {
-            Ok(known) => Ok(Ok(known)),
-            Err(
-                error @ (EngineError::Store(_)
-                | EngineError::NameTaken { .. }
-                | EngineError::ClockOff { .. }
-                | EngineError::Parts(_)
-                | EngineError::Defect),
-            ) => Err(error),
-            Err(
-                error @ (EngineError::NoDefinition { .. } | EngineError::BrokenDefinition { .. }),
-            ) => Ok(Err(error)),
-        }
-    }
-
-    async fn get(
-        &self,
-        store: &Store,
-        connection: &impl ConnectionTrait,
-        workflow_id: Uuid,
-        version: i32,
-    ) -> Result<Arc<Known>, EngineError> {
+    ) -> Result<Result<Arc<Known>, DefinitionError>, StoreError> {
         let key = (workflow_id, version);
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&key) {
-            return Ok(found.clone());
+            return Ok(Ok(found.clone()));
         }
-        let missing = || EngineError::NoDefinition { workflow_id, version };
-        let json = store.definition(connection, workflow_id, version).await?.ok_or_else(missing)?;
-        let definition: Definition = serde_json::from_value(json)
-            .map_err(|source| EngineError::BrokenDefinition { workflow_id, version, source })?;
-        let found = Arc::new(Known::new(definition).ok_or_else(missing)?);
+        let missing = DefinitionError::Missing { workflow_id, version };
+        let Some(json) = store.definition(connection, workflow_id, version).await? else {
+            return Ok(Err(missing));
+        };
+        let definition: Definition = match serde_json::from_value(json) {
+            Ok(definition) => definition,
+            Err(source) => {
+                return Ok(Err(DefinitionError::Broken { workflow_id, version, source }));
+            }
+        };
+        let Some(found) = Known::new(definition).map(Arc::new) else { return Ok(Err(missing)) };
         let mut known = known();
         if known.len() >= KEPT {
             known.clear();
         }
         known.insert(key, found.clone());
-        Ok(found)
+        Ok(Ok(found))
     }
 }

@@ -5,6 +5,7 @@
 //! - `known`: the definitions that a node has read
 
 mod condition;
+mod error;
 mod graph;
 mod known;
 
@@ -16,11 +17,12 @@ use serde::{Deserialize, Serialize};
 use timetable::retry;
 
 pub use condition::Condition;
+pub use error::DefinitionError;
 pub(crate) use graph::Graph;
 pub(crate) use known::{Definitions, Known};
 
 use crate::{
-    config::{MOST_TAGS, Tags},
+    config::{MAX_TAGS, Tags},
     target::Target,
 };
 
@@ -118,11 +120,11 @@ impl Problem {
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The most tasks of a workflow.
-const MOST_TASKS: usize = 100;
+const MAX_TASKS: usize = 100;
 /// The most tasks that one task waits for.
-const MOST_NEEDS: usize = 20;
+const MAX_NEEDS: usize = 20;
 /// The most conditions of one task.
-const MOST_CONDITIONS: usize = 32;
+const MAX_CONDITIONS: usize = 32;
 
 fn usual_parallel() -> i64 {
     Definition::USUAL_PARALLEL
@@ -185,16 +187,16 @@ impl Definition {
     /// Checks all limits but those of the targets, which the executor knows.
     pub fn validate(&self) -> Result<(), Problem> {
         let count = self.tasks.len();
-        if !(1..=MOST_TASKS).contains(&count) {
-            let help = format!("give 1 to {MOST_TASKS}");
+        if !(1..=MAX_TASKS).contains(&count) {
+            let help = format!("give 1 to {MAX_TASKS}");
             return Err(Problem::new("tasks", count, "is not a number of tasks", help));
         }
         if let Some(timeout) = self.timeout_ms {
             lasts("timeout_seconds", timeout, 1, 30 * DAY_MS)?;
         }
         within("max_parallel", self.max_parallel, 1, 100)?;
-        if self.runs_on.len() > MOST_TAGS {
-            let help = format!("give at most {MOST_TAGS}");
+        if self.runs_on.len() > MAX_TAGS {
+            let help = format!("give at most {MAX_TAGS}");
             return Err(Problem::new("runs_on", self.runs_on.len(), "are too many tags", help));
         }
         if let Some(tag) = self.runs_on.iter().find(|tag| !Tags::is_tag(tag)) {
@@ -249,9 +251,9 @@ impl Task {
             let help = "give a number from 0 to 1";
             return Err(Problem::new(field, policy.jitter, "is not a share", help));
         }
-        if self.needs.len() > MOST_NEEDS {
+        if self.needs.len() > MAX_NEEDS {
             let (field, count) = (format!("{at}.needs"), self.needs.len());
-            let help = format!("give at most {MOST_NEEDS}; a task between them joins the rest");
+            let help = format!("give at most {MAX_NEEDS}; a task between them joins the rest");
             return Err(Problem::new(field, count, "are too many needs", help));
         }
         if self.when == When::Failure && self.needs.is_empty() {
@@ -265,8 +267,8 @@ impl Task {
     fn validate_conditions(&self, at: &str) -> Result<(), Problem> {
         let field = format!("{at}.retry_on");
         let count = self.retry_on.len();
-        if count > MOST_CONDITIONS {
-            let help = format!("give at most {MOST_CONDITIONS}; ranges cover many");
+        if count > MAX_CONDITIONS {
+            let help = format!("give at most {MAX_CONDITIONS}; ranges cover many");
             return Err(Problem::new(field, count, "are too many conditions", help));
         }
         if count > 0 && self.retry.max_attempts == 1 {

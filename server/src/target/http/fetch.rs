@@ -14,7 +14,7 @@ use crate::target::{
 /// How long an answer may take as a whole.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What is longer is no document that anybody asked for.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// Sends requests of the server itself to a place that its operator named: within the egress
 /// policy, without following redirects, with a limit of time and size.
@@ -66,8 +66,8 @@ impl Fetcher {
         let content_type = answer.headers().get(CONTENT_TYPE).cloned();
         let mut body = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(broken)? {
-            if body.len() + part.len() > MOST_BYTES {
-                return Err(failed(format!("the answer has more than {MOST_BYTES} bytes")));
+            if body.len() + part.len() > MAX_BYTES {
+                return Err(failed(format!("the answer has more than {MAX_BYTES} bytes")));
             }
             body.extend_from_slice(&part);
         }

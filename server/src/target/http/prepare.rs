@@ -19,9 +19,9 @@ pub(super) struct Prepared<'a> {
     pub(super) identity: Option<Identity>,
 }
 
-const MOST_URL_BYTES: usize = 8 * 1024;
-const MOST_BODY_BYTES: usize = 256 * 1024;
-const MOST_HEADERS: usize = 64;
+const MAX_URL_BYTES: usize = 8 * 1024;
+const MAX_BODY_BYTES: usize = 256 * 1024;
+const MAX_HEADERS: usize = 64;
 
 /// Set by Carillon or by the protocol; a second value would contradict the first.
 const RESERVED: [&str; 13] = [
@@ -65,9 +65,9 @@ pub(super) fn prepare<'a>(
 
 fn url(text: &str, egress: &Egress) -> Result<Url, TargetError> {
     const FIELD: &str = "http.url";
-    if text.len() > MOST_URL_BYTES {
+    if text.len() > MAX_URL_BYTES {
         let problem = format!("the URL has {} bytes", text.len());
-        return Err(TargetError::invalid(FIELD, problem, format!("at most {MOST_URL_BYTES} fit")));
+        return Err(TargetError::invalid(FIELD, problem, format!("at most {MAX_URL_BYTES} fit")));
     }
     let url = Url::parse(text).map_err(|error| {
         TargetError::invalid(FIELD, format!("not a URL: {error}"), "write https://host/path")
@@ -91,9 +91,9 @@ fn method(method: Method) -> reqwest::Method {
 }
 
 fn headers(definition: &Http) -> Result<HeaderMap, TargetError> {
-    if definition.headers.len() > MOST_HEADERS {
+    if definition.headers.len() > MAX_HEADERS {
         let problem = format!("{} headers are given", definition.headers.len());
-        let help = format!("at most {MOST_HEADERS} are sent");
+        let help = format!("at most {MAX_HEADERS} are sent");
         return Err(TargetError::invalid("http.headers", problem, help));
     }
     let mut headers = HeaderMap::new();
@@ -158,9 +158,9 @@ fn identity(definition: &Http) -> Result<Option<Identity>, TargetError> {
 fn check_body(definition: &Http) -> Result<(), TargetError> {
     let Some(body) = &definition.body else { return Ok(()) };
     let bytes = body.as_str().map_or_else(|| body.to_string().len(), str::len);
-    if bytes > MOST_BODY_BYTES {
+    if bytes > MAX_BODY_BYTES {
         let problem = format!("the body has {bytes} bytes");
-        let help = format!("at most {MOST_BODY_BYTES} are sent");
+        let help = format!("at most {MAX_BODY_BYTES} are sent");
         return Err(TargetError::invalid("http.body", problem, help));
     }
     Ok(())

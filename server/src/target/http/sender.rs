@@ -24,7 +24,7 @@ use crate::{
         Invocation, Outcome, Policy, TargetError,
         egress::{Egress, Resolver},
         log::Log,
-        result::{self, MOST_NESTING, nesting, too_deep},
+        result::{self, MAX_NESTING, nesting, too_deep},
         text::{Seconds, millis},
     },
 };
@@ -196,7 +196,7 @@ fn give_back(output: &mut Value) -> Result<(), String> {
     if truncated || !body.is_object() {
         let levels = body.as_str().map_or(0, |text| nesting(text.as_bytes()));
         output["body"] = body;
-        if levels > MOST_NESTING && !truncated {
+        if levels > MAX_NESTING && !truncated {
             return Err(format!("its answer {}", too_deep(levels)));
         }
         let more = if truncated { " within the limit of what is kept of an answer" } else { "" };

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use carillon::{
-    engine::quotas::Quotas,
-    model::Task,
+    model::{Quotas, Task},
     target::{Command, Target},
 };
 use entity::{

@@ -15,10 +15,11 @@ use crate::{
     commands::{
         BadInput, ChannelInput, RuleSpec,
         alerts::{names_secret, shown_address, shown_key},
-        secrets::{MASK, is_reference, masked_url},
+        secrets::{is_reference, masked_url},
     },
     engine::alerting::alerts::{Event, Hidden, Quiet, Rule, Way},
     target::Secret,
+    vault::MASK,
 };
 
 /// A way to tell people of alerts. No secret stands here: an address and a key name secrets of the

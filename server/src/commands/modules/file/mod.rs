@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use alerts::{ChannelEntry, RuleEntry};
 pub(crate) use calendar::CalendarEntry;
-pub(crate) use reading::MOST_BYTES;
+pub(crate) use reading::MAX_BYTES;
 pub(crate) use scalars::Seconds;
 pub(crate) use schedule::{DstEntry, MisfireEntry, ScheduleEntry};
 use schemars::JsonSchema;
@@ -182,7 +182,7 @@ alert_rules: {all: {on: [failed], channels: [ops], quiet: {zone: UTC, windows: [
 
     #[test]
     fn what_is_too_large_or_too_deep_is_refused() {
-        let large = format!("module: m\n# {}", "x".repeat(MOST_BYTES));
+        let large = format!("module: m\n# {}", "x".repeat(MAX_BYTES));
         assert!(File::read(&large, Format::Yaml).unwrap_err().problem.contains("1048576"));
         let deep = format!("module: m\nschedules: {}", "[".repeat(100_000));
         assert!(File::read(&deep, Format::Yaml).is_err());

@@ -9,15 +9,15 @@ use super::{File, Format, saying};
 use crate::commands::BadInput;
 
 /// The largest file.
-pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
 const HELP: &str = "see docs/modules.md for the keys that a module's file may have";
 
 impl File {
     /// Reads a module's file.
     pub(crate) fn read(source: &str, format: Format) -> Result<Self, BadInput> {
-        if source.len() > MOST_BYTES {
-            let problem = format!("has {} bytes; the limit is {MOST_BYTES}", source.len());
+        if source.len() > MAX_BYTES {
+            let problem = format!("has {} bytes; the limit is {MAX_BYTES}", source.len());
             return Err(BadInput::new("source", "", problem, "divide it into several modules"));
         }
         match format {

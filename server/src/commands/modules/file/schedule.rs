@@ -8,9 +8,8 @@ use super::{
     workflow::{TaskEntry, unless},
 };
 use crate::{
-    commands::{schedules::watchdog::masked_address, secrets},
-    engine::alerting::pings::Ping,
-    model::{Misfire, Spec, Timing, spec::buffer_limit},
+    commands::secrets::{self, watchdog::masked_address},
+    model::{Misfire, Ping, Spec, Timing, spec::buffer_limit},
 };
 
 /// When something runs, and how.

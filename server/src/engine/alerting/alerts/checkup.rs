@@ -26,7 +26,7 @@ pub struct Checkup {
     pub name: String,
     /// Why its address cannot be opened with the keys that are here, if it cannot.
     pub locked: Option<VaultError>,
-    /// So many of its last messages were taken by nobody, up to [`Checkup::MOST`].
+    /// So many of its last messages were taken by nobody, up to [`Checkup::MAX`].
     pub failures: usize,
     /// Why the last of them was not.
     pub error: Option<String>,
@@ -37,7 +37,7 @@ const CHANNELS: u64 = 5_000;
 
 impl Checkup {
     /// More messages of a channel are not looked at.
-    pub const MOST: u32 = 3;
+    pub const MAX: u32 = 3;
 
     /// Looks at all channels of all namespaces, by their names.
     pub async fn of_all(store: &Store, vault: &Vault) -> Result<Vec<Self>, StoreError> {
@@ -49,7 +49,7 @@ impl Checkup {
             names.extend(found.into_iter().map(|row| (row.id, row.name)));
         }
         let mut last: HashMap<Uuid, Vec<Sending>> = HashMap::new();
-        for sending in sendings::last(store, Self::MOST).await? {
+        for sending in sendings::last(store, Self::MAX).await? {
             last.entry(sending.channel_id).or_default().push(sending);
         }
         let mut found: Vec<Self> = rows

@@ -30,14 +30,14 @@ use crate::{
 
 /// Sends messages. Any node may: whoever takes one has it for as long as an attempt can last.
 #[derive(Debug)]
-pub(in crate::engine) struct Courier {
+pub(in crate::engine) struct NotificationSender {
     core: Arc<Core>,
     next: Option<Timestamp>,
 }
 
 /// What a round did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CourierReport {
+pub struct NotificationSenderReport {
     /// Messages that arrived.
     pub sent: usize,
     /// Attempts that failed, and will be made again.
@@ -57,7 +57,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const TAKEN: TimeDelta = TimeDelta::seconds(120);
 
 /// How often a message is tried: over an hour and a quarter, or so.
-const MOST_ATTEMPTS: i32 = 9;
+const MAX_ATTEMPTS: i32 = 9;
 
 /// Between the first two attempts, and the longest between two.
 const FIRST_PAUSE: f64 = 20.0;
@@ -132,7 +132,7 @@ impl Progress {
     }
 }
 
-impl Courier {
+impl NotificationSender {
     pub(in crate::engine) fn new(core: Arc<Core>) -> Self {
         Self { core, next: None }
     }
@@ -167,7 +167,7 @@ impl Courier {
         let state = match fate {
             Fate::Arrived => State::Sent,
             Fate::Refused => State::Dead,
-            Fate::Delayed | Fate::Failed if message.attempts >= MOST_ATTEMPTS => State::Dead,
+            Fate::Delayed | Fate::Failed if message.attempts >= MAX_ATTEMPTS => State::Dead,
             Fate::Partly | Fate::Delayed | Fate::Failed | Fate::Locked => State::Pending,
         };
         let now = self.core.clock.now();
@@ -310,12 +310,15 @@ impl Courier {
     }
 }
 
-impl Service for Courier {
-    type Report = CourierReport;
+impl Service for NotificationSender {
+    type Report = NotificationSenderReport;
     const NAME: &'static str = "courier";
 
-    async fn run_once(&mut self, now: DateTime<Utc>) -> Result<CourierReport, EngineError> {
-        let mut report = CourierReport::default();
+    async fn run_once(
+        &mut self,
+        now: DateTime<Utc>,
+    ) -> Result<NotificationSenderReport, EngineError> {
+        let mut report = NotificationSenderReport::default();
         let store = &self.core.store;
         self.next = None;
         // A node that is on its way out begins nothing.
@@ -327,7 +330,7 @@ impl Service for Courier {
             return Ok(report);
         }
         let until = (now + TAKEN).into();
-        let taken = outbox::take(store, now.into(), until, MOST_ATTEMPTS, BATCH).await?;
+        let taken = outbox::take(store, now.into(), until, MAX_ATTEMPTS, BATCH).await?;
         report.dead += usize::try_from(taken.given_up).unwrap_or(usize::MAX);
         let ids: Vec<Uuid> = taken.messages.iter().map(|message| message.channel_id).collect();
         let channels = channels::by_ids(store.read(), &ids).await?;
@@ -361,8 +364,8 @@ impl Service for Courier {
         self.next.map_or(poll, |next| next.utc().clamp(now, poll))
     }
 
-    fn is_notable(report: &CourierReport) -> bool {
-        *report != CourierReport::default()
+    fn is_notable(report: &NotificationSenderReport) -> bool {
+        *report != NotificationSenderReport::default()
     }
 }
 

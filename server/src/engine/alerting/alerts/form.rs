@@ -114,11 +114,11 @@ fn entities(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    const MOST: usize = 200;
-    if text.chars().count() <= MOST {
+    const MAX: usize = 200;
+    if text.chars().count() <= MAX {
         return text.to_owned();
     }
-    text.chars().take(MOST).chain(['…']).collect()
+    text.chars().take(MAX).chain(['…']).collect()
 }
 
 #[cfg(test)]

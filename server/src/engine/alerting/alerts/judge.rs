@@ -15,7 +15,7 @@ use super::{
     scope::Scopes,
 };
 use crate::{
-    engine::core::new_id,
+    random::new_id,
     store::alerts::{
         feeds::{BadRun, LostFire, LostNode},
         notes::{Going, word},
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// So much is kept of why a run failed.
-const MOST_DETAIL: usize = 500;
+const MAX_DETAIL: usize = 500;
 
 /// What is to be written.
 #[derive(Debug, Default)]
@@ -285,7 +285,7 @@ pub(super) fn recovery(
 }
 
 fn short(error: Option<&str>) -> Option<String> {
-    error.map(|error| error.chars().take(MOST_DETAIL).collect())
+    error.map(|error| error.chars().take(MAX_DETAIL).collect())
 }
 
 #[cfg(test)]

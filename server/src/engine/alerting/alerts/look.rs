@@ -10,7 +10,7 @@ use super::{
     scope::{Scopes, by_namespace},
 };
 use crate::{
-    engine::{EngineError, cluster::Tenure, core::Core},
+    engine::{EngineError, cluster::LeaseTerm, core::Core},
     store::{
         Cursor,
         alerts::{
@@ -29,10 +29,10 @@ const LOOK_BACK: TimeDelta = TimeDelta::minutes(10);
 
 /// So many batches of a feed are looked at in one round: behind a storm, too, the round goes on to
 /// the other feeds, and to telling.
-const MOST_BATCHES: usize = 20;
+const MAX_BATCHES: usize = 20;
 
 /// So many rows are written in one transaction, however many rules a batch is told to.
-pub(super) const MOST_WRITTEN: usize = 2_000;
+pub(super) const MAX_WRITTEN: usize = 2_000;
 
 /// Where to begin to look for fires that did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Place {
 /// One round's way through what went badly.
 pub(super) struct Look<'a> {
     pub(super) core: &'a Core,
-    pub(super) tenure: &'a Tenure,
+    pub(super) tenure: &'a LeaseTerm,
     pub(super) rules: &'a [Active],
     pub(super) now: DateTime<Utc>,
     /// How many alerts have begun.
@@ -90,7 +90,7 @@ impl Look<'_> {
     /// Runs that failed.
     pub(super) async fn at_failures(&mut self) -> Result<(), EngineError> {
         let store = &self.core.store;
-        for _ in 0..MOST_BATCHES {
+        for _ in 0..MAX_BATCHES {
             let Some(from) = feeds::cursor(store, Feed::Failures).await? else { return Ok(()) };
             let mut runs = feeds::failures(store, from, BATCH).await?;
             if runs.is_empty() {
@@ -124,7 +124,7 @@ impl Look<'_> {
     /// Runs that started late.
     pub(super) async fn at_late(&mut self) -> Result<(), EngineError> {
         let store = &self.core.store;
-        for _ in 0..MOST_BATCHES {
+        for _ in 0..MAX_BATCHES {
             let Some(from) = feeds::cursor(store, Feed::Late).await? else { return Ok(()) };
             let mut runs = feeds::late(store, from, BATCH).await?;
             if runs.is_empty() {
@@ -149,7 +149,7 @@ impl Look<'_> {
         let store = &self.core.store;
         let Some(mut cursor) = feeds::cursor(store, Feed::Missed).await? else { return Ok(None) };
         let mut after = from.start(cursor, self.now);
-        for _ in 0..MOST_BATCHES {
+        for _ in 0..MAX_BATCHES {
             let begin = after;
             let mut fires = feeds::missed(store, after, BATCH).await?;
             let mut is_more = is_full(&fires);
@@ -229,7 +229,7 @@ impl Look<'_> {
 fn bounded<T>(rows: &mut Vec<T>, is_more: &mut bool, judge: impl Fn(&[T]) -> Plan) -> Plan {
     loop {
         let plan = judge(rows);
-        if plan.new.len() + plan.going.len() <= MOST_WRITTEN || rows.len() <= 1 {
+        if plan.new.len() + plan.going.len() <= MAX_WRITTEN || rows.len() <= 1 {
             return plan;
         }
         rows.truncate(rows.len() / 2);

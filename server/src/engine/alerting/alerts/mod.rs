@@ -42,11 +42,11 @@ mod words;
 pub(crate) use self::words::test_body;
 pub use self::{
     checkup::Checkup,
-    courier::CourierReport,
+    courier::NotificationSenderReport,
     preview::{Foretold, Preview},
     quiet::Quiet,
-    rule::{Event, MOST_LOSING, Rule},
+    rule::{Event, MAX_LOSING, Rule},
     service::AlertsReport,
     way::{Hidden, Way},
 };
-pub(in crate::engine) use self::{courier::Courier, service::Alerts};
+pub(in crate::engine) use self::{courier::NotificationSender, service::Alerts};

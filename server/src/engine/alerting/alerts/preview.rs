@@ -40,8 +40,8 @@ pub struct Foretold {
 }
 
 /// So many runs that failed, that were late, and fires that did not run are looked at.
-const MOST_ROWS: u64 = 5_000;
-const MOST_MESSAGES: usize = 200;
+const MAX_ROWS: u64 = 5_000;
+const MAX_MESSAGES: usize = 200;
 
 impl Preview {
     /// Of a rule of a namespace (its key and name), over so many days. Neither mute nor what is
@@ -59,15 +59,15 @@ impl Preview {
         let fails = tells(Event::Failed) || tells(Event::Losing) || tells(Event::Recovered);
         let mut past = Past::default();
         if fails {
-            past.failures = past::failures(store, namespace, since, MOST_ROWS + 1).await?;
+            past.failures = past::failures(store, namespace, since, MAX_ROWS + 1).await?;
         }
         if tells(Event::Late) {
-            past.late = past::late(store, namespace, since, MOST_ROWS + 1).await?;
+            past.late = past::late(store, namespace, since, MAX_ROWS + 1).await?;
         }
         if tells(Event::Missed) {
-            past.missed = past::missed(store, namespace, since, MOST_ROWS + 1).await?;
+            past.missed = past::missed(store, namespace, since, MAX_ROWS + 1).await?;
         }
-        let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MOST_ROWS);
+        let is_over = |rows: usize| u64::try_from(rows).is_ok_and(|rows| rows > MAX_ROWS);
         let is_cut = [past.failures.len(), past.late.len(), past.missed.len()].map(is_over);
         let schedules = past.failures.iter().map(|failure| &failure.run).chain(&past.late);
         let schedules = schedules.map(|run| (run.namespace_id, run.schedule_id));
@@ -78,10 +78,10 @@ impl Preview {
         let alerts = replay::alerts(&active, &scopes, &past);
         let count = alerts.len();
         let silence = active.rule.quiet.as_ref().and_then(|quiet| quiet.silence(from).ok());
-        let bounds = (now, MOST_MESSAGES + 1);
+        let bounds = (now, MAX_MESSAGES + 1);
         let mut messages = replay::told(&active, name, alerts, silence.as_ref(), bounds);
-        let is_cut = is_cut.contains(&true) || messages.len() > MOST_MESSAGES;
-        messages.truncate(MOST_MESSAGES);
+        let is_cut = is_cut.contains(&true) || messages.len() > MAX_MESSAGES;
+        messages.truncate(MAX_MESSAGES);
         Ok(Self { from, to: now, messages, alerts: count, is_cut })
     }
 }

@@ -90,7 +90,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
         for run in runs {
             length += 1;
             let now = run.finished_at.unwrap_or(run.due_at).utc();
-            let streaks = HashMap::from([(schedule, length.min(super::MOST_LOSING))]);
+            let streaks = HashMap::from([(schedule, length.min(super::MAX_LOSING))]);
             let facts = Facts { rules, scopes, streaks: &streaks, open: &open, now };
             let plan = judge::failures(std::slice::from_ref(run), &facts);
             for going in plan.going {
@@ -100,7 +100,7 @@ fn failures(active: &Active, scopes: &Scopes, past: &[PastFailure]) -> Vec<Noted
                 }
             }
             open.extend(plan.new);
-            grew.push((now.into(), length.min(super::MOST_LOSING)));
+            grew.push((now.into(), length.min(super::MAX_LOSING)));
         }
         for mut alert in open {
             // The later run may have ended first.

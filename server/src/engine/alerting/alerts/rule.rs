@@ -30,7 +30,7 @@ pub enum Event {
 }
 
 /// So many failures in a row can be counted.
-pub const MOST_LOSING: i64 = LONGEST_STREAK;
+pub const MAX_LOSING: i64 = LONGEST_STREAK;
 
 /// What a rule looks for, when it tells, and whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     judge::{self, Plan, recovery},
-    look::{Look, MOST_WRITTEN},
+    look::{Look, MAX_WRITTEN},
 };
 use crate::{
     engine::EngineError,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// So many that wait are looked at in a namespace, of each kind.
-const MOST: u64 = 500;
+const MAX: u64 = 500;
 
 impl Look<'_> {
     /// What waits and nobody takes, and what does so no more; says how many of these there are.
@@ -35,12 +35,12 @@ impl Look<'_> {
         if let Some(seconds) = shortest {
             let before = (self.now - TimeDelta::try_seconds(seconds).unwrap_or_default()).into();
             let namespaces: Vec<Uuid> = namespaces.into_iter().collect();
-            let waiting = standing::waiting(store, &namespaces, before, MOST).await?;
+            let waiting = standing::waiting(store, &namespaces, before, MAX).await?;
             let schedules = waiting.iter().map(|w| (w.namespace_id, w.schedule_id));
             let scopes = self.scopes(schedules).await?;
             let mut new = judge::stalled(&waiting, self.rules, &scopes, &open, self.now);
             while !new.is_empty() {
-                let rest = new.split_off(new.len().min(MOST_WRITTEN));
+                let rest = new.split_off(new.len().min(MAX_WRITTEN));
                 self.write(Plan { new, ..Plan::default() }, None).await?;
                 new = rest;
             }
@@ -58,7 +58,7 @@ impl Look<'_> {
             })
             .collect();
         let mut ended = 0;
-        for over in over.chunks(MOST_WRITTEN) {
+        for over in over.chunks(MAX_WRITTEN) {
             ended += self.end(over).await?;
         }
         Ok(ended)

@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use super::{look::Look, rule::Active, words};
 use crate::{
-    engine::{EngineError, core::new_id},
+    engine::EngineError,
+    random::new_id,
     store::{
         alerts::{
             notes::{self, ToTell},

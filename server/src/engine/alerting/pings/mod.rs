@@ -17,4 +17,4 @@ mod service;
 mod whom;
 
 pub(in crate::engine) use self::service::Pings;
-pub use self::{service::PingsReport, whom::Ping};
+pub use self::service::PingsReport;

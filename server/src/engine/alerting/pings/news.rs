@@ -7,8 +7,11 @@ use entity::{
 };
 use uuid::Uuid;
 
-use super::whom::{Ping, is_fresh};
-use crate::store::pings::{Changed, News};
+use super::whom::is_fresh;
+use crate::{
+    model::Ping,
+    store::pings::{Changed, News},
+};
 
 /// What a stretch of the feed means: of each schedule the last that is to be said.
 pub(super) fn news(runs: &[Changed], now: DateTime<Utc>) -> Vec<News> {

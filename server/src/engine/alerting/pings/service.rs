@@ -11,17 +11,15 @@ use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    news::news,
-    whom::{Ping, is_fresh},
-};
+use super::{news::news, whom::is_fresh};
 use crate::{
     engine::{
         EngineError,
-        cluster::{Tenure, lead},
+        cluster::{LeaseTerm, lead},
         core::Core,
         service::Service,
     },
+    model::Ping,
     store::{
         Cursor,
         pings::{self, Due, Ended, Turn},
@@ -63,7 +61,7 @@ const LEASE: &str = "pings";
 
 /// So many runs of all schedules are looked at in one transaction, and so often in a round.
 const STRETCH: u64 = 1_000;
-const MOST_STRETCHES: usize = 5;
+const MAX_STRETCHES: usize = 5;
 
 /// So many calls are taken up in a round: to those whom the last one has reached, and to those whom
 /// it has not. The one kind is made beside the other, so who is away holds up nobody who is there.
@@ -90,7 +88,7 @@ impl Pings {
     /// Reads on; says how many calls are to be made by that, and whether there is more to read.
     async fn look(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
     ) -> Result<(usize, bool), EngineError> {
         let (store, clock) = (&self.core.store, &self.core.clock);
@@ -104,7 +102,7 @@ impl Pings {
             return Ok((0, false));
         };
         let mut noted = 0;
-        for _ in 0..MOST_STRETCHES {
+        for _ in 0..MAX_STRETCHES {
             let runs = pings::changed(store, from, STRETCH).await?;
             let Some(last) = runs.last() else { return Ok((noted, false)) };
             let to = Cursor { changed: last.changed, id: last.id };

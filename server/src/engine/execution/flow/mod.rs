@@ -31,4 +31,4 @@ pub(in crate::engine) use plan::out_of_time;
 pub(crate) use results::merged_results;
 pub(in crate::engine) use standing::retries;
 pub(crate) use standing::{Shown, shown};
-pub(in crate::engine) use steps::{Asked, write, write_waiting};
+pub(in crate::engine) use steps::{write, write_waiting};

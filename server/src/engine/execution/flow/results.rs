@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::target::MOST_RESULT_BYTES;
+use crate::target::MAX_RESULT_BYTES;
 
 /// The context of a task: the run's own, and over it the results of the tasks before it, key by
 /// key, in the order of the definition. So it does not depend on which of two tasks ended first.
@@ -37,12 +37,12 @@ pub(crate) fn merged_results<'a>(
 /// wrong.
 pub(super) fn fits(base: &Value, results: &[Option<Map<String, Value>>]) -> Result<(), String> {
     let size = merged(base, results, &vec![true; results.len()]).to_string().len();
-    if size <= MOST_RESULT_BYTES {
+    if size <= MAX_RESULT_BYTES {
         return Ok(());
     }
     Err(format!(
         "with what it gave back the run's context has {size} bytes as JSON; the limit is \
-         {MOST_RESULT_BYTES} (256 KiB)"
+         {MAX_RESULT_BYTES} (256 KiB)"
     ))
 }
 

@@ -3,31 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::core::Core,
+    engine::core::{Asked, Core, Written},
     store::{StoreError, flows::Step},
 };
-
-/// A step, and whom to tell whether it was written.
-#[derive(Debug)]
-pub(in crate::engine) struct Asked {
-    pub(super) step: Step,
-    pub(super) answer: oneshot::Sender<Written>,
-}
-
-/// What became of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// It is in the tables.
-    Done,
-    /// The hold was lost: somebody else decides about the run.
-    Lost,
-    /// The database refuses it, however often it is tried: a defect.
-    Refused,
-}
 
 /// So many steps go into one transaction.
 const BATCH: usize = 200;

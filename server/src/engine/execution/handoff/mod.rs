@@ -31,7 +31,7 @@ use super::attempt::{self, Attempt, Times};
 use crate::{
     engine::{
         EngineError,
-        cluster::Tenure,
+        cluster::LeaseTerm,
         core::Core,
         places::{Claim, NoPlace, Place},
     },
@@ -50,7 +50,7 @@ pub(crate) struct Recovering {
     /// What it may still do.
     pub(in crate::engine) limits: Limits,
     /// The term under which it does so.
-    pub(in crate::engine) tenure: Tenure,
+    pub(in crate::engine) tenure: LeaseTerm,
 }
 
 /// What became of intents.
@@ -187,7 +187,7 @@ async fn try_hand_over(
     core.store.insert_fired_runs(&tx, &runs, node, now.into()).await?;
     let hold = |run: Uuid| Hold { run_id: run, attempt: 1, node_id: node, epoch: 1 };
     let starting = runs.iter().filter(|run| run.start.is_some()).map(|run| hold(run.id));
-    let beginning = core.beginnings.enter(start, starting);
+    let beginning = core.registry.starting.enter(start, starting);
     core.store.commit(tx).await?;
     let lost = beginning.lost(core).await;
     core.metrics.handed_over(intents.len(), start.elapsed());

@@ -47,7 +47,7 @@ use crate::{
     config::Role,
     engine::{
         EngineError,
-        cluster::{Tenure, lead},
+        cluster::{LeaseTerm, lead},
         core::Core,
         service::{Service, caught},
     },
@@ -119,7 +119,8 @@ impl Recovery {
     async fn disown_unknown(&self) -> Result<(), EngineError> {
         let core = &self.core;
         let held = core.store.held_by(core.node_id().await).await?;
-        let unknown: Vec<Hold> = held.into_iter().filter(|hold| !core.knows(hold)).collect();
+        let unknown: Vec<Hold> =
+            held.into_iter().filter(|hold| !core.registry.knows(hold)).collect();
         if unknown.is_empty() || core.is_gone() {
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl Recovery {
 
     async fn take_over_orphans(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
@@ -243,7 +244,7 @@ impl Recovery {
 
     async fn hand_over_lost(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
@@ -347,13 +348,13 @@ impl Recovery {
         }
     }
 
-    async fn lead(&self) -> Result<Option<Tenure>, EngineError> {
+    async fn lead(&self) -> Result<Option<LeaseTerm>, EngineError> {
         lead(&self.core, LEASE, self.core.settings.recovery_interval * 3).await
     }
 
     /// Whether this node does it still. A part that took long must not cost the next ones their
     /// term, round after round.
-    async fn goes_on(&self, tenure: &mut Tenure, parts: &mut Parts) -> bool {
+    async fn goes_on(&self, tenure: &mut LeaseTerm, parts: &mut Parts) -> bool {
         if !tenure.is_over(&self.core.clock) {
             return true;
         }
@@ -368,7 +369,7 @@ impl Recovery {
 
     async fn take_over_all(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {

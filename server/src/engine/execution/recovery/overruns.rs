@@ -17,7 +17,7 @@ use super::{
 use crate::{
     engine::{
         EngineError,
-        cluster::Tenure,
+        cluster::LeaseTerm,
         core::StopReason,
         execution::settle::{self, Standing},
     },
@@ -33,7 +33,7 @@ use crate::{
 
 /// So many of others are watched, the oldest runs first. Those behind them have their turn when
 /// these have ended.
-const MOST_WATCHED: u64 = 10_000;
+const MAX_WATCHED: u64 = 10_000;
 /// So many are ended in one transaction.
 const TOGETHER: usize = 500;
 
@@ -64,13 +64,13 @@ impl Recovery {
     /// Ends what other nodes that live do not bring to an end themselves.
     pub(super) async fn end_overruns(
         &mut self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
         let core = self.core.clone();
         let own = core.node_id().await;
-        let overdue = core.store.overdue_elsewhere(own, MOST_WATCHED).await?;
+        let overdue = core.store.overdue_elsewhere(own, MAX_WATCHED).await?;
         let mut limits = HashMap::new();
         for Overdue { workflow_id, workflow_version, .. } in &overdue {
             let key = (*workflow_id, *workflow_version);
@@ -123,7 +123,7 @@ impl Recovery {
         self.count_ended(strays, &settlements, &ended);
         report.overruns += ended.len();
         // Those that are ours are stopped: their outcome would be refused anyway.
-        core.stop_held(StopReason::Lost, |hold| ended.contains(hold));
+        core.registry.stop(StopReason::Lost, |hold| ended.contains(hold));
         if !ended.is_empty() {
             core.signals.wake_dispatcher();
             core.run_settled();

@@ -8,7 +8,7 @@ use sea_orm::ActiveEnum;
 
 use super::{BATCH, Recovery, RecoveryReport};
 use crate::{
-    engine::{EngineError, cluster::Tenure, execution::flow},
+    engine::{EngineError, cluster::LeaseTerm, execution::flow},
     store::untaken::Allowed,
 };
 
@@ -16,7 +16,7 @@ impl Recovery {
     /// Skips what has waited in the queue until after its start deadline.
     pub(super) async fn skip_all_late(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
@@ -29,7 +29,7 @@ impl Recovery {
     /// Ends what waits for a node again although the time of the whole run is over.
     pub(super) async fn time_out_all(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<(), EngineError> {
@@ -43,7 +43,7 @@ impl Recovery {
     /// Skips fires whose runs have waited in the queue until after their start deadline.
     async fn skip_late(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         report: &mut RecoveryReport,
     ) -> Result<bool, EngineError> {
@@ -86,7 +86,7 @@ impl Recovery {
     /// Ends runs whose time is over while they wait for a node again. Nothing is at work for them.
     async fn time_out(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         allowed: &[Allowed],
         now: DateTime<Utc>,
         report: &mut RecoveryReport,

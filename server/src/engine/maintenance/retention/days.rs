@@ -11,7 +11,7 @@ use crate::store::{
 const AHEAD_DAYS: i64 = 7;
 /// A table has about so many partitions at the most: each costs a little whenever all are looked
 /// at. History that is kept for longer than as many days lies in longer stretches.
-const MOST: i32 = 60;
+const MAX: i32 = 60;
 /// The widest that is made ahead, of history that is kept for ten years.
 const WIDEST: i64 = 61;
 
@@ -63,7 +63,7 @@ fn is_over(stretch: &Stretch, last: Timestamp) -> bool {
 }
 
 fn width_in_days(longest: i32) -> i32 {
-    (longest + MOST - 1) / MOST
+    (longest + MAX - 1) / MAX
 }
 
 #[cfg(test)]

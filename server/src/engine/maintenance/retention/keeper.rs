@@ -2,8 +2,11 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Manner, Retention, RetentionReport, run_once};
-use crate::engine::{EngineError, cluster::lead, core::Core, service::Service};
+use super::{Manner, RetentionReport, run_once};
+use crate::{
+    engine::{EngineError, cluster::lead, core::Core, service::Service},
+    model::Retention,
+};
 
 /// Does a round again and again, on one node at a time.
 #[derive(Debug)]

@@ -31,7 +31,8 @@ pub use preview::{Preview, preview};
 use self::pace::{Done, Paces, fitting};
 use crate::{
     clock::Clock,
-    engine::{EngineError, cluster::Tenure},
+    engine::{EngineError, cluster::LeaseTerm},
+    model::Retention,
     store::{
         Store,
         leases::{Fence, Term},
@@ -39,23 +40,6 @@ use crate::{
     },
     telemetry::Metrics,
 };
-
-/// What an operator can set about retention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// For how many days a namespace without a retention of its own keeps settled history.
-    pub days: i32,
-    /// Between two rounds.
-    pub interval: Duration,
-    /// How long the answer to a call with an idempotency key is kept.
-    pub answers: Duration,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self { days: 45, interval: Duration::from_hours(1), answers: Duration::from_hours(24) }
-    }
-}
 
 /// What a round did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +73,7 @@ pub struct RetentionReport {
 pub struct Manner {
     /// The term of the node that does it for all, and how long one is. Without one somebody does
     /// it by hand.
-    tenure: Option<(Tenure, Duration)>,
+    tenure: Option<(LeaseTerm, Duration)>,
     /// Between two chunks: a writer in another process tries again only every 100 ms.
     pause: Duration,
 }
@@ -122,7 +106,7 @@ struct Round<'a> {
 /// The lease is renewed so often in a round.
 const RENEWAL: Duration = Duration::from_secs(10);
 /// A clock that is further ahead of the database's is wrong, and history would go by it.
-const MOST_AHEAD: TimeDelta = TimeDelta::hours(1);
+const MAX_AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// What one transaction deletes, at the most.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +129,7 @@ pub async fn run_once(
     manner: Manner,
 ) -> Result<RetentionReport, EngineError> {
     let ahead = now - store.lease_time().await?.utc();
-    if ahead > MOST_AHEAD {
+    if ahead > MAX_AHEAD {
         tracing::error!(
             ahead_s = ahead.num_seconds(),
             "nothing is removed: the clock here is ahead of the database's; set it right"
@@ -191,7 +175,7 @@ impl Round<'_> {
             let Fence { name, holder, epoch } = tenure.fence;
             match self.store.hold_lease_if_free(name, holder, *term).await? {
                 Term::Held(now) if now == epoch => {
-                    *tenure = Tenure::new(tenure.fence.clone(), self.renewed, *term);
+                    *tenure = LeaseTerm::new(tenure.fence.clone(), self.renewed, *term);
                 }
                 Term::Held(_) | Term::Elsewhere => self.is_over = true,
             }

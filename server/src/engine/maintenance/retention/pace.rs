@@ -16,18 +16,18 @@ const ONE_WRITER: Aim = Aim { worked: Duration::from_millis(15), took: Duration:
 /// Others write beside the chunk.
 const MANY_WRITERS: Aim = Aim { worked: Duration::from_millis(100), took: Duration::from_secs(1) };
 /// Fewer rows cost about as much: most of it is what a statement and a commit cost.
-const LEAST: u64 = 50;
-const MOST: u64 = 5_000;
+const MIN: u64 = 50;
+const MAX: u64 = 5_000;
 
 /// What fits into one chunk, however few rows it is.
-const MOST_BYTES: i64 = 1_000_000;
+const MAX_BYTES: i64 = 1_000_000;
 
 /// How many of the rows of these sizes fit into one chunk: at least one.
 pub(super) fn fitting(sizes: impl Iterator<Item = i64>) -> usize {
     let mut sum: i64 = 0;
     let fits = sizes.take_while(|size| {
         sum = sum.saturating_add(*size);
-        sum <= MOST_BYTES
+        sum <= MAX_BYTES
     });
     fits.count().max(1)
 }
@@ -95,11 +95,11 @@ impl Pace {
         } else {
             self.rows
         };
-        let seen = if done.rows < LEAST { self.cost } else { nanos(done.worked) / done.rows };
+        let seen = if done.rows < MIN { self.cost } else { nanos(done.worked) / done.rows };
         // A machine that slept in a chunk says nothing about rows: one costs as much as fits at most.
-        let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / LEAST);
+        let cost = seen.max(self.cost - self.cost / 8 + seen / 8).min(nanos(aim.worked) / MIN);
         let fitting = nanos(aim.worked) / cost.max(1);
-        Self { rows: fitting.min(most).clamp(LEAST, MOST), cost }
+        Self { rows: fitting.min(most).clamp(MIN, MAX), cost }
     }
 }
 
@@ -175,12 +175,12 @@ mod tests {
         let mut pace = Pace::default();
         for us_a_row in [0, u64::MAX / 2, 0, 50, 51, 100_000] {
             pace = after(pace, done(pace.rows, us_a_row, 0));
-            assert!((LEAST..=MOST).contains(&pace.rows));
+            assert!((MIN..=MAX).contains(&pace.rows));
         }
         for _ in 0..200 {
             pace = after(pace, done(pace.rows, 0, 0));
         }
-        assert_eq!(pace.rows, MOST);
+        assert_eq!(pace.rows, MAX);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         for _ in 0..10 {
             paces.learn("task_log", done(paces.rows("task_log"), 1, 0));
         }
-        assert_eq!((paces.rows("task_log"), paces.rows("run")), (MOST, 100));
+        assert_eq!((paces.rows("task_log"), paces.rows("run")), (MAX, 100));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::{Retention, days};
+use super::days;
 use crate::{
     engine::EngineError,
+    model::Retention,
     store::{
         Store,
         retention::{Family, Figure, Instead, Oldest, Policies},

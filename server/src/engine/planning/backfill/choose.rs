@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::{Facts, standing::Turn};
 use crate::{
-    engine::{core::new_id, execution::handoff},
+    engine::execution::handoff,
+    random::new_id,
     store::{
         backfill_runs::BackfillRun,
         backfills::{EndedFire, NextFire},

@@ -17,21 +17,19 @@
 //! - `choose`: which of the waiting fires start; pure
 //! - `turn`: one backfill, one transaction: what has ended, what starts
 //! - `service`: all open backfills, again and again
-//! - `watch`: the runs whose end wakes the service
 
 mod choose;
 mod service;
 mod standing;
 mod survey;
 mod turn;
-mod watch;
 mod window;
 
+pub(in crate::engine) use self::service::Backfill;
 pub(crate) use self::turn::stopped;
-pub(in crate::engine) use self::{service::Backfill, watch::Watch};
 pub use self::{
     service::BackfillReport,
     standing::{Facts, Standing, selects},
     survey::survey,
-    window::{MOST, TooMany, Window},
+    window::{MAX, TooMany, Window},
 };

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::turn::{self, Taken};
 use crate::engine::{
     EngineError,
-    cluster::{Tenure, lead},
+    cluster::{LeaseTerm, lead},
     core::Core,
     service::Service,
 };
@@ -53,7 +53,7 @@ impl Backfill {
     /// Gives each open backfill its turn; says whether one has more to do at once.
     async fn go_round(
         &self,
-        tenure: &Tenure,
+        tenure: &LeaseTerm,
         now: DateTime<Utc>,
         round: &mut Round,
     ) -> Result<bool, EngineError> {

@@ -17,9 +17,8 @@ use super::{
     survey,
 };
 use crate::{
-    commands::{BadInput, laid_over},
-    engine::{EngineError, cluster::Tenure, core::Core},
-    model::check,
+    engine::{EngineError, cluster::LeaseTerm, core::Core},
+    model::{BadInput, check, laid_over},
     store::{
         DatabaseTransaction,
         backfill_runs::BackfillRuns,
@@ -66,7 +65,7 @@ impl Taken {
 /// Takes a backfill's turn; nothing, if it has ended meanwhile, or if the term has.
 pub(super) async fn take(
     core: &Core,
-    tenure: &Tenure,
+    tenure: &LeaseTerm,
     open: OpenBackfill,
     now: DateTime<Utc>,
 ) -> Result<Option<(backfill::Model, Taken)>, EngineError> {

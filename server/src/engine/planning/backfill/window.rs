@@ -2,7 +2,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use timetable::{Fire, Timetable};
 
 /// So many fires a backfill may look at.
-pub const MOST: u64 = 10_000;
+pub const MAX: u64 = 10_000;
 
 /// A time from one instant (inclusive) to another (exclusive), in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl Window {
         let millisecond = TimeDelta::milliseconds(1);
         let (after, until) = (self.from - millisecond, self.to - millisecond);
         let count = timetable.count(after, until);
-        if count > MOST {
-            let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+        if count > MAX {
+            let most = usize::try_from(MAX).unwrap_or(usize::MAX);
             let first_too_many = timetable.fires(after, until).nth(most);
             return Err(TooMany { count, end: first_too_many.map_or(self.from, |fire| fire.at) });
         }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(refused.count, 12 * 86_400);
         assert_eq!(refused.end, at("2026-03-01T02:46:40Z"));
         let allowed = Window { to: refused.end, ..window }.fires(&every_second).unwrap();
-        assert_eq!(allowed.len() as u64, MOST);
+        assert_eq!(allowed.len() as u64, MAX);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// So many runs one transaction stops.
-const MOST: usize = 500;
+const MAX: usize = 500;
 
 /// What a fire asks of whatever is in its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(in crate::engine) struct Cleared {
 impl Clearing {
     /// How many runs more may be stopped.
     pub(in crate::engine) fn stoppable(&self) -> usize {
-        MOST.saturating_sub(self.stopped)
+        MAX.saturating_sub(self.stopped)
     }
 
     /// The demand of a fire that found so many alive.
@@ -129,7 +129,7 @@ impl Clearing {
         let mut cleared = Cleared::default();
         cleared.stop(core, tx, (&self.demands, None), now).await?;
         if !self.pressing.is_empty() {
-            let most = MOST.saturating_sub(cleared.count());
+            let most = MAX.saturating_sub(cleared.count());
             cleared.stop(core, tx, (&self.pressing, Some(most)), now).await?;
         }
         Ok(cleared)
@@ -171,7 +171,7 @@ impl Cleared {
             core.signals.wake_canceller();
         }
         if !self.terminated.is_empty() {
-            core.stop_held(StopReason::Lost, |hold| self.terminated.contains(&hold.run_id));
+            core.registry.stop(StopReason::Lost, |hold| self.terminated.contains(&hold.run_id));
         }
         if self.has_any() {
             core.run_settled();

@@ -28,11 +28,9 @@ pub(in crate::engine) use self::clearing::{Cleared, Clearing, Demand};
 use self::turn::{Facts, Turn, turn};
 use crate::{
     engine::{EngineError, core::Core},
+    model::spec::USUAL_LIMIT,
     store::{buffers::Unowned, handoffs::Intent, live::Since},
 };
-
-/// Fires that wait under `buffer_all` without a limit of its own.
-pub(crate) const USUAL_LIMIT: i32 = 100;
 
 /// So many from the head of each queue are looked at in one transaction.
 const EACH: u64 = 50;

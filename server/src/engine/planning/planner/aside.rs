@@ -16,7 +16,7 @@ const FIRST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// So many are set aside: where more are refused it is not they that are wrong, but the database.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// Schedules that others are claimed without.
 ///
@@ -45,7 +45,7 @@ impl Aside {
     /// Sets one aside; says for how long. Nothing, if there are too many already.
     pub(super) fn put(&mut self, refused: Candidate, now: Instant) -> Option<Duration> {
         let before = self.waiting.get(&refused.id);
-        if before.is_none() && self.waiting.len() >= MOST {
+        if before.is_none() && self.waiting.len() >= MAX {
             return None;
         }
         let pause = before.map_or(FIRST, |before| (before.pause * 2).min(LONGEST));
@@ -106,7 +106,7 @@ mod tests {
     fn where_too_many_are_refused_no_more_are_set_aside() {
         let start = Clock::system().instant();
         let mut aside = Aside::default();
-        let mut ids = (0..MOST as u128).map(refused);
+        let mut ids = (0..MAX as u128).map(refused);
         assert!(ids.all(|one| aside.put(one, start).is_some()));
         assert_eq!(aside.put(refused(u128::MAX), start), None);
         assert_eq!(aside.put(refused(0), start), Some(FIRST * 2), "one of them");

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     engine::{
         EngineError,
-        core::{Core, new_id},
+        core::Core,
         execution::handoff::past_deadline,
         planning::{
             allowance,
@@ -34,6 +34,7 @@ use crate::{
         },
     },
     model::calendars,
+    random::new_id,
     store::{
         DatabaseTransaction, Store,
         buffers::Buffered,
@@ -45,7 +46,7 @@ use crate::{
 
 /// So many instants that have a row already a claim goes around; what comes behind them is claimed
 /// next, for the transaction must not grow with what backfills have run.
-const MOST_TAKEN: usize = 1_000;
+const MAX_TAKEN: usize = 1_000;
 
 /// What a claim did.
 #[derive(Debug, Default)]
@@ -289,8 +290,8 @@ async fn go_around_taken(
     for planned in planned.iter_mut().filter(|planned| with_rows.contains(&planned.schedule.id)) {
         let Some((schedule, first, last)) = span(planned) else { continue };
         let mut taken =
-            store.instants_taken(tx, schedule, (first, last), Some(MOST_TAKEN + 1)).await?;
-        if taken.len() > MOST_TAKEN
+            store.instants_taken(tx, schedule, (first, last), Some(MAX_TAKEN + 1)).await?;
+        if taken.len() > MAX_TAKEN
             && let Some(end) = taken.pop()
         {
             let plan = mem::take(&mut planned.plan).before(&planned.timetable, end);

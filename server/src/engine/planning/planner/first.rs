@@ -19,7 +19,7 @@ pub(super) enum First {
 
 /// So often a claim looks past what others have a lock for. After that it does without: a lock only
 /// saves work, and what has fallen due since must not wait until it ends.
-const MOST_LOOKS: usize = 8;
+const MAX_LOOKS: usize = 8;
 
 /// A batch of what is due and this node's to claim, without what another one goes for at this moment,
 /// and what is `passed`.
@@ -32,7 +32,7 @@ pub(super) async fn first_to(
 ) -> Result<First, EngineError> {
     let limit = core.settings.batch;
     let mut refused = Vec::new();
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_LOOKS {
         let due = core.store.due_candidates(now.into(), turns, (passed, &refused), limit).await?;
         let is_full = due.len() as u64 >= limit;
         let claims = due.iter().map(|due| Claim { schedule: due.id, at: due.at }).collect();

@@ -52,7 +52,7 @@ use crate::{
 
 /// So many batches are claimed in a round. A storm of ten thousand is one: between two rounds nothing
 /// is claimed while the last batch is handed over.
-const MOST_CLAIMS: usize = 24;
+const MAX_CLAIMS: usize = 24;
 
 /// What is due and cannot be claimed, because another node holds it at this moment or something is
 /// wrong with it, is looked at again after this long, then twice as long, up to the ceiling. A
@@ -227,7 +227,7 @@ impl Planner {
             report.add_claimed(&claimed);
             intents = claimed.intents;
             let more = (claimed.schedules as u64) >= core.settings.batch || claimed.more_is_due;
-            let is_last = !more || report.batches >= MOST_CLAIMS;
+            let is_last = !more || report.batches >= MAX_CLAIMS;
             if is_last || handed_over.is_err() {
                 report.add(self.hand_over(&intents).await?);
             }

@@ -29,14 +29,12 @@ use super::{
     plan::{Halt, Next, Plan, Situation, plan},
     results,
     standing::{Attempted, Standing, gist, standing},
-    steps::Written,
 };
 use crate::{
     engine::{
-        core::{Core, Grip, StopReason},
+        core::{AttemptHandle, Core, StopReason, Written, lost_since},
         execution::{
             attempt::{self, Attempt, Times},
-            beginnings::lost_since,
             logs::Numbers,
         },
         places::{Claim, Place},
@@ -62,7 +60,7 @@ pub(in crate::engine) fn spawn(core: &Arc<Core>, attempt: Attempt) {
             tracing::error!(run = %hold.run_id, "the run is let go after a bug in Carillon");
         }
         if core.let_go(&grip).is_ok() {
-            core.forget(&hold);
+            core.registry.forget(&hold);
         }
         core.slot_freed();
         core.run_settled();
@@ -95,7 +93,7 @@ struct Conductor {
     deadline: Option<DateTime<Utc>>,
     begun: Instant,
     /// Stops the run here.
-    grip: Grip,
+    grip: AttemptHandle,
     /// Stops its tasks: when the run is stopped, and when its time is over.
     stop_tasks: CancellationToken,
     /// What its places are counted for.
@@ -117,7 +115,7 @@ enum Event {
 }
 
 impl Conductor {
-    fn new(core: Arc<Core>, attempt: Attempt, grip: Grip) -> Self {
+    fn new(core: Arc<Core>, attempt: Attempt, grip: AttemptHandle) -> Self {
         let Attempt { hold, known, invocation, run, place, max_attempts: _ } = attempt;
         let limit = known.definition.timeout_ms.map(TimeDelta::milliseconds);
         let parts = known.definition.tasks.iter().map(|_| Part::default()).collect();
@@ -233,7 +231,7 @@ impl Conductor {
 
     /// Why it is to stop, if it is.
     fn why(&self) -> Option<StopReason> {
-        self.core.why(&self.grip)
+        self.core.registry.why(&self.grip)
     }
 
     async fn is_lost_since(&self, since: Instant) -> bool {

@@ -7,13 +7,15 @@ use super::{
     super::{
         plan::{Next, Plan},
         standing::Attempted,
-        steps::{Asked, Written},
     },
     Conductor, Part,
 };
-use crate::store::{
-    StoreError,
-    flows::{Ended, Step, Turn},
+use crate::{
+    engine::core::{Asked, Written},
+    store::{
+        StoreError,
+        flows::{Ended, Step, Turn},
+    },
 };
 
 impl Conductor {
