@@ -10,13 +10,17 @@
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
 //! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
+//! - `many`: what became of an order for many
+//! - `audit`: what was changed by whom
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
+mod audit;
 mod cluster;
 mod failure;
 mod fire;
 mod full;
+mod many;
 mod overview;
 mod page;
 mod run;
@@ -26,14 +30,17 @@ mod task;
 mod timing;
 mod viewer;
 
+pub(crate) use audit::AuditRow;
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
+pub(crate) use many::ManyOutcome;
 pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
+    Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
@@ -42,4 +49,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::{Grant, Viewer};
+pub(crate) use viewer::Viewer;

@@ -4,6 +4,7 @@
 //! gets from queries; events only merge into that or make it load again.
 
 mod actions;
+mod bulk;
 mod cluster;
 mod not_found;
 mod overview;

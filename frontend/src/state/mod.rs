@@ -12,6 +12,7 @@
 //! - `memory`: the browser's storage
 //! - `press`: whether a pointer is held down
 //! - `rows`: a list that events merge into
+//! - `hold`: live lists held still
 //! - `held`: a value of any type behind a pointer
 //! - `throttle`: many calls, one piece of work
 //! - `remembered`: a choice that outlives the page
@@ -22,6 +23,7 @@ mod clock;
 mod density;
 mod every;
 mod held;
+mod hold;
 mod keys;
 mod memory;
 mod notices;
@@ -39,8 +41,9 @@ pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
+pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
-pub(crate) use notices::{Notice, Notices, use_notices};
+pub(crate) use notices::{Notice, Notices, Said, use_notices};
 pub(crate) use press::{Press, use_press};
 pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List};
@@ -57,6 +60,7 @@ pub(crate) fn provide() {
     zone::provide();
     theme::provide();
     density::provide();
+    hold::provide();
     keys::provide();
     notices::provide();
     press::provide();
