@@ -14,7 +14,7 @@ use crate::{
     model::{
         AuditRow, CatchUp, Fire, Fleet, ManyOutcome, Named, OverviewAnswer, Page, Place, Preview,
         PreviewFire, ResumeEffect, RunDetail, RunRow, RunState, ScheduleDetail, ScheduleRow,
-        ScheduleState, Verdict, Viewer,
+        Verdict, Viewer,
     },
     time::Moment,
 };

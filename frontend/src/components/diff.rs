@@ -15,9 +15,12 @@ enum Side {
 
 /// The lines that went and came, with those around them.
 pub(crate) fn diff(before: &Value, after: &Value) -> AnyView {
-    let text = |value: &Value| match value {
-        Value::Null => String::new(),
-        value => serde_json::to_string_pretty(value).unwrap_or_default(),
+    let text = |value: &Value| {
+        if value.is_null() {
+            String::new()
+        } else {
+            serde_json::to_string_pretty(value).unwrap_or_default()
+        }
     };
     let (before, after) = (text(before), text(after));
     let before: Vec<&str> = before.lines().collect();

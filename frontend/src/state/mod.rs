@@ -6,6 +6,7 @@
 //! - `every`: something done again and again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
+//! - `drafts`: what was typed and not sent
 //! - `density`: how high rows are
 //! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
@@ -21,6 +22,7 @@
 mod address;
 mod clock;
 mod density;
+mod drafts;
 mod every;
 mod held;
 mod hold;
@@ -39,6 +41,7 @@ mod zone;
 pub(crate) use address::{Address, use_address};
 pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
+pub(crate) use drafts::use_draft;
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
 pub(crate) use hold::{Hold, use_hold};

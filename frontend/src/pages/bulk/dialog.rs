@@ -215,7 +215,11 @@ fn content(
             let words = format!("{} {}", kind.words().0, count_words(outcome.matched));
             view! { <button type="submit" class=look.class()>{words}</button> }.into_any()
         }
-        _ => ().into_any(),
+        Stage::Counting
+        | Stage::Counted(_)
+        | Stage::Working(..)
+        | Stage::Over(_)
+        | Stage::Failed(_) => ().into_any(),
     });
     view! {
         <form on:submit=submit novalidate>

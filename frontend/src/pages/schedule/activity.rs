@@ -10,7 +10,7 @@ use crate::{
         fire_history, fire_mark, live, pager, reason_text, when,
     },
     data::{Feed, Load, use_feed, use_listing},
-    model::{Fire, Row, ScheduleDetail, ScheduleState, Verdict},
+    model::{Fire, ScheduleDetail, ScheduleState, Verdict},
     pages::{cursors, place},
     route::Route,
     state::use_address,

@@ -3,9 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{
-        Glyph, Look, Mark, badge, button, expressions, icon, menu, tags, when, when_relative,
-    },
+    components::{Glyph, Look, Mark, When, badge, button, expressions, icon, menu, tags, when},
     model::{Pause, ScheduleDetail, ScheduleState},
     pages::actions::{Action, Actions},
     route::Route,
@@ -47,7 +45,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
         <p class="pause-note">
             {icon(Glyph::Pause)}
             <strong>{format!("Paused by {}", pause.by)}</strong>
-            {when_relative(pause.at, zone)}
+            {When::new(pause.at).zone(zone).far().minutes().focusable().view()}
             <span>{pause.reason.clone()}</span>
             {until}
         </p>

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{fire_mark, silent_heading, table},
+    components::{When, fire_mark, silent_heading, table},
     model::{FireKind, PreviewFire, ScheduleDetail, ScheduleState},
     state::use_now,
     time::{Moment, Wall, browser_zone, city, day_words, distance},
@@ -24,7 +24,12 @@ pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
         return view! { <p class="empty">{why_none}</p> }.into_any();
     }
     let note = note.map(|note| view! { <p class="panel-note">{note}</p> }.into_any());
-    view! { {note}{fire_table(fires, &schedule.row.timing.zone, "Next fires")} }.into_any()
+    let first = fires.first().map(|fire| {
+        let when = When::new(fire.at).zone(schedule.row.zone()).far().focusable();
+        view! { <p class="lede">{when.suppressed(fire.suppressed_by.clone()).view()}</p> }
+            .into_any()
+    });
+    view! { {note}{first}{fire_table(fires, &schedule.row.timing.zone, "Next fires")} }.into_any()
 }
 
 /// Fires on the clock of the schedule, UTC and the browser. Zones that are the same are shown once.
@@ -49,13 +54,6 @@ pub(in crate::pages) fn fire_table(
 
 fn row(fire: &PreviewFire, others: &[(String, String)]) -> AnyView {
     let (now, at) = (use_now(), fire.at);
-    // The year is worth its room only where it is another one.
-    let today = Wall::read(Moment::now(), "UTC").unwrap_or_default().date;
-    let is_this_year = today.get(..5).is_some_and(|year| fire.local.starts_with(year));
-    let local = weekday_of(
-        &fire.local,
-        fire.local.get(if is_this_year { 5 } else { 0 }..).unwrap_or_default(),
-    );
     let day = fire.local.get(..10).unwrap_or_default();
     let others: Vec<_> = others.iter().map(|(_, zone)| clock(at, zone, day)).collect();
     let far = move || distance(at.since(now.get()));
@@ -63,7 +61,8 @@ fn row(fire: &PreviewFire, others: &[(String, String)]) -> AnyView {
         let text = format!("not run: calendar {calendar}");
         view! { <span class="when-offset">{text}</span> }.into_any()
     });
-    let text = local.replace('T', " ");
+    let time = fire.local.get(11..).unwrap_or_default();
+    let text = format!("{} {time}", day_words(day, now.get_untracked()));
     let clock_text = match fire.suppressed_by {
         Some(_) => view! { <s>{text}</s> }.into_any(),
         None => text.into_any(),
@@ -90,11 +89,4 @@ fn clock(at: Moment, zone: &str, day: &str) -> AnyView {
         view! { <span class="when-date">{date}" "</span> }.into_any()
     });
     view! { <td class="time-cell">{other_day}{wall.time}</td> }.into_any()
-}
-
-/// The local time with its weekday before it.
-fn weekday_of(local: &str, shown: &str) -> String {
-    let words = day_words(local, Moment::now());
-    let weekday = words.split(' ').next().unwrap_or_default();
-    format!("{weekday} {shown}")
 }
