@@ -12,10 +12,13 @@
 //!   Settings show
 //! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
+//! - `many`: what became of an order for many
+//! - `audit`: what was changed by whom
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
 mod alert;
+mod audit;
 mod backfill;
 mod build;
 mod calendar;
@@ -24,6 +27,7 @@ mod failure;
 mod fire;
 mod forecast;
 mod full;
+mod many;
 mod namespace;
 mod overview;
 mod page;
@@ -38,6 +42,7 @@ mod viewer;
 pub(crate) use alert::{
     Alert, AlertChannel, AlertRule, Notification, PastMessage, Quiet, RulePreview,
 };
+pub(crate) use audit::AuditRow;
 pub(crate) use backfill::{
     Backfill, BackfillDetail, BackfillFire, BackfillPreview, PastFire, Progress, Stop, Took,
 };
@@ -51,6 +56,7 @@ pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence
 pub(crate) use fire::Fire;
 pub(crate) use forecast::{Forecast, ForecastHour, ZoneSchedule};
 pub(crate) use full::Full;
+pub(crate) use many::ManyOutcome;
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
 pub(crate) use page::{Page, Place, Row};
@@ -59,7 +65,8 @@ pub(crate) use people::{
 };
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
+    Tally, Version,
 };
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
@@ -70,4 +77,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::{Grant, Viewer};
+pub(crate) use viewer::Viewer;

@@ -7,6 +7,7 @@ mod actions;
 mod alert_rules;
 mod alerts;
 mod backfills;
+mod bulk;
 mod calendars;
 mod cluster;
 mod feeds;

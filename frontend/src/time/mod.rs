@@ -6,15 +6,18 @@
 //! - `day`: a day of the calendar, without a zone
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
+//! - `changes`: when the clocks of a zone change
 //! - `days`: days in words, and zones by their city
 //! - `words`: durations and distances in words (pure)
 
+mod changes;
 mod day;
 mod days;
 mod moment;
 mod wall;
 mod words;
 
+pub(crate) use changes::clock_changes;
 pub(crate) use day::{Day, days_in, month_name};
 pub(crate) use days::{city, day_words};
 pub(crate) use moment::Moment;

@@ -14,7 +14,7 @@ pub(crate) use crate::api::operations::planning::{create_calendar, update_calend
 
 /// The first two hundred.
 pub(crate) fn calendars(namespace: String) -> Ask<Page<Calendar>> {
-    Ask::new::<Calendars>(calendars::Variables { namespace })
+    Ask::new::<CalendarList>(calendar_list::Variables { namespace })
 }
 
 /// The first two hundred schedules, with the calendars that they name.
@@ -123,7 +123,7 @@ pub(crate) fn pace(namespace: String, schedule_id: String) -> Ask<Vec<Took>> {
 }
 
 pub(crate) fn groups(namespace: String) -> Ask<Vec<Group>> {
-    Ask::new::<Groups>(groups::Variables { namespace })
+    Ask::new::<GroupList>(group_list::Variables { namespace })
 }
 
 /// The live runs that a search finds.

@@ -12,7 +12,7 @@ use crate::model::{
 };
 
 operations! {
-    Calendars = "graphql/calendars.graphql", "/calendars" => Page<Calendar>;
+    CalendarList = "graphql/calendar_list.graphql", "/calendars" => Page<Calendar>;
     CalendarUsers = "graphql/calendar_users.graphql", "/schedules/nodes" => Vec<CalendarUser>;
     CreateCalendar = "graphql/create_calendar.graphql", "/createCalendar/calendar/id" => String;
     UpdateCalendar = "graphql/update_calendar.graphql", "/updateCalendar/calendar/id" => String;
@@ -26,7 +26,7 @@ operations! {
     CancelBackfill = "graphql/cancel_backfill.graphql", "/cancelBackfill/backfill/id" => String;
     ScheduleNames = "graphql/schedule_names.graphql", "/schedules" => Page<ScheduleName>;
     Pace = "graphql/pace.graphql", "/runs/nodes" => Vec<Took>;
-    Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Group>;
+    GroupList = "graphql/group_list.graphql", "/concurrencyGroups" => Vec<Group>;
     GroupRuns = "graphql/group_runs.graphql", "/runs/nodes" => Vec<GroupRun>;
     CreateGroup = "graphql/create_group.graphql", "/createConcurrencyGroup/group/id" => String;
     UpdateGroup = "graphql/update_group.graphql", "/updateConcurrencyGroup/group/id" => String;

@@ -22,7 +22,7 @@ use leptos::prelude::*;
 
 use super::kit;
 use crate::{
-    components::{Tab, live},
+    components::{Look, Tab, button, live},
     model::AlertEvent,
     route::Route,
     state::{use_address, use_session, use_title},
@@ -42,19 +42,21 @@ pub(crate) fn AlertRules() -> impl IntoView {
     let tab = Memo::new(move |_| address.query("tab"));
     let new_channel = RwSignal::new(false);
     let primary = move || {
-        let words = match tab.get().as_str() {
+        let channel = move || {
+            let open = move || new_channel.set(true);
+            button(Look::Primary, None, "New channel", open)
+        };
+        let rule = |class: &'static str| {
+            view! { <a class=class href=Route::NewAlertRule.path()>"New rule"</a> }.into_any()
+        };
+        let ways = match tab.get().as_str() {
             _ if !session.edits() => return None,
-            "" => return Some(view! {
-                <p class="actions"><a class="button button-primary" href=Route::NewAlertRule.path()>"New rule"</a></p>
-            }.into_any()),
-            "channels" => "New channel",
+            "" => rule("button button-primary"),
+            // A channel that was tested is there to be told by.
+            "channels" => view! { {rule("button")}{channel()} }.into_any(),
             _ => return None,
         };
-        Some(view! {
-            <p class="actions">
-                <button type="button" class="button button-primary" on:click=move |_| new_channel.set(true)>{words}</button>
-            </p>
-        }.into_any())
+        Some(view! { <div class="actions">{ways}</div> }.into_any())
     };
     view! {
         <header class="page-head">

@@ -13,14 +13,13 @@ use crate::{
         FireKind, GapPolicy, OverlapHourPolicy, Page, PreviewFire, ScheduleName, ZoneSchedule,
     },
     route::Route,
-    time::{Moment, Wall, distance},
+    time::{Moment, Wall, clock_changes, distance},
 };
 
 const HOUR_MS: i64 = 3_600_000;
-const DAY_MS: i64 = 24 * HOUR_MS;
-const DAYS: i64 = 366;
 /// Each zone is asked about twice a year.
 const MOST_ZONES: usize = 8;
+const MOST_CHANGES: usize = 3;
 
 /// A zone's clock goes on or back.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,26 +61,13 @@ fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
     all
 }
 
-/// Looks at each day of the year to come, and then for the minute.
+/// Those of a zone.
 fn of_zone(zone: &str) -> Vec<Change> {
-    let offset = |at: Moment| Wall::read(at, zone).map(|wall| wall.offset);
-    let today = Moment::now().plus(-(Moment::now().millis() % HOUR_MS));
-    let mut changes = Vec::new();
-    for day in 0..DAYS {
-        let (mut from, mut to) = (today.plus(day * DAY_MS), today.plus((day + 1) * DAY_MS));
-        let (before, after) = (offset(from), offset(to));
-        if before == after {
-            continue;
-        }
-        while to.since(from) > 60_000 {
-            let middle = from.plus(to.since(from) / 120_000 * 60_000);
-            if offset(middle) == before { from = middle } else { to = middle }
-        }
-        if let (Some(before), Some(after)) = (Wall::read(from, zone), Wall::read(to, zone)) {
-            changes.push(Change { zone: zone.to_owned(), at: to, before, after });
-        }
-    }
-    changes
+    let change = |at: Moment| {
+        let (before, after) = (Wall::read(at.plus(-60_000), zone)?, Wall::read(at, zone)?);
+        Some(Change { zone: zone.to_owned(), at, before, after })
+    };
+    clock_changes(zone, Moment::now(), MOST_CHANGES).into_iter().filter_map(change).collect()
 }
 
 /// One change, and whom it touches.
