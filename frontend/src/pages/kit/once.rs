@@ -43,10 +43,11 @@ pub(in crate::pages) fn shown_once(
 pub(in crate::pages) fn copy_button(words: &'static str, text: String) -> AnyView {
     let notices = use_notices();
     let copy = move || {
-        notices.done(match to_clipboard(&text) {
+        let said = match to_clipboard(&text) {
             Ok(()) => "Copied.",
             Err(_) => "This browser does not let the console copy. Select the text instead.",
-        });
+        };
+        notices.done(said.to_owned());
     };
     button(Look::Plain, None, words, copy)
 }
