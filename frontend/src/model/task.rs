@@ -82,6 +82,39 @@ pub(crate) struct Publish {
     pub(crate) event: CloudEvent,
 }
 
+impl Publish {
+    /// Where it goes, in words.
+    pub(crate) fn place(&self) -> String {
+        match &self.to {
+            Broker::Kafka { topic, key, .. } => {
+                let key =
+                    key.as_ref().map(|key| format!(" with the key {key}")).unwrap_or_default();
+                format!("Kafka topic {topic}{key}")
+            }
+            Broker::Nats { subject, .. } => format!("NATS subject {subject}"),
+            Broker::Rabbitmq { exchange, routing_key, .. } if exchange.is_empty() => {
+                format!("RabbitMQ queue {routing_key}")
+            }
+            Broker::Rabbitmq { exchange, routing_key, .. } => {
+                format!("RabbitMQ exchange {exchange} with the key {routing_key}")
+            }
+            Broker::Redis { name, .. } => format!("Redis stream {name}"),
+            Broker::Sqs { queue_url } => format!("SQS queue {queue_url}"),
+        }
+    }
+
+    /// The servers that are tried, in their order. A queue of SQS is its own address.
+    pub(crate) fn servers(&self) -> &[String] {
+        match &self.to {
+            Broker::Kafka { connection, .. }
+            | Broker::Nats { connection, .. }
+            | Broker::Rabbitmq { connection, .. }
+            | Broker::Redis { connection, .. } => &connection.servers,
+            Broker::Sqs { .. } => &[],
+        }
+    }
+}
+
 /// A broker and a place in it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "__typename", rename_all_fields = "camelCase")]

@@ -78,9 +78,15 @@ mod tests {
         assert_eq!((linted[0].name.as_str(), linted[0].warnings.len()), ("a", 1));
         for (yaml, field) in [
             ("schedules: {a: {when: '0 25 * * *', workflow: w}}", "schedules.a.timing.expressions"),
-            ("schedules: {a: {when: '@daily', zone: Berlin, workflow: w}}", "schedules.a.timing.zone"),
+            (
+                "schedules: {a: {when: '@daily', zone: Berlin, workflow: w}}",
+                "schedules.a.timing.zone",
+            ),
             ("schedules: {a: {when: '@daily'}}", "schedules.a"),
-            ("schedules: {a: {when: '@daily', workflow: w, priority: 101}}", "schedules.a.priority"),
+            (
+                "schedules: {a: {when: '@daily', workflow: w, priority: 101}}",
+                "schedules.a.priority",
+            ),
             ("workflows: {w: {tasks: []}}", "workflows.w."),
         ] {
             let refused = lint(&format!("module: m\n{yaml}")).unwrap_err();
