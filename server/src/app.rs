@@ -171,6 +171,8 @@ impl App {
         }
         let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
         let executor = Arc::new(executor);
+        let counted = executor.clone();
+        telemetry.metrics().brokers(move || counted.broker_counts());
         // Before the database: what is not there must leave nothing half done.
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };

@@ -35,7 +35,7 @@ pub(crate) use states::{
     OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
     TaskRunState, Verdict,
 };
-pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
+pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
 
 use serde::Deserialize;

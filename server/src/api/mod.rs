@@ -59,6 +59,8 @@ mod page;
 mod payload;
 mod people;
 mod ping;
+mod publish;
+mod publish_input;
 mod query;
 mod resume;
 mod retention;

@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use crate::{
     components::{fact, json_view, when},
     model::{
-        Backoff, CatchUp, Command, GapPolicy, Http, Misfire, OverlapHourPolicy, OverlapPolicy,
-        Pair, Retry, ScheduleDetail, Target, Task,
+        Backoff, Broker, CatchUp, Command, GapPolicy, Http, Misfire, OverlapHourPolicy,
+        OverlapPolicy, Pair, Publish, Retry, ScheduleDetail, Target, Task,
     },
     time::{decimal, seconds},
 };
@@ -33,6 +33,7 @@ fn target_facts(target: &Target) -> Vec<AnyView> {
     match target {
         Target::Http(http) => http_facts(http),
         Target::Command(command) => command_facts(command),
+        Target::Publish(publish) => publish_facts(publish),
         Target::Noop(noop) if noop.note.is_empty() => vec![fact("Does", "nothing")],
         Target::Noop(noop) => vec![fact("Does", format!("nothing: {}", noop.note))],
     }
@@ -63,6 +64,36 @@ fn command_facts(command: &Command) -> Vec<AnyView> {
     facts.extend(pairs("Environment", &command.environment, "="));
     facts.extend(command.directory.clone().map(|directory| fact("Directory", code(directory))));
     facts.extend(command.user.clone().map(|user| fact("User", user)));
+    facts
+}
+
+fn publish_facts(publish: &Publish) -> Vec<AnyView> {
+    let (place, servers) = match &publish.to {
+        Broker::Kafka { connection, topic, key } => {
+            let key = key.as_ref().map(|key| format!(" with the key {key}")).unwrap_or_default();
+            (format!("Kafka topic {topic}{key}"), Some(connection))
+        }
+        Broker::Nats { connection, subject } => {
+            (format!("NATS subject {subject}"), Some(connection))
+        }
+        Broker::Rabbitmq { connection, exchange, routing_key } => {
+            let place = if exchange.is_empty() {
+                format!("RabbitMQ queue {routing_key}")
+            } else {
+                format!("RabbitMQ exchange {exchange} with the key {routing_key}")
+            };
+            (place, Some(connection))
+        }
+        Broker::Redis { connection, name } => (format!("Redis stream {name}"), Some(connection)),
+        Broker::Sqs { queue_url } => (format!("SQS queue {queue_url}"), None),
+    };
+    let mut facts = vec![fact("Publishes to", code(place))];
+    let servers = servers.map(|connection| connection.servers.join(", "));
+    facts.extend(servers.map(|servers| fact("Servers", code(servers))));
+    let kind = publish.event.kind.clone().unwrap_or_else(|| "carillon.fire".to_owned());
+    facts.push(fact("Event", format!("{kind}, {}", publish.event.mode.to_lowercase())));
+    facts.extend(publish.event.payload.clone().map(|payload| fact("Payload", code(payload))));
+    facts.extend(pairs("Headers", &publish.event.headers, ": "));
     facts
 }
 

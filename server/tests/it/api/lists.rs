@@ -36,6 +36,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("AlertRule.channels", Limit(10)),
     ("AlertRule.on", Own),
     ("AlertRulePreview.messages", Limit(200)),
+    ("BrokerConnection.servers", Limit(8)),
     ("BufferPayload.purged", Limit(1_000)),
     ("Calendar.dates", Limit(2_000)),
     ("Calendar.ranges", Limit(2_000)),
@@ -43,6 +44,7 @@ const LISTS: &[(&str, Bound)] = &[
     ("Calendar.windows", Limit(100)),
     ("Calendar.yearly", Limit(2_000)),
     ("CalendarWindow.weekdays", Own),
+    ("CloudEvent.headers", Limit(32)),
     ("CommandTarget.args", Limit(1_024)),
     ("CommandTarget.environment", Limit(1_024)),
     // Beside those of the timing, a secret each that is not set.

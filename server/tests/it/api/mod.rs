@@ -33,6 +33,7 @@ mod people;
 mod pinging;
 mod planning;
 mod planted;
+mod publish;
 mod quotas;
 mod repeating;
 mod resuming;

@@ -41,11 +41,13 @@ struct Renderer {
 impl Renderer {
     /// With the chart's own values, and others laid over them by their paths.
     fn new(over: &[(&str, Value)]) -> Self {
-        let chart: Value = serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
+        let chart: Value =
+            serde_saphyr::from_str(&repository(&format!("{CHART}/Chart.yaml"))).unwrap();
         let text = repository(&format!("{CHART}/values.yaml"));
         let mut values: Value = serde_saphyr::from_str(&text).unwrap();
         for (path, value) in over {
-            *values.pointer_mut(path).unwrap_or_else(|| panic!("{path} is no value")) = value.clone();
+            *values.pointer_mut(path).unwrap_or_else(|| panic!("{path} is no value")) =
+                value.clone();
         }
         let chart = json!({
             "Name": chart["name"], "Version": chart["version"], "AppVersion": chart["appVersion"],
@@ -70,7 +72,14 @@ impl Renderer {
     }
 
     /// Renders up to the `end` or `else` of the block, and says where that stands.
-    fn block(&self, pieces: &[Piece<'_>], mut at: usize, dot: &Value, shown: bool, out: &mut String) -> usize {
+    fn block(
+        &self,
+        pieces: &[Piece<'_>],
+        mut at: usize,
+        dot: &Value,
+        shown: bool,
+        out: &mut String,
+    ) -> usize {
         while let Some(piece) = pieces.get(at) {
             let action = match piece {
                 Piece::Text(text) => {
@@ -110,7 +119,8 @@ impl Renderer {
         let mut value = match first[0].as_str() {
             "include" => {
                 let open = format!("{{{{- define {} -}}}}", first[1]);
-                let (_, body) = self.helpers.split_once(&open).unwrap_or_else(|| panic!("{}", first[1]));
+                let (_, body) =
+                    self.helpers.split_once(&open).unwrap_or_else(|| panic!("{}", first[1]));
                 json!(self.render(body.split_once("\n{{- end }}").unwrap().0.trim_start(), dot))
             }
             ".Files.Get" => {
@@ -236,8 +246,7 @@ async fn the_chart_starts_nodes_that_pass_their_own_probes() {
 fn the_chart_has_what_is_switched_on_and_nothing_else() {
     let plain = manifests(&Renderer::new(&[]));
     let kinds: Vec<&str> = plain.iter().filter_map(|manifest| manifest["kind"].as_str()).collect();
-    let usual =
-        ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"];
+    let usual = ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"];
     assert_eq!(kinds, usual);
     let all = manifests(&everything());
     assert_eq!(all.len(), usual.len() + 3);

@@ -1,5 +1,6 @@
 use super::{files, root};
 use crate::{
+    packaging::secrets_key,
     settings::repository,
     support::{Command, Server, TestDatabase},
 };
@@ -21,13 +22,18 @@ fn every_example_is_described_and_passes_the_linter() {
     let names = examples();
     assert!(names.len() >= 10, "{names:?}");
     for name in &names {
-        assert!(readme.contains(&format!("| [{name}]({name}) | ")), "examples/README.md lacks {name}");
+        assert!(
+            readme.contains(&format!("| [{name}]({name}) | ")),
+            "examples/README.md lacks {name}"
+        );
     }
     let paths: Vec<String> = names.iter().map(|name| path(name)).collect();
     let mut args = vec!["lint", "--files"];
     args.extend(paths.iter().map(String::as_str));
     let said = Command::new(&args).run().done();
-    for name in names.iter().filter(|name| repository(&format!("examples/{name}")).contains("schedules")) {
+    for name in
+        names.iter().filter(|name| repository(&format!("examples/{name}")).contains("schedules"))
+    {
         assert!(said.contains(&format!("{name}: ")), "nothing is said of {name}: {said}");
     }
 }
@@ -36,8 +42,7 @@ fn every_example_is_described_and_passes_the_linter() {
 async fn every_example_is_deployed_and_changes_nothing_the_second_time() {
     let database = TestDatabase::sqlite().await;
     let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("secrets.key");
-    std::fs::write(&key, Command::new(&["secret", "new-key"]).run().done()).unwrap();
+    let key = secrets_key(folder.path());
     let config = folder.path().join("carillon.toml");
     let settings = format!(
         "allow_commands = true\negress.private_addresses = true\nsecrets.key_file = '{}'\n",
@@ -67,10 +72,12 @@ fn the_linter_refuses_a_file_with_its_place_and_counts_what_it_warns_of() {
         Command::new(&args).file("m.yaml", yaml).run()
     };
     let schedule = |when: &str| {
-        format!("module: m\nschedules:\n  a: {{when: '{when}', task: {{target: {{noop: {{}}}}}}}}\n")
+        format!(
+            "module: m\nschedules:\n  a: {{when: '{when}', task: {{target: {{noop: {{}}}}}}}}\n"
+        )
     };
     let good = lint(&schedule("0 2 * * *"), &["--strict"]).done();
-    assert_eq!(good, "m.yaml: a: At 02:00 every day.\n");
+    assert_eq!(good, "m.yaml: a: At 02:00 every day. Times are those of UTC.\n");
     let warned = lint(&schedule("*/7 * * * *"), &[]).done();
     assert!(warned.contains("m.yaml: a: warning: "), "{warned}");
     assert_eq!(lint(&schedule("*/7 * * * *"), &["--strict"]).refused(1), "1 warnings");

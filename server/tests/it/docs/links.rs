@@ -76,12 +76,15 @@ fn every_link_of_a_document_leads_to_a_file_and_to_a_heading_that_are_there() {
         let text = repository(&page);
         for (target, anchor) in links(&text) {
             followed += 1;
-            let to = if target.is_empty() { PathBuf::from(&page) } else { resolved(&page, &target) };
+            let to =
+                if target.is_empty() { PathBuf::from(&page) } else { resolved(&page, &target) };
             let file = root().join(&to);
             let is_page = to.extension().is_some_and(|extension| extension == "md");
             let is_there = file.exists();
             let has_anchor = || match &anchor {
-                Some(anchor) if is_page => anchors(&fs::read_to_string(&file).unwrap()).contains(anchor),
+                Some(anchor) if is_page => {
+                    anchors(&fs::read_to_string(&file).unwrap()).contains(anchor)
+                }
                 Some(_) | None => true,
             };
             if !is_there || !has_anchor() {

@@ -7,7 +7,8 @@ use crate::settings::repository;
 
 #[test]
 fn every_alert_leads_to_a_runbook_and_every_runbook_to_an_alert() {
-    let rules: Value = serde_saphyr::from_str(&repository("assets/prometheus/carillon.yaml")).unwrap();
+    let rules: Value =
+        serde_saphyr::from_str(&repository("assets/prometheus/carillon.yaml")).unwrap();
     let groups = rules["groups"].as_array().unwrap();
     let rules = groups.iter().flat_map(|group| group["rules"].as_array().unwrap());
     let index = repository("docs/runbooks/README.md");
@@ -18,9 +19,12 @@ fn every_alert_leads_to_a_runbook_and_every_runbook_to_an_alert() {
         let expected = format!("https://carillon.example.org/docs/runbooks/{alert}.html");
         assert_eq!(url, expected, "{alert}");
         let page = repository(&format!("docs/runbooks/{alert}.md"));
-        for part in
-            [&*format!("# {alert}\n"), "**Fires when:**", "**What it means:**", "## What to do\n\n1. "]
-        {
+        for part in [
+            &*format!("# {alert}\n"),
+            "**Fires when:**",
+            "**What it means:**",
+            "## What to do\n\n1. ",
+        ] {
             assert!(page.contains(part), "the runbook of {alert} has no {part:?}");
         }
         let severity = rule["labels"]["severity"].as_str().unwrap();
@@ -51,7 +55,8 @@ fn the_dashboard_leads_to_the_console_and_to_runbooks_that_are_there() {
     let mut led = 0;
     for link in text.split("${console}/docs/runbooks/").skip(1) {
         let page = link.split('"').next().unwrap();
-        let page = page.strip_suffix(".html").map_or("README.md".to_owned(), |page| format!("{page}.md"));
+        let page =
+            page.strip_suffix(".html").map_or("README.md".to_owned(), |page| format!("{page}.md"));
         assert!(pages.contains(&page), "the dashboard leads to {page}");
         led += 1;
     }

@@ -20,14 +20,20 @@ fn the_compose_files_start_the_image_as_it_is() {
     for (path, nodes) in [("compose.yaml", 1), ("compose.cluster.yaml", 2)] {
         let file = yaml(path);
         let services = file["services"].as_object().unwrap();
-        let own: Vec<&Value> =
-            services.values().filter(|service| service["image"] != "postgres:17-bookworm").collect();
+        let own: Vec<&Value> = services
+            .values()
+            .filter(|service| service["image"] != "postgres:17-bookworm")
+            .collect();
         assert_eq!(own.len(), nodes, "{path}");
         for service in own {
             let version = env!("CARGO_PKG_VERSION");
             assert_eq!(service["image"], format!("carillon:{version}"), "{path}");
-            let command: Vec<&str> =
-                service["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+            let command: Vec<&str> = service["command"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|word| word.as_str().unwrap())
+                .collect();
             assert_taken(&command);
             let variables = service["environment"].as_object().into_iter().flatten();
             for (name, _) in variables {
@@ -40,10 +46,12 @@ fn the_compose_files_start_the_image_as_it_is() {
     }
 }
 
-/// A stand-in for the binary: what is packed is not run here, and a real one takes long to pack.
+/// A stand-in for the binary, which takes long to pack: it writes man pages and completions.
 fn stand_in(folder: &Path) -> String {
     let path = folder.join("carillon");
-    fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+    let script = "#!/bin/sh\ncase $1 in\nman) mkdir -p \"$2\" && echo .TH >\"$2/carillon.1\" ;;\n\
+                  completions) echo \"# $2\" ;;\nesac\n";
+    fs::write(&path, script).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -65,17 +73,26 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     };
     let sums = pack("one");
     assert_eq!(pack("two"), sums, "the same binary makes other packages");
-    let names: Vec<&str> = sums.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    let names: Vec<&str> =
+        sums.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
     let of = |ending: &str| {
         let name = names.iter().find(|name| name.ends_with(ending));
         out(&format!("one/{}", name.unwrap_or_else(|| panic!("no {ending} in {names:?}"))))
     };
 
     let listed = run("tar", &["--list", "--file", &of(".tar.gz")]);
-    for file in
-        ["carillon", "carillon.toml", "carillon.service", "LICENSE", "THIRD-PARTY-NOTICES.txt", "examples/demo.yaml"]
-    {
-        assert!(listed.lines().any(|line| line.ends_with(&format!("/{file}"))), "no {file}: {listed}");
+    for file in [
+        "carillon",
+        "carillon.toml",
+        "carillon.service",
+        "LICENSE",
+        "THIRD-PARTY-NOTICES.txt",
+        "examples/demo.yaml",
+    ] {
+        assert!(
+            listed.lines().any(|line| line.ends_with(&format!("/{file}"))),
+            "no {file}: {listed}"
+        );
     }
     let chart = run("tar", &["--list", "--file", &of(".tgz")]);
     assert!(chart.contains("carillon/templates/deployment.yaml"), "{chart}");
@@ -88,7 +105,8 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     assert!(parts.contains("tokio") && parts.contains("leptos") && parts.contains("timetable"));
     assert!(!parts.contains("proptest"), "what only tests need is not shipped");
     for component in components {
-        let is_ours = ["timetable", "entity", "migration", "frontend"].contains(&component["name"].as_str().unwrap());
+        let is_ours = ["timetable", "entity", "migration", "frontend"]
+            .contains(&component["name"].as_str().unwrap());
         assert!(is_ours || component["hashes"][0]["alg"] == "SHA-256", "{component}");
         assert!(component["licenses"][0]["expression"].is_string(), "{component}");
     }
@@ -104,6 +122,8 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
         ("-rw-r--r-- root/root", "./usr/lib/systemd/system/carillon.service"),
         ("-rw-r----- root/root", "./etc/carillon/carillon.toml"),
         ("-rw-r--r-- root/root", "./usr/share/doc/carillon/copyright"),
+        ("-rw-r--r-- root/root", "./usr/share/man/man1/carillon.1.gz"),
+        ("-rw-r--r-- root/root", "./usr/share/bash-completion/completions/carillon"),
     ] {
         let is_there = |line: &str| line.starts_with(mode) && line.ends_with(file);
         assert!(listed.lines().any(is_there), "no {mode} {file}: {listed}");
@@ -113,12 +133,19 @@ fn the_packages_come_out_the_same_twice_and_hold_what_a_server_needs() {
     assert!(field("Depends").contains("libc6 (>= 2."));
     let unpacked = out("control");
     run("dpkg-deb", &["--control", &deb, &unpacked]);
-    assert_eq!(fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(), "/etc/carillon/carillon.toml\n");
+    assert_eq!(
+        fs::read_to_string(format!("{unpacked}/conffiles")).unwrap(),
+        "/etc/carillon/carillon.toml\n"
+    );
     // The unit's user, paths and configuration are those of the package.
     let unit = repository("assets/systemd/carillon.service");
     let postinst = fs::read_to_string(format!("{unpacked}/postinst")).unwrap();
-    assert!(unit.contains("ExecStart=/usr/bin/carillon serve --config /etc/carillon/carillon.toml"));
-    assert!(unit.contains("User=carillon\n") && postinst.contains("getent passwd carillon >/dev/null"));
+    assert!(
+        unit.contains("ExecStart=/usr/bin/carillon serve --config /etc/carillon/carillon.toml")
+    );
+    assert!(
+        unit.contains("User=carillon\n") && postinst.contains("getent passwd carillon >/dev/null")
+    );
     for script in ["postinst", "prerm", "postrm"] {
         run("sh", &["-n", &format!("{unpacked}/{script}")]);
     }
@@ -131,6 +158,9 @@ fn the_action_and_the_hook_call_the_binary_as_it_is() {
     assert_eq!(hook["entry"], "carillon lint");
     assert_eq!(hook["args"][0], "--files");
     assert_taken(&["lint", "--files", "--strict"]);
+    // What scripts/dist asks of the binary, too.
+    assert_taken(&["man"]);
+    assert_taken(&["completions"]);
 
     let action = yaml("action.yml");
     let steps = action["runs"]["steps"].as_array().unwrap();

@@ -37,10 +37,12 @@ fn is_as_shown(printed: &str, shown: &str) -> bool {
     fn lines(printed: &[&str], shown: &[&str]) -> bool {
         match shown.split_first() {
             None => printed.is_empty(),
-            Some((&"...", rest)) => (0..=printed.len()).any(|skipped| lines(&printed[skipped..], rest)),
-            Some((pattern, rest)) => printed
-                .split_first()
-                .is_some_and(|(line, others)| fits(line.trim_end(), pattern) && lines(others, rest)),
+            Some((&"...", rest)) => {
+                (0..=printed.len()).any(|skipped| lines(&printed[skipped..], rest))
+            }
+            Some((pattern, rest)) => printed.split_first().is_some_and(|(line, others)| {
+                fits(line.trim_end(), pattern) && lines(others, rest)
+            }),
         }
     }
     fn fits(line: &str, pattern: &str) -> bool {
@@ -147,7 +149,9 @@ fn what_differs_from_the_page_is_noticed() {
     assert!(!is_as_shown("a\n", "a\nb\n"));
     // A page's commands are those of the binary.
     let help = support::Command::new(&["--help"]).run().done();
-    for word in repository("docs/tutorial.md").lines().filter_map(|line| line.strip_prefix("carillon ")) {
+    for word in
+        repository("docs/tutorial.md").lines().filter_map(|line| line.strip_prefix("carillon "))
+    {
         let command = word.split(' ').next().unwrap();
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
     }

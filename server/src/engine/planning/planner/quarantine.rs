@@ -24,7 +24,7 @@ const MAX: usize = 100;
 /// might be refused likewise. What is due of them stays due. One whose cursor is elsewhere by now, as
 /// somebody has edited it, is claimed as the others are.
 #[derive(Debug, Default)]
-pub(super) struct Aside {
+pub(super) struct Quarantine {
     waiting: HashMap<Uuid, Waiting>,
 }
 
@@ -35,7 +35,7 @@ struct Waiting {
     pause: Duration,
 }
 
-impl Aside {
+impl Quarantine {
     /// Those that others are claimed without.
     pub(super) fn all(&self) -> Vec<Candidate> {
         let candidate = |(id, waiting): (&Uuid, &Waiting)| Candidate { id: *id, at: waiting.at };
@@ -84,7 +84,7 @@ mod tests {
     fn one_is_set_aside_for_ever_longer() {
         let (start, one) = (Clock::system().instant(), refused(1));
         let id = one.id;
-        let mut aside = Aside::default();
+        let mut aside = Quarantine::default();
         assert_eq!(aside.next_try(start), None);
         assert_eq!(aside.put(one, start), Some(FIRST));
         assert!(aside.to_try(start + FIRST / 2).is_empty());
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn where_too_many_are_refused_no_more_are_set_aside() {
         let start = Clock::system().instant();
-        let mut aside = Aside::default();
+        let mut aside = Quarantine::default();
         let mut ids = (0..MAX as u128).map(refused);
         assert!(ids.all(|one| aside.put(one, start).is_some()));
         assert_eq!(aside.put(refused(u128::MAX), start), None);

@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{
-    composing::{Composed, Parts, rows_of},
-    making::{Back, Refused, usage_of},
+    compose::{Composed, Parts, rows_of},
+    create::{Back, Refused, usage_of},
 };
 use crate::{
     access::{Editor, Viewer},

@@ -12,18 +12,18 @@ const MAX: usize = 500;
 
 /// Orders that wait to be carried out.
 #[derive(Debug)]
-pub(in crate::commands) struct Gathering<T> {
+pub(in crate::commands) struct Batcher<T> {
     orders: Mutex<Vec<T>>,
     turn: Arc<Turn<()>>,
 }
 
-impl<T> Default for Gathering<T> {
+impl<T> Default for Batcher<T> {
     fn default() -> Self {
         Self { orders: Mutex::default(), turn: Arc::default() }
     }
 }
 
-impl<T> Gathering<T> {
+impl<T> Batcher<T> {
     pub(in crate::commands) fn put(&self, order: T) {
         self.waiting().push(order);
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn all_that_wait_and_are_wanted_are_taken_once() {
-        let gathering = Gathering::default();
+        let gathering = Batcher::default();
         (1..=4).for_each(|order| gathering.put(order));
         assert_eq!(gathering.take(|order| order % 2 == 0), [2, 4]);
         assert_eq!(gathering.take(|_| true), Vec::<i32>::new());
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn no_more_are_taken_than_go_into_one() {
-        let gathering = Gathering::default();
+        let gathering = Batcher::default();
         (0..MAX + 2).for_each(|order| gathering.put(order));
         assert_eq!(gathering.take(|_| true).len(), MAX);
         assert_eq!(gathering.take(|_| true), [MAX, MAX + 1], "in their order");

@@ -18,11 +18,11 @@ const KEPT: usize = 1_000;
 
 /// Places by the names of a namespace and of a workflow.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct Places {
+pub(in crate::commands) struct NameCache {
     known: Mutex<HashMap<(String, String), Place>>,
 }
 
-impl Places {
+impl NameCache {
     /// The place of those names; None if there is no such namespace.
     pub(in crate::commands) async fn find(
         &self,

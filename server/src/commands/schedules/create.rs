@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use entity::schedule::Model;
 use uuid::Uuid;
 
-use super::composing::{Composed, OwnWork, Parts, rows_of};
+use super::compose::{Composed, OwnWork, Parts, rows_of};
 use crate::{
     access::Viewer,
     commands::{
