@@ -4,10 +4,11 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent,
-    LogStream, Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
-    Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail,
-    ScheduleEvent, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HttpAnswer,
+    LogEvent, LogStream, ManyOutcome, Named, NodeState, OverlapHourPolicy, OverlapPolicy,
+    OverviewAnswer, Page, Preview as PreviewAnswer, PreviewFire, ResumeEffect, Role, RunDetail,
+    RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
+    ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -21,7 +22,7 @@ type JSON = serde_json::Value;
 type Long = i64;
 
 /// What is asked, and what comes of it.
-pub(super) trait Operation: GraphQLQuery {
+pub(in crate::api) trait Operation: GraphQLQuery {
     type Answer;
     /// Where the answer stands in the response's data, as a JSON pointer.
     const AT: &'static str;
@@ -36,9 +37,12 @@ macro_rules! operations {
                 query_path = $file,
                 variables_derives = "Clone, Debug",
                 extern_enums(
-                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
-                    "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
+                    "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
+                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode", "CatchUp",
+                    "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HttpAnswer", "LogStream",
+                    "NodeState", "NotificationState", "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
+                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict",
+                    "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;
@@ -51,15 +55,20 @@ macro_rules! operations {
 
         /// Each operation's file and text, where its answer stands, and the way to read it.
         #[cfg(test)]
-        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<super::Failure>)] = &[
-            $(($file, $at, |answer| super::ask::read::<$answer>(answer).err())),+
+        pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
+            $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+
         ];
     };
 }
 
+pub(super) mod alerts;
+pub(super) mod planning;
+pub(super) mod settings;
+
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
-    Overview = "graphql/overview.graphql", "" => House;
+    Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
+    Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;
@@ -75,6 +84,19 @@ operations! {
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
+    RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
+    UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
+    PauseSchedules = "graphql/pause_schedules.graphql", "/pauseSchedules" => ManyOutcome;
+    ResumeSchedules = "graphql/resume_schedules.graphql", "/resumeSchedules" => ManyOutcome;
+    SkipNextOfSchedules = "graphql/skip_next_of_schedules.graphql", "/skipNextOfSchedules" => ManyOutcome;
+    TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
+    DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
+    ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
+    ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
+    Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
+    Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
+    FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
     RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;

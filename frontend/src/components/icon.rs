@@ -6,21 +6,39 @@ use leptos::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glyph {
     Alert,
+    Back,
     Bell,
+    Box,
+    Calendar,
+    Clock,
     Close,
     Edit,
+    Feed,
+    Flow,
+    Grid,
+    Key,
     Keyboard,
+    Layers,
+    Lock,
     Minus,
     Moon,
     Pause,
+    People,
     Play,
     Plus,
     Resume,
     Search,
     SignOut,
+    Slots,
     Sun,
     Display,
+    Down,
+    Gauge,
+    Menu,
+    Person,
+    Server,
     Trash,
+    Up,
 }
 
 impl Glyph {
@@ -30,6 +48,25 @@ impl Glyph {
             Self::Bell => {
                 "M8 2v1.200M3.500 11.500h9l-1.200-1.700V7.200a3.300 3.300 0 0 0-6.600 0v2.600zM6.700 13.600a1.400 1.400 0 0 0 2.600 0"
             }
+            Self::Back => "M3 8a5 5 0 1 0 1.600-3.700L3 5.800M3 2.500v3.300h3.300",
+            Self::Box => "M8 2 13.500 5v6L8 14 2.500 11V5zM2.500 5 8 8l5.500-3M8 8v6",
+            Self::Calendar => "M2.500 4h11v9.500h-11zM2.500 7h11M5.500 2.500V5M10.500 2.500V5",
+            Self::Feed => {
+                "M3.500 12.500h.1M3.500 8.500a4 4 0 0 1 4 4M3.500 4a8.500 8.500 0 0 1 8.500 8.500"
+            }
+            Self::Flow => "M2.500 3h4v3.500h-4zM9.500 9.500h4V13h-4zM4.500 6.500v4.700h5",
+            Self::Grid => {
+                "M2.500 2.500h11v11h-11zM2.500 6.200h11M2.500 9.800h11M6.200 2.500v11M9.800 2.500v11"
+            }
+            Self::Key => {
+                "M10.500 2.500a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8.300 7.700 3 13M4.500 11.500 6 13"
+            }
+            Self::Layers => "M8 2.500 14 6 8 9.500 2 6zM2.500 9.500 8 12.700l5.500-3.200",
+            Self::Lock => "M3.500 7h9v6.500h-9zM5.500 7V5a2.500 2.500 0 0 1 5 0v2",
+            Self::People => {
+                "M6 3a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM2.500 13c0-2.500 1.500-4 3.500-4s3.500 1.500 3.500 4M10.500 3.300a2 2 0 0 1 0 3.600M11.500 9.300c1.400.5 2.200 1.800 2.200 3.700"
+            }
+            Self::Slots => "M2.500 3h11v2.800h-11zM2.500 8.500h7M2.500 12h4.500",
             Self::Close => "m4 4 8 8M12 4l-8 8",
             Self::Edit => "M3 13h2.200l7.300-7.300-2.200-2.200L3 10.800zM9 4.800 11.200 7",
             Self::Keyboard => {
@@ -51,6 +88,15 @@ impl Glyph {
                 "M8 5.200a2.800 2.800 0 1 1 0 5.600 2.800 2.800 0 0 1 0-5.600zM8 1.500v1.400M8 13.100v1.400M1.500 8h1.400M13.100 8h1.400M3.400 3.400l1 1M11.600 11.600l1 1M12.600 3.400l-1 1M4.400 11.600l-1 1"
             }
             Self::Display => "M2 3h12v8H2zM6 13.500h4M8 11v2.500",
+            Self::Clock => "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 4.800V8l2.300 1.600",
+            Self::Down => "m4 6 4 4 4-4",
+            Self::Gauge => "M2.200 11.500a6 6 0 1 1 11.600 0M8 9.500l3-3.500",
+            Self::Menu => "M2.500 4.500h11M2.500 8h11M2.500 11.500h11",
+            Self::Person => {
+                "M8 2.500a2.600 2.600 0 1 1 0 5.200 2.600 2.600 0 0 1 0-5.200zM3 13.500c.5-2.700 2.400-4 5-4s4.500 1.300 5 4"
+            }
+            Self::Server => "M2.500 3h11v4h-11zM2.500 9h11v4h-11zM5 5h.1M5 11h.1",
+            Self::Up => "m4 10 4-4 4 4",
             Self::Trash => "M3 4.500h10M6 4.500V3h4v1.500M4.300 4.500l.6 8.500h6.200l.6-8.500",
         }
     }

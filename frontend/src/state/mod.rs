@@ -6,21 +6,31 @@
 //! - `every`: something done again and again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
+//! - `drafts`: what was typed and not sent
+//! - `density`: how high rows are
 //! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
 //! - `memory`: the browser's storage
 //! - `press`: whether a pointer is held down
 //! - `rows`: a list that events merge into
-//! - `throttle`: many calls, one deed
-//! - `title`: the document's title
+//! - `hold`: live lists held still
+//! - `held`: a value of any type behind a pointer
+//! - `throttle`: many calls, one piece of work
+//! - `remembered`: a choice that outlives the page
+//! - `title`: the page's name
 
 mod address;
 mod clock;
+mod density;
+mod drafts;
 mod every;
+mod held;
+mod hold;
 mod keys;
 mod memory;
 mod notices;
 mod press;
+mod remembered;
 mod rows;
 mod session;
 mod theme;
@@ -29,25 +39,22 @@ mod title;
 mod zone;
 
 pub(crate) use address::{Address, use_address};
-pub(crate) use clock::{use_now, use_today};
+pub(crate) use clock::use_now;
+pub(crate) use density::use_density;
+pub(crate) use drafts::use_draft;
 pub(crate) use every::use_every;
-pub(crate) use keys::use_keys;
-pub(crate) use notices::{Notice, Notices, use_notices};
+pub(crate) use held::Held;
+pub(crate) use hold::{Hold, use_hold};
+pub(crate) use keys::{is_typing, use_keys};
+pub(crate) use notices::{Notice, Notices, Said, use_notices};
 pub(crate) use press::{Press, use_press};
+pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List};
 pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
 pub(crate) use throttle::Throttle;
-pub(crate) use title::use_title;
-pub(crate) use zone::{ZoneChoice, use_zone};
-
-use leptos::prelude::*;
-
-use crate::api::Socket;
-
-/// The socket that all subscriptions share.
-#[derive(Clone, Copy)]
-struct SharedSocket(StoredValue<Socket, LocalStorage>);
+pub(crate) use title::{page_title, use_title};
+pub(crate) use zone::{Zone, ZoneChoice, use_zone};
 
 /// Gives every context. Called once, by the app.
 pub(crate) fn provide() {
@@ -55,13 +62,11 @@ pub(crate) fn provide() {
     clock::provide();
     zone::provide();
     theme::provide();
+    density::provide();
+    hold::provide();
     keys::provide();
     notices::provide();
     press::provide();
     session::provide();
-    provide_context(SharedSocket(StoredValue::new_local(Socket::new())));
-}
-
-pub(crate) fn use_socket() -> Socket {
-    expect_context::<SharedSocket>().0.get_value()
+    title::provide();
 }

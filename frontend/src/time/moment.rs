@@ -20,6 +20,14 @@ impl Moment {
         millis.is_finite().then_some(Self(millis as i64))
     }
 
+    pub(crate) fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) fn earlier(self, millis: i64) -> Self {
+        Self(self.0 - millis)
+    }
+
     pub(crate) fn millis(self) -> i64 {
         self.0
     }
@@ -27,6 +35,11 @@ impl Moment {
     /// Milliseconds from `earlier` to this instant; negative when it lies before.
     pub(crate) fn since(self, earlier: Self) -> i64 {
         self.0 - earlier.0
+    }
+
+    /// So many milliseconds later.
+    pub(crate) fn plus(self, millis: i64) -> Self {
+        Self(self.0 + millis)
     }
 
     pub(crate) fn to_rfc3339(self) -> String {
@@ -75,7 +88,7 @@ fn millis(text: &str) -> Option<i64> {
 }
 
 /// Days from 1970 on to a date. A year begins in March here, so that a leap day is its last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

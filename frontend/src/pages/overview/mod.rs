@@ -20,10 +20,11 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Feed, RunQuery, use_feed, use_listing, use_load},
+    api::{self, RunQuery},
     components::{AsyncView, live, panel, run_table},
+    data::{Feed, use_feed, use_listing, use_load},
     route::Route,
-    state::{use_every, use_session, use_title},
+    state::{use_address, use_every, use_session, use_title},
 };
 
 /// Runs shown on the overview.
@@ -34,10 +35,13 @@ const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 #[component]
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
-    let session = use_session();
-    let house = use_load(|| Some(api::overview()));
-    let latest = use_listing(RUNS, || api::runs(RunQuery::default(), RUNS));
-    let (numbers, runs) = (house.loading, latest.load.loading);
+    let (session, address) = (use_session(), use_address());
+    let namespace = move || address.namespace();
+    let answer = use_load(move || Some(api::overview(namespace())));
+    let latest = use_listing(RUNS, move || {
+        api::runs(RunQuery { namespace: namespace(), ..RunQuery::default() }, RUNS)
+    });
+    let (numbers, runs) = (answer.loading, latest.load.loading);
     use_feed(
         Feed::runs(None, None),
         move |events| {
@@ -73,21 +77,21 @@ pub(crate) fn Overview() -> impl IntoView {
             {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
         <AsyncView loading=numbers what="the overview">
-            {house.draw(|house| health::line(&house.health))}
-            {house.draw(|house| numbers::figures(&house.overview))}
+            {answer.draw(|answer| health::line(&answer.health))}
+            {answer.draw(|answer| numbers::figures(&answer.overview))}
             <div class="overview-grid">
                 <div class="overview-main">
                     {panel("Latest runs", view! { <a href=Route::Runs.path()>"All runs"</a> }, activity())}
                     {panel(
                         "Failures",
                         view! { <span class="muted">"last 24 h"</span> },
-                        house.draw(|house| failures::failures(&house.overview.failures)),
+                        answer.draw(|answer| failures::failures(&answer.overview.failures)),
                     )}
                 </div>
                 <div class="overview-side">
-                    {panel("Next fires", (), house.draw(|house| upcoming::upcoming(&house.overview.upcoming)))}
-                    {panel("Health", (), house.draw(|house| health::checks(&house.health)))}
-                    {panel("Nodes", view! { <a href=Route::Cluster.path()>"Cluster"</a> }, house.draw(|house| nodes::nodes(&house.overview.nodes)))}
+                    {panel("Next fires", (), answer.draw(|answer| upcoming::upcoming(&answer.overview.upcoming)))}
+                    {panel("Health", (), answer.draw(|answer| health::checks(&answer.health)))}
+                    {panel("Nodes", view! { <a href=Route::Cluster.path()>"Cluster"</a> }, answer.draw(|answer| nodes::nodes(&answer.overview.nodes)))}
                 </div>
             </div>
         </AsyncView>

@@ -5,16 +5,17 @@ use leptos::prelude::*;
 use crate::{model::Overview, route::Route};
 
 /// Live runs, schedules, and the last day by outcome.
-pub(super) fn figures(house: &Overview) -> AnyView {
+pub(super) fn figures(overview: &Overview) -> AnyView {
     let runs = |state: &str| Route::Runs.narrowed(&[("state", state)]);
-    let states = format!("{} active, {} paused", house.active_schedules, house.paused_schedules);
+    let states =
+        format!("{} active, {} paused", overview.active_schedules, overview.paused_schedules);
     let (now, day) = (|| "right now".to_owned(), || "last 24 h".to_owned());
-    let ended = house.executions;
+    let ended = overview.executions;
     let (failed, missed) = (ended.failed + ended.timed_out, ended.missed + ended.abandoned);
     view! {
         <dl class="figures">
-            {figure("Live runs", house.live_runs, "running", now(), Some(runs("live")))}
-            {figure("Schedules", house.schedules, "", states, Some(Route::Schedules.path()))}
+            {figure("Live runs", overview.live_runs, "running", now(), Some(runs("live")))}
+            {figure("Schedules", overview.schedules, "", states, Some(Route::Schedules.path()))}
             {figure("Succeeded", ended.succeeded, "succeeded", day(), None)}
             {figure("Failed", failed, "failed", day(), Some(runs("failed")))}
             {figure("Skipped", ended.skipped, "skipped", day(), None)}

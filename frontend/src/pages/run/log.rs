@@ -6,8 +6,8 @@
 use leptos::{html, prelude::*};
 
 use crate::{
-    api::{Feed, Load, use_feed},
     components::{keyed, live, panel},
+    data::{Feed, Load, use_feed},
     model::{LogEvent, LogStream, RunDetail},
     state::use_zone,
     time::Wall,

@@ -13,8 +13,10 @@ mod tasks;
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, Feed, Load, use_actor, use_feed, use_load},
+    api::{self},
     components::{AsyncView, Look, Mark, badge, button, json_view, panel},
+    data,
+    data::{Actor, Feed, Load, use_actor, use_feed, use_load},
     model::{RunDetail, RunState},
     route::Route,
     state::{Address, Session, use_address, use_session, use_title},
@@ -70,7 +72,7 @@ struct Tools {
     address: Address,
 }
 
-fn header(run: &RunDetail, loading: api::Loading, tools: Tools) -> AnyView {
+fn header(run: &RunDetail, loading: data::Loading, tools: Tools) -> AnyView {
     let mark = Mark::Run(run.row.state);
     let name = run.row.title().to_owned();
     let title = match &run.row.schedule {
@@ -103,7 +105,7 @@ fn header(run: &RunDetail, loading: api::Loading, tools: Tools) -> AnyView {
     .into_any()
 }
 
-fn cancel(run: &RunDetail, loading: api::Loading, tools: Tools) -> impl Fn() + use<> {
+fn cancel(run: &RunDetail, loading: data::Loading, tools: Tools) -> impl Fn() + use<> {
     let id = run.row.id.clone();
     move || {
         let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();

@@ -3,27 +3,27 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Glyph, Look, Mark, badge, button, expressions, icon, tags, when, when_relative},
+    components::{Glyph, Look, Mark, When, badge, button, expressions, icon, menu, tags, when},
     model::{Pause, ScheduleDetail, ScheduleState},
-    pages::deeds::{Deed, Deeds},
+    pages::actions::{Action, Actions},
     route::Route,
     state::Session,
 };
 
 /// The head of the page.
-pub(super) fn header(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let pause = row.pause.as_ref().map(|pause| pause_note(pause, row.zone()));
     let note =
         (!row.note.is_empty()).then(|| view! { <p class="note">{row.note.clone()}</p> }.into_any());
     view! {
-        <header class="schedule-head">
+        <header class="schedule-head schedule-sticky">
             <div class="page-head">
                 <h1>{row.name.clone()}</h1>
                 <span role="status" data-testid="schedule-state" data-state=Mark::Schedule(row.state).state()>
                     {badge(Mark::Schedule(row.state))}
                 </span>
-                {actions(schedule, session, deeds)}
+                {buttons(schedule, session, actions)}
             </div>
             <p class="lede">
                 {expressions(&row.timing.expressions)}
@@ -45,7 +45,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
         <p class="pause-note">
             {icon(Glyph::Pause)}
             <strong>{format!("Paused by {}", pause.by)}</strong>
-            {when_relative(pause.at, zone)}
+            {When::new(pause.at).zone(zone).far().minutes().focusable().view()}
             <span>{pause.reason.clone()}</span>
             {until}
         </p>
@@ -54,22 +54,37 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
 }
 
 /// Run now, pause or resume, edit, delete: what the role allows.
-fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
-    let operating = session.operates().then(|| {
+    let duplicate = session.edits().then(|| {
+        let href = Route::NewSchedule.narrowed(&[("from", &row.id)]);
+        view! { <a class="button" href=href>"Duplicate"</a> }.into_any()
+    });
+    let operating = session.operates().then(move || {
         let other = match row.state {
             ScheduleState::Active => {
-                button(Look::Plain, Some(Glyph::Pause), "Pause", deeds.ask(Deed::Pause, row))
+                button(Look::Plain, Some(Glyph::Pause), "Pause", actions.ask(Action::Pause, row))
             }
-            ScheduleState::Paused => {
-                button(Look::Primary, Some(Glyph::Resume), "Resume", deeds.ask(Deed::Resume, row))
-            }
+            ScheduleState::Paused => button(
+                Look::Primary,
+                Some(Glyph::Resume),
+                "Resume",
+                actions.ask(Action::Resume, row),
+            ),
             ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
         };
+        let more = view! {
+            <div class="menu-actions" data-closes="">
+                {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
+                {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
+                {duplicate}
+            </div>
+        }
+        .into_any();
         view! {
-            {button(Look::Plain, Some(Glyph::Play), "Run now", deeds.run(row))}
-            {button(Look::Plain, None, "Run with …", deeds.ask(Deed::RunWith, row))}
+            {button(Look::Plain, Some(Glyph::Play), "Run now", actions.run(row))}
             {other}
+            {menu("More actions", view! { "More"{icon(Glyph::Down)} }.into_any(), more)}
         }
         .into_any()
     });
@@ -80,7 +95,7 @@ fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView
         }
         None => view! {
             <a class="button" href=Route::EditSchedule(row.id.clone()).path()>{icon(Glyph::Edit)}"Edit"</a>
-            {button(Look::Danger, Some(Glyph::Trash), "Delete", deeds.ask(Deed::Delete, row))}
+            {button(Look::Danger, Some(Glyph::Trash), "Delete", actions.ask(Action::Delete, row))}
         }
         .into_any(),
     });

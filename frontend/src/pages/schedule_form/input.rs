@@ -48,6 +48,7 @@ macro_rules! work_inputs {
                             max_redirects: None,
                             output: answer,
                             signing_secret: secret,
+                            client_certificate: None,
                         })
                     }
                     Action::Command { program, args, script, environment, directory, user } => {
@@ -68,6 +69,7 @@ macro_rules! work_inputs {
         impl From<Work> for (Option<String>, Option<$operation::TaskInput>) {
             fn from(work: Work) -> Self {
                 match work {
+                    Work::Kept => (None, None),
                     Work::Workflow(name) => (Some(name), None),
                     Work::Task { name, action, timeout, kill_grace, retry, retry_on } => {
                         let task = $operation::TaskInput {
@@ -112,10 +114,10 @@ timing_inputs!(preview_input, create_schedule, update_schedule);
 work_inputs!(create_schedule, update_schedule);
 
 /// A new schedule.
-pub(super) fn create(plan: Plan) -> create_schedule::CreateScheduleInput {
+pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateScheduleInput {
     let (workflow, task) = plan.work.into();
     create_schedule::CreateScheduleInput {
-        namespace: "default".to_owned(),
+        namespace,
         name: plan.name,
         note: plan.note,
         tags: Some(plan.tags),

@@ -4,19 +4,22 @@ use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::{draft::Draft, plan::TimingPlan};
+use super::{draft::Draft, fixes::fixes, plan::TimingPlan};
 use crate::{
-    api::{self, Load, use_load},
-    components::{live, warning_list},
+    api::{self},
+    components::live,
+    data::{Load, use_load},
     model::Preview,
     pages::schedule::fire_table,
+    state::use_address,
 };
 
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
 /// Asks the server a moment after the last key; an answer that is overtaken is dropped.
-pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
+pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Load<Preview> {
+    let address = use_address();
     let settled = RwSignal::new(None::<(TimingPlan, Vec<String>)>);
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let stop = move || {
@@ -36,7 +39,7 @@ pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
     on_cleanup(stop);
     use_load(move || {
         let (timing, calendars) = settled.get()?;
-        Some(api::preview(timing.into(), calendars, SHOWN))
+        Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
     })
 }
 
@@ -64,7 +67,7 @@ pub(super) fn panel(answer: Load<Preview>, draft: Draft) -> AnyView {
                 <p class="preview-description" data-testid="preview-description">{move || words()}</p>
                 {move || failure()}
             </div>
-            <div data-testid="preview-warnings">{answer.draw(|preview| warning_list(preview.warnings.iter()))}</div>
+            <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
             {fires}
         </section>
     }

@@ -4,8 +4,10 @@ use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::{
-    api::{self, use_load},
+    api::{self},
     components::{Choice, Field, live},
+    data::use_load,
+    state::use_address,
 };
 
 /// The kinds of target, and their words.
@@ -34,8 +36,16 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
     let whole = errors.of(&["target", "task", "target.command", "target.http", "target.noop"]);
     let wrong = move || whole.get().map(|failure| view! { <p>{failure.message}</p> }.into_any());
     let kind = Memo::new(move |_| draft.kind.get());
-    let fields = move || match kind.get().as_str() {
+    let fields = move || {
+        match kind.get().as_str() {
         "workflow" => workflow(draft, errors),
+        "publish" => view! {
+            <p>
+                "It publishes to a broker, which stays as it is. To change that, apply a module file \
+                 or ask the API; or choose another target here."
+            </p>
+        }
+        .into_any(),
         "http" => view! { {http(draft, errors)}{limits(draft, errors)} }.into_any(),
         "noop" => view! {
             {Field::new("idle-note", "Note for the log", draft.idle_note)
@@ -44,6 +54,7 @@ pub(super) fn target(draft: Draft, errors: Errors) -> AnyView {
         }
         .into_any(),
         _ => view! { {command(draft, errors)}{limits(draft, errors)} }.into_any(),
+    }
     };
     let radio = move |(name, words): Choice| {
         view! {
@@ -139,7 +150,8 @@ fn http(draft: Draft, errors: Errors) -> AnyView {
 }
 
 fn workflow(draft: Draft, errors: Errors) -> AnyView {
-    let workflows = use_load(|| Some(api::workflows()));
+    let address = use_address();
+    let workflows = use_load(move || Some(api::workflows(address.namespace())));
     view! {
         {Field::new("workflow", "Workflow", draft.workflow).required().list("workflows")
             .error(errors.of(&["workflow"])).text()}

@@ -1,0 +1,97 @@
+import { expect, follow, openTab, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: actions
+schedules:
+  on-demand:
+    when: "0 4 1 1 *"
+    task: { target: { noop: {} } }
+`;
+
+test("a run can be given a context of its own, and a dialog forgets what was typed", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "actions", MODULE);
+  await page.goto("/schedules");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "on-demand" }).click();
+
+  const ask = async () => {
+    await page.getByRole("button", { name: "More actions" }).click();
+    await page.getByRole("button", { name: "Run with …" }).click();
+  };
+  await ask();
+  const dialog = page.getByRole("dialog", { name: "Run with other values" });
+  const context = dialog.getByLabel("Context (JSON)");
+  await expect(context).toBeFocused();
+  await context.fill("{ not json");
+  await dialog.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(context).toHaveAttribute("aria-invalid", "true");
+  await page.keyboard.press("Escape");
+  await ask();
+  await expect(context).toHaveValue("");
+
+  await context.fill('{ "month": "2026-10" }');
+  // The notice goes away by itself.
+  const told = expect(page.getByText("on-demand runs now.")).toBeVisible();
+  await dialog.getByRole("button", { name: "Run", exact: true }).click();
+  await told;
+  await expect(dialog).toBeHidden();
+  await openTab(page, "Runs");
+  const run = page.getByTestId("run-row").first();
+  await expect(run).toHaveAttribute("data-state", "succeeded");
+  await run.getByRole("link").first().click();
+  await expect(page.getByRole("region", { name: "Context of the run" })).toContainText("2026-10");
+});
+
+test("what a module declares is changed there, and the console says where", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "actions", MODULE);
+  await page.goto("/schedules");
+  await signIn(page, admin);
+  await page.getByRole("link", { name: "on-demand" }).click();
+  await expect(page.getByText("declared by module actions")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Edit" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Delete" })).toHaveCount(0);
+});
+
+test("an error in a field that is folded away is unfolded", async ({ page, admin }) => {
+  await page.goto("/schedules/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("folded");
+  await page.getByLabel("Script").fill("true");
+  const timeout = page.getByLabel("Timeout (seconds)");
+  await page.getByText("Timeout and retries").click();
+  await timeout.fill("-5");
+  await page.getByText("Timeout and retries").click();
+  await expect(timeout).toBeHidden();
+  await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(timeout).toBeFocused();
+  await expect(page.getByRole("alert").filter({ hasText: "see Timeout (seconds)" })).toBeVisible();
+});
+
+test("single keys lead to pages until they are switched off", async ({ page, admin }) => {
+  await page.goto("/");
+  await signIn(page, admin);
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
+  await follow(page, "gs", /\/schedules$/);
+  await expect(page.getByRole("heading", { name: "Schedules" })).toBeVisible();
+
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await dialog.getByRole("checkbox").uncheck();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await page.keyboard.press("?");
+  await expect(dialog).toBeHidden();
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Schedules" })).toBeVisible();
+  await page.keyboard.press("?");
+  await expect(dialog).toBeHidden();
+});

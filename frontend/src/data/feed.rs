@@ -1,0 +1,82 @@
+//! A subscription as a page sees it: events in batches, a few times a second, until the page goes.
+//!
+//! A storm of runs changes a list more often than anybody can read; what comes within a fifth of a second is handed over
+//! at once, so a page draws once for it. Nothing moves under a pointer that is down, or
+//! while lists are held: it waits for the release.
+
+use std::{cell::RefCell, rc::Rc, time::Duration};
+
+use leptos::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::use_socket;
+use crate::{
+    api::{Feed, Notice, Request, Subscriber, pluck, read},
+    state::{Hold, Press, use_hold, use_press},
+};
+
+const BEAT: Duration = Duration::from_millis(200);
+
+/// Subscribes until the owner goes. `on_gap` is told when events may have been missed: once the feed is open, and
+/// whenever the server could not go on from where it was.
+pub(crate) fn use_feed<T: DeserializeOwned + 'static>(
+    feed: Feed<T>,
+    on_batch: impl Fn(Vec<T>) + 'static,
+    on_gap: impl Fn() + 'static,
+) {
+    let on_batch = move |events: Vec<Value>| {
+        on_batch(events.into_iter().filter_map(|event| read(event).ok()).collect());
+    };
+    follow(feed.events.request, feed.ends, Rc::new(on_batch), Rc::new(on_gap));
+}
+
+fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap: Rc<dyn Fn()>) {
+    let batch = Rc::new(RefCell::new(Vec::new()));
+    // Lives as long as the page does: a timer that comes later finds it gone.
+    let here = StoredValue::new(());
+    let (press, hold) = (use_press(), use_hold());
+    let at = request.at;
+    let listen = Rc::new(move |notice| match notice {
+        Notice::Event(mut data) => {
+            let event = pluck(&mut data, at)?;
+            let cursor = event["cursor"].as_str().map(str::to_owned);
+            batch.borrow_mut().push(event);
+            hold.count();
+            if batch.borrow().len() == 1 {
+                let (batch, on_batch) = (batch.clone(), on_batch.clone());
+                let deliver = move || {
+                    let events = batch.take();
+                    if !here.is_disposed() {
+                        on_batch(events);
+                    }
+                };
+                set_timeout(move || when_free(press, hold, deliver), BEAT);
+            }
+            cursor
+        }
+        Notice::Gap => {
+            let on_gap = on_gap.clone();
+            let deliver = move || {
+                if !here.is_disposed() {
+                    on_gap();
+                }
+            };
+            when_free(press, hold, deliver);
+            None
+        }
+    });
+    let socket = use_socket();
+    let id = socket.join(Subscriber { payload: request.body, ends, listen });
+    let socket = StoredValue::new_local(socket);
+    on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
+}
+
+/// Does it when no pointer is down and nothing is held.
+pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
+    if press.is_held() || untrack(|| hold.is_held()) {
+        set_timeout(move || when_free(press, hold, work), BEAT);
+    } else {
+        work();
+    }
+}

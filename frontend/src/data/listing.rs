@@ -1,0 +1,98 @@
+//! A page of a list that events merge into, by id.
+//!
+//! An answer may be older than events that came while it was under way: those are merged into it once more, so no row
+//! goes back to what it was.
+
+use std::{marker::PhantomData, rc::Rc, sync::Arc};
+
+use leptos::prelude::*;
+
+use super::{
+    Load,
+    load::{Watcher, watched},
+};
+use crate::{
+    api::Ask,
+    components::Beside,
+    model::{Page, Place, Row},
+    state::{Change, Held, Item, List},
+};
+
+/// The rows of a page, and what loads them.
+pub(crate) struct Listing<T> {
+    pub(crate) load: Load<Page<T>>,
+    pub(crate) list: List,
+    size: usize,
+}
+
+impl<T> Clone for Listing<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Listing<T> {}
+
+/// Loads a page of at most `size` rows.
+pub(crate) fn use_listing<T: Row>(
+    size: usize,
+    make: impl Fn() -> Ask<Page<T>> + 'static,
+) -> Listing<T> {
+    let list = List::new(size);
+    let filler = Filler::<T> { list, row: PhantomData };
+    Listing { load: watched(move || Some(make()), Some(Rc::new(filler))), list, size }
+}
+
+impl<T: Row> Listing<T> {
+    /// The pages before and behind this one.
+    pub(crate) fn beside(self) -> Beside {
+        Signal::derive(move || {
+            let beside = |page: &Page<T>| {
+                (page.previous.clone().map(Place::Before), page.next.clone().map(Place::After))
+            };
+            self.load.with(beside).unwrap_or_default()
+        })
+    }
+
+    /// Merges rows that have changed. One that is known is replaced, or leaves when it no longer `fits`; a new one that
+    /// fits comes in where the page `is_top`.
+    pub(crate) fn merge(self, changed: Vec<T>, is_top: bool, fits: impl Fn(&T) -> bool) {
+        let change = |row: T| {
+            let (id, fits) = (row.id().to_owned(), fits(&row));
+            Change { id, row: fits.then(|| Held::new(Arc::new(row))), enters: is_top }
+        };
+        self.apply(changed.into_iter().map(change).collect());
+    }
+
+    /// Takes out a row that is no more.
+    pub(crate) fn remove(self, id: String) {
+        self.apply(vec![Change { id, row: None, enters: false }]);
+    }
+
+    /// A page that has run short is filled up from the one behind it.
+    fn apply(self, changes: Vec<Change>) {
+        let left = self.list.merge(changes);
+        let has_next = untrack(|| self.load.with(|page| page.next.is_some()));
+        if left < self.size && has_next == Some(true) {
+            self.load.loading.refresh();
+        }
+    }
+}
+
+/// Puts each answer into the list.
+struct Filler<T> {
+    list: List,
+    row: PhantomData<fn() -> T>,
+}
+
+impl<T: Row> Watcher for Filler<T> {
+    fn begun(&self) {
+        self.list.begin();
+    }
+
+    fn ended(&self, data: Option<Held>) {
+        let item = |row: &Arc<T>| Item { id: row.id().to_owned(), row: Held::new(row.clone()) };
+        let page = data.and_then(|data| data.get::<Page<T>>());
+        self.list.end(page.map(|page| page.rows.iter().map(item).collect()));
+    }
+}

@@ -1,0 +1,28 @@
+//! What was changed, by whom and why.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Row;
+use crate::time::Moment;
+
+/// One entry of the audit log.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct AuditRow {
+    pub(crate) id: String,
+    pub(crate) at: Moment,
+    pub(crate) actor: String,
+    pub(crate) source: String,
+    /// As `schedule.pause`.
+    pub(crate) action: String,
+    pub(crate) subject: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
+}
+
+impl Row for AuditRow {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}

@@ -1,0 +1,231 @@
+//! Run once with other values, pause with a reason, resume with a choice, skip what is next, delete with the name typed
+//! out.
+
+use leptos::prelude::*;
+
+use super::{
+    Action, Actions, Subject,
+    form::{Plan, form, of},
+};
+use crate::{
+    api,
+    components::{Dialog, Field, Look, when},
+    data::{self, use_load},
+    model::{CatchUp, Failure, ResumeChoice},
+    route::Route,
+    state::{Said, use_zone},
+    time::{Moment, Wall},
+};
+
+impl Actions {
+    /// The dialogs, closed until one is asked for.
+    pub(in crate::pages) fn dialogs(self) -> AnyView {
+        view! {
+            <Dialog open=self.run_with title="Run with other values">{run_with(self)}</Dialog>
+            <Dialog open=self.pause title="Pause schedule">{pause(self)}</Dialog>
+            <Dialog open=self.resume title="Resume schedule">{resume(self)}</Dialog>
+            <Dialog open=self.skip title="Skip the next fires">{skip(self)}</Dialog>
+            <Dialog open=self.delete title="Delete schedule">{delete(self)}</Dialog>
+        }
+        .into_any()
+    }
+}
+
+/// An optional instant on the browser's clock.
+fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failure> {
+    let text = text.get_untracked();
+    match Moment::parse_local(&text) {
+        None if !text.is_empty() => Err(Failure::of_field(field, "This is not a date and time.")),
+        at => Ok(at),
+    }
+}
+
+/// Asks for what this one run gets otherwise than its schedule says.
+fn run_with(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let wrong = RwSignal::new(None);
+    let context = RwSignal::new(String::new());
+    let as_of = RwSignal::new(String::new());
+    let plan = move |key| {
+        let text = context.get_untracked();
+        let text = if text.trim().is_empty() { "{}" } else { text.as_str() };
+        let context = serde_json::from_str(text)
+            .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))?;
+        let at = instant("asOf", as_of)?;
+        Ok(Plan {
+            change: api::trigger_schedule(subject.id.clone(), Some(context), at, key),
+            said: Said::new(format!("{} runs now.", subject.name)),
+            then: None,
+        })
+    };
+    let fields = view! {
+        {Field::new("run-context", "Context (JSON)", context).code().first().error(of(wrong, "context"))
+            .hint("Laid over the schedule's own, key by key: {\"day\": \"2026-01-31\"}. Empty: as it is.").area(4)}
+        {Field::new("run-as-of", "As of (optional, your time)", as_of).kind("datetime-local").error(of(wrong, "asOf"))
+            .hint("The instant that the run is told it stands for.").text()}
+    };
+    form(actions, Action::RunWith, (Look::Primary, "Run"), wrong, plan, fields.into_any())
+}
+
+/// Asks why, and until when.
+fn pause(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let zone = use_zone();
+    let wrong = RwSignal::new(None);
+    let reason = RwSignal::new(String::new());
+    let until = RwSignal::new(String::new());
+    let plan = move |key| {
+        let text = given_reason(reason)?;
+        let end = instant("until", until)?;
+        let zone = untrack(|| zone.get()).zone(Some(&subject.zone));
+        let said = match end.and_then(|end| Wall::read(end, &zone)) {
+            Some(end) => format!("{} is paused. It goes on at {end}.", subject.name),
+            None => format!("{} is paused. Nothing fires until it is resumed.", subject.name),
+        };
+        let change = api::pause_schedule(subject.id.clone(), text, end, key);
+        let id = subject.id.clone();
+        let said = Said::new(said).undo(move || {
+            let back = api::resume_schedule(id.clone(), CatchUp::Latest, data::new_key());
+            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.refresh());
+        });
+        Ok(Plan { change, said, then: None })
+    };
+    let fields = view! {
+        <p>"Fires that fall due meanwhile are not started. Runs that are under way go on."</p>
+        {Field::new("pause-reason", "Reason", reason).first().error(of(wrong, "reason"))
+            .hint("Shown wherever the schedule is, and kept in its history.").text()}
+        {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
+            .error(of(wrong, "until")).text()}
+    };
+    form(actions, Action::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
+}
+
+/// Asks what becomes of the fires that fell into the pause, and says what each choice comes to.
+fn resume(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let wrong = RwSignal::new(None);
+    let missed = RwSignal::new("skip".to_owned());
+    let id = subject.id.clone();
+    let effect = use_load(move || Some(api::resume_preview(id.clone())));
+    let plan = move |key| {
+        let choice =
+            CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
+        let choice = choice.map_or(CatchUp::Skip, |(.., choice)| *choice);
+        Ok(Plan {
+            change: api::resume_schedule(subject.id.clone(), choice, key),
+            said: Said::new(format!("{} is active again.", subject.name)),
+            then: None,
+        })
+    };
+    let zone = Some(subject.zone.clone());
+    let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
+        let zone = zone.clone();
+        let comes_to = effect.draw(move |effect| {
+            let found = effect.choices.iter().find(|known| known.missed == choice);
+            found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
+        });
+        view! {
+            <label class="choice">
+                <input
+                    type="radio"
+                    name="resume-missed"
+                    autofocus=name == "skip"
+                    prop:checked=move || missed.get() == name
+                    on:change=move |_| missed.set(name.to_owned())
+                />
+                <span><strong>{words}</strong>{comes_to}</span>
+            </label>
+        }
+        .into_any()
+    };
+    let fields = view! {
+        <fieldset class="choices">
+            <legend>"Fires that fell into the pause"</legend>
+            {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
+        </fieldset>
+    };
+    form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields.into_any())
+}
+
+/// The ways to resume, as `resumePreview` tells of them.
+const CHOICES: [(&str, &str, CatchUp); 3] = [
+    ("skip", "Leave them out", CatchUp::Skip),
+    ("latest", "Start the latest once", CatchUp::Latest),
+    ("all", "Start all, as its catch-up limits allow", CatchUp::All),
+];
+
+fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
+    let runs = match choice.runs {
+        1 => "1 runs".to_owned(),
+        runs => format!("{runs} run"),
+    };
+    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
+    view! { <span class="hint">{format!("{runs}, {} do not", choice.others)}{next}</span> }
+        .into_any()
+}
+
+/// Asks how many of the next fires are left out.
+fn skip(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let wrong = RwSignal::new(None);
+    let count = RwSignal::new("1".to_owned());
+    let reason = RwSignal::new(String::new());
+    let plan = move |key| {
+        let number = count.get_untracked().trim().parse::<i64>();
+        let number = number.map_err(|_| Failure::of_field("count", "This is not a number."))?;
+        let text = given_reason(reason)?;
+        let fires = if number == 1 { "fire is" } else { "fires are" };
+        Ok(Plan {
+            change: api::skip_next(subject.id.clone(), number, text, key),
+            said: Said::new(format!("The next {number} {fires} left out of {}.", subject.name)),
+            then: None,
+        })
+    };
+    let fields = view! {
+        {Field::new("skip-count", "How many of the next fires", count).kind("number").first()
+            .error(of(wrong, "count")).text()}
+        {Field::new("skip-reason", "Reason", reason).error(of(wrong, "reason"))
+            .hint("Kept with each of them in the ledger.").text()}
+    };
+    form(actions, Action::Skip, (Look::Primary, "Skip"), wrong, plan, fields.into_any())
+}
+
+fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
+    let text = reason.get_untracked().trim().to_owned();
+    if text.is_empty() {
+        return Err(Failure::of_field("reason", "Say why, for whoever finds it so."));
+    }
+    Ok(text)
+}
+
+/// Asks for the name, so that nobody deletes by habit.
+fn delete(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let name = subject.name.clone();
+    let wrong = RwSignal::new(None);
+    let typed = RwSignal::new(String::new());
+    let plan = move |key| {
+        if typed.get_untracked().trim() != subject.name {
+            return Err(Failure::of_field("name", "That is not its name."));
+        }
+        Ok(Plan {
+            change: api::delete_schedule(subject.id.clone(), key),
+            said: Said::new(format!("{} is deleted.", subject.name))
+                .undo(undelete(actions, &subject)),
+            then: Some(Route::Schedules.path()),
+        })
+    };
+    let fields = view! {
+        <p>"Nothing fires any more; its ledger and runs stay until their time is up. Type "<strong>{name}</strong>" to confirm."</p>
+        {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
+    };
+    form(actions, Action::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())
+}
+
+fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
+    let (id, name) = (subject.id.clone(), subject.name.clone());
+    move || {
+        let back = api::undelete_schedule(id.clone(), data::new_key());
+        actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
+    }
+}

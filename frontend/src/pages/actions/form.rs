@@ -1,0 +1,86 @@
+//! A form in a dialog: it acts, closes, and says so; or it shows what is wrong and stays.
+
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::{Action, Actions};
+use crate::{
+    api::Ask,
+    components::{Look, button},
+    data::use_once,
+    model::Failure,
+    state::Said,
+};
+
+/// What a form does: the change, what is said when it is done, and where one goes then.
+pub(super) struct Plan {
+    pub(super) change: Ask<String>,
+    pub(super) said: Said,
+    pub(super) then: Option<String>,
+}
+
+/// The error of a form.
+pub(super) type Wrong = RwSignal<Option<Failure>>;
+
+/// The fields, the error that belongs to none of them, and the buttons. `plan` reads the fields, or says which is wrong.
+pub(super) fn form(
+    actions: Actions,
+    kind: Action,
+    (look, action): (Look, &'static str),
+    wrong: Wrong,
+    plan: impl Fn(String) -> Result<Plan, Failure> + 'static,
+    fields: AnyView,
+) -> AnyView {
+    let plan: Box<dyn Fn(String) -> Result<Plan, Failure>> = Box::new(plan);
+    let open = actions.open(kind);
+    let busy = RwSignal::new(false);
+    let once = use_once();
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if busy.get_untracked() {
+            return;
+        }
+        wrong.set(None);
+        let Plan { change, said, then } = match plan(once.key()) {
+            Ok(plan) => plan,
+            Err(failure) => return wrong.set(Some(failure)),
+        };
+        busy.set(true);
+        actions.actor.send(change, move |outcome| {
+            busy.set(false);
+            once.heard(&outcome);
+            match outcome {
+                Ok(_) => {
+                    open.set(false);
+                    actions.actor.say(said);
+                    actions.refresh();
+                    if let Some(to) = then {
+                        actions.address.go(&to);
+                    }
+                }
+                Err(failure) => wrong.set(Some(failure)),
+            }
+        });
+    };
+    let general = move || {
+        wrong.get().filter(|failure| failure.field.is_none()).map(|failure| {
+            view! { <p class="form-error">{failure.message.clone()}" "{failure.advice()}</p> }
+                .into_any()
+        })
+    };
+    view! {
+        <form on:submit=submit novalidate>
+            {fields}
+            <div role="alert">{move || general()}</div>
+            <footer class="dialog-foot">
+                {button(Look::Plain, None, "Cancel", move || open.set(false))}
+                <button type="submit" class=look.class() aria-disabled=move || busy.get().to_string()>{action}</button>
+            </footer>
+        </form>
+    }
+    .into_any()
+}
+
+/// The error that belongs to a field.
+pub(super) fn of(wrong: Wrong, field: &'static str) -> Signal<Option<Failure>> {
+    Signal::derive(move || wrong.get().filter(|f| f.field.as_deref() == Some(field)))
+}

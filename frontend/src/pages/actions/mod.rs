@@ -1,0 +1,115 @@
+//! What can be done about a schedule, wherever it is shown: run it, pause it, resume it, skip what is next, delete it.
+//!
+//! The dialogs stand once on a page; a button says which schedule it means and which of them opens.
+//!
+//! - `form`: a form in a dialog
+//! - `dialogs`: run once with other values, pause, resume, skip, delete
+
+mod dialogs;
+mod form;
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    data::{self, Actor, Loading, use_actor},
+    model::ScheduleRow,
+    route::Route,
+    state::{Address, Said, use_address},
+};
+
+/// The schedule that is meant.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Subject {
+    id: String,
+    name: String,
+    zone: String,
+}
+
+impl From<&ScheduleRow> for Subject {
+    fn from(row: &ScheduleRow) -> Self {
+        Self { id: row.id.clone(), name: row.name.clone(), zone: row.timing.zone.clone() }
+    }
+}
+
+/// A dialog of its own for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    RunWith,
+    Pause,
+    Resume,
+    Skip,
+    Delete,
+}
+
+/// The actions of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Actions {
+    subject: StoredValue<Subject>,
+    run_with: RwSignal<bool>,
+    pause: RwSignal<bool>,
+    resume: RwSignal<bool>,
+    skip: RwSignal<bool>,
+    delete: RwSignal<bool>,
+    actor: Actor,
+    address: Address,
+    /// What is asked for anew when something was done.
+    shown: StoredValue<Vec<Loading>>,
+}
+
+pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
+    Actions {
+        subject: StoredValue::new(Subject::default()),
+        run_with: RwSignal::new(false),
+        pause: RwSignal::new(false),
+        resume: RwSignal::new(false),
+        skip: RwSignal::new(false),
+        delete: RwSignal::new(false),
+        actor: use_actor(),
+        address: use_address(),
+        shown: StoredValue::new(shown),
+    }
+}
+
+impl Actions {
+    /// The way to ask for a action on a schedule.
+    pub(super) fn ask(self, action: Action, row: &ScheduleRow) -> impl Fn() + use<> {
+        let subject = Subject::from(row);
+        move || {
+            self.subject.set_value(subject.clone());
+            self.open(action).set(true);
+        }
+    }
+
+    /// The way to run a schedule at once, without a question.
+    pub(super) fn run(self, row: &ScheduleRow) -> impl Fn() + use<> {
+        let Subject { id, name, .. } = Subject::from(row);
+        move || {
+            let run = api::trigger_schedule(id.clone(), None, None, data::new_key());
+            let text = format!("{name} runs now.");
+            self.actor.send(run, move |outcome| match outcome {
+                Ok(run) => {
+                    self.actor.say(Said::new(text).link("Open the run", Route::Run(run).path()));
+                    self.refresh();
+                }
+                Err(failure) => self.actor.complain(&failure),
+            });
+        }
+    }
+
+    fn open(self, action: Action) -> RwSignal<bool> {
+        match action {
+            Action::RunWith => self.run_with,
+            Action::Pause => self.pause,
+            Action::Resume => self.resume,
+            Action::Skip => self.skip,
+            Action::Delete => self.delete,
+        }
+    }
+
+    pub(super) fn refresh(self) {
+        for loading in self.shown.try_get_value().unwrap_or_default() {
+            loading.refresh();
+        }
+    }
+}
