@@ -88,6 +88,10 @@ fn Pages() -> impl IntoView {
         Some(Route::Runs) => view! { <pages::Runs/> }.into_any(),
         Some(Route::Run(id)) => view! { <pages::Run id=id/> }.into_any(),
         Some(Route::Cluster) => view! { <pages::Cluster/> }.into_any(),
+        Some(Route::Audit) => view! { <pages::Audit/> }.into_any(),
+        Some(Route::Health) => view! { <pages::Health/> }.into_any(),
+        Some(Route::Ledger) => view! { <pages::Ledger/> }.into_any(),
+        Some(Route::Metrics) => view! { <pages::Metrics/> }.into_any(),
         None => view! { <pages::NotFound/> }.into_any(),
     })
 }

@@ -13,6 +13,10 @@ pub(crate) enum Route {
     Runs,
     Run(String),
     Cluster,
+    Audit,
+    Metrics,
+    Health,
+    Ledger,
 }
 
 impl Route {
@@ -26,6 +30,10 @@ impl Route {
             Self::Runs => "/runs".to_owned(),
             Self::Run(id) => format!("/runs/{id}"),
             Self::Cluster => "/cluster".to_owned(),
+            Self::Audit => "/audit".to_owned(),
+            Self::Metrics => "/charts".to_owned(),
+            Self::Health => "/health".to_owned(),
+            Self::Ledger => "/ledger".to_owned(),
         }
     }
 
@@ -41,6 +49,10 @@ impl Route {
             ["runs"] => Some(Self::Runs),
             ["runs", id] => Some(Self::Run((*id).to_owned())),
             ["cluster"] => Some(Self::Cluster),
+            ["audit"] => Some(Self::Audit),
+            ["charts"] => Some(Self::Metrics),
+            ["health"] => Some(Self::Health),
+            ["ledger"] => Some(Self::Ledger),
             _ => None,
         }
     }
@@ -52,7 +64,7 @@ impl Route {
                 *list == Self::Schedules
             }
             Self::Run(_) => *list == Self::Runs,
-            Self::Overview | Self::Schedules | Self::Runs | Self::Cluster => false,
+            Self::Overview | Self::Schedules | Self::Runs | Self::Cluster | Self::Audit | Self::Metrics | Self::Health | Self::Ledger => false,
         }
     }
 
@@ -83,6 +95,10 @@ mod tests {
             Route::Runs,
             Route::Run(id()),
             Route::Cluster,
+            Route::Audit,
+            Route::Metrics,
+            Route::Health,
+            Route::Ledger,
         ] {
             assert_eq!(Route::parse(&route.path()), Some(route));
         }

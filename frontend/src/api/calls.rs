@@ -5,15 +5,17 @@ use serde_json::Value;
 use super::{
     Ask,
     operations::{
-        self, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, RerunFromFailed,
+        self, AuditEvents, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, RerunFromFailed,
         ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule,
         Workflows,
     },
 };
 use crate::{
     model::{
-        CatchUp, Fire, Fleet, House, Named, Page, Preview, RunDetail, RunRow, RunState,
-        ScheduleDetail, ScheduleRow, ScheduleState, Viewer,
+        AuditEvent, CatchUp, Fire, Fleet, HealthReport, House, LedgerRow, LedgerTotals, LiveRun,
+        Metrics, Minutes, Named, NextSchedule, Page, Preview, ReasonCode, RunDetail, RunRow,
+        RunState, RunStats, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
+        ScheduleState, Seen, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -62,13 +64,26 @@ pub(crate) struct RunQuery {
     pub(crate) place: Place,
 }
 
+/// What the audit log is narrowed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuditQuery {
+    pub(crate) kind: Option<String>,
+    pub(crate) action: Option<String>,
+    pub(crate) actor: Option<String>,
+    pub(crate) subject: Option<String>,
+    pub(crate) subject_id: Option<String>,
+    pub(crate) after: Option<Moment>,
+    pub(crate) before: Option<Moment>,
+    pub(crate) place: Place,
+}
+
 /// Who is asking; nothing when nobody is signed in.
 pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }
 
 pub(crate) fn overview() -> Ask<House> {
-    Ask::new::<operations::Overview>(operations::overview::Variables { upcoming: 40, failures: 8 })
+    Ask::new::<operations::Overview>(operations::overview::Variables)
 }
 
 pub(crate) fn cluster() -> Ask<Fleet> {
@@ -112,6 +127,134 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
     Ask::new::<operations::Run>(operations::run::Variables { id })
+}
+
+/// Of the namespace, as its administrators may read it.
+pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEvent>> {
+    let (first, after, last, before) = query.place.arguments(size);
+    let filter = operations::audit_events::AuditFilter {
+        actor: query.actor,
+        action: query.action,
+        kind: query.kind,
+        subject_id: query.subject_id,
+        subject: query.subject,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter) = (None, Some(filter));
+    let variables =
+        operations::audit_events::Variables { namespace, filter, first, after, last, before };
+    Ask::new::<AuditEvents>(variables)
+}
+
+/// What the ledger is narrowed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerQuery {
+    /// Which schedules, in the search language.
+    pub(crate) search: Option<String>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) reasons: Vec<ReasonCode>,
+    pub(crate) after: Option<Moment>,
+    pub(crate) before: Option<Moment>,
+    pub(crate) place: Place,
+}
+
+pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
+    let (first, after, last, before) = query.place.arguments(size);
+    let filter = operations::ledger::LedgerFilter {
+        verdicts: (!query.verdicts.is_empty()).then_some(query.verdicts),
+        reasons: (!query.reasons.is_empty()).then_some(query.reasons),
+        schedule_ids: None,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter, search) = (None, Some(filter), query.search);
+    let variables =
+        operations::ledger::Variables { namespace, filter, search, first, after, last, before };
+    Ask::new::<operations::Ledger>(variables)
+}
+
+/// What the same range came to, whatever the verdict.
+pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
+    let filter = operations::ledger_totals::LedgerFilter {
+        verdicts: None,
+        reasons: None,
+        schedule_ids: None,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter, search) = (None, Some(filter), query.search);
+    let variables = operations::ledger_totals::Variables { namespace, filter, search };
+    Ask::new::<operations::LedgerTotals>(variables)
+}
+
+/// What went wrong in the last day.
+pub(crate) fn problems() -> Ask<Vec<WorkProblem>> {
+    let variables = operations::problems::Variables { namespace: None, since: None };
+    Ask::new::<operations::Problems>(variables)
+}
+
+pub(crate) fn health() -> Ask<HealthReport> {
+    Ask::new::<operations::Health>(operations::health::Variables)
+}
+
+pub(crate) fn live_runs() -> Ask<Vec<LiveRun>> {
+    Ask::new::<operations::LiveRuns>(operations::live_runs::Variables)
+}
+
+/// The next hour.
+pub(crate) fn minutes() -> Ask<Minutes> {
+    Ask::new::<operations::Minutes>(operations::minutes::Variables)
+}
+
+/// The schedules that are due next.
+pub(crate) fn next_schedules() -> Ask<Vec<NextSchedule>> {
+    Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables)
+}
+
+/// Until when the person who is signed in has seen what happened.
+pub(crate) fn seen() -> Ask<Seen> {
+    Ask::new::<operations::Seen>(operations::seen::Variables)
+}
+
+/// Of what a chart shows a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SeriesQuery {
+    pub(crate) from: Moment,
+    /// Now, without one.
+    pub(crate) until: Option<Moment>,
+    /// In seconds.
+    pub(crate) step: i64,
+    pub(crate) tag: Option<String>,
+    /// A schedule's key.
+    pub(crate) schedule: Option<String>,
+}
+
+pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
+    let SeriesQuery { from, until, step, tag, schedule } = query;
+    let (from, step) = (Some(from), Some(step));
+    let variables =
+        operations::run_stats::Variables { from, until, step, tag, schedule_id: schedule };
+    Ask::new::<operations::RunStats>(variables)
+}
+
+pub(crate) fn metrics() -> Ask<Metrics> {
+    Ask::new::<operations::Metrics>(operations::metrics::Variables)
+}
+
+/// The schedules that a search finds, the slowest first, with their figures over a range.
+pub(crate) fn schedule_figures(
+    search: Option<String>,
+    from: Option<Moment>,
+    until: Option<Moment>,
+) -> Ask<Vec<ScheduleFigures>> {
+    let variables = operations::schedule_figures::Variables { search, from, until };
+    Ask::new::<operations::ScheduleFigures>(variables)
+}
+
+/// The first of the schedules that a search finds, by name.
+pub(crate) fn schedule_names(search: Option<String>) -> Ask<Vec<ScheduleName>> {
+    Ask::new::<operations::ScheduleNames>(operations::schedule_names::Variables { search })
 }
 
 pub(crate) fn preview(
@@ -169,6 +312,24 @@ pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
 }
 
+/// Makes up for what nothing has run for, from an instant to before another.
+pub(crate) fn create_backfill(
+    schedule_id: String,
+    from: Moment,
+    to: Moment,
+    reason: String,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    let variables = operations::create_backfill::Variables { schedule_id, from, to, reason, key };
+    Ask::new::<operations::CreateBackfill>(variables)
+}
+
+/// The person who is signed in has seen what happened until then.
+pub(crate) fn mark_seen(until: Moment) -> Ask<String> {
+    Ask::new::<operations::MarkSeen>(operations::mark_seen::Variables { until })
+}
+
 /// Answers the new run's id.
 pub(crate) fn trigger_schedule(
     id: String,
@@ -180,8 +341,8 @@ pub(crate) fn trigger_schedule(
     Ask::new::<TriggerSchedule>(operations::trigger_schedule::Variables { id, context, as_of, key })
 }
 
-pub(crate) fn cancel_run(id: String) -> Ask<String> {
-    Ask::new::<CancelRun>(operations::cancel_run::Variables { id })
+pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {
+    Ask::new::<CancelRun>(operations::cancel_run::Variables { id, reason })
 }
 
 /// Answers the new run's id.

@@ -13,13 +13,13 @@ use super::{
     Ask,
     ask::{Request, pluck, read},
     operations::{
-        ClusterEvents, LogLines, RunEvents, ScheduleEvents, cluster_events, log_lines, run_events,
+        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events, health_events, log_lines, run_events,
         schedule_events,
     },
     socket::{Notice, Subscriber},
 };
 use crate::{
-    model::{ClusterEvent, LogEvent, RunEvent, ScheduleEvent},
+    model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent},
     state::{Press, use_press, use_socket},
 };
 
@@ -53,6 +53,14 @@ impl Feed<ClusterEvent> {
     pub(crate) fn nodes() -> Self {
         let variables = cluster_events::Variables { since: None };
         Self { events: Ask::new::<ClusterEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<HealthEvent> {
+    /// The health of all namespaces as what is wrong changes.
+    pub(crate) fn health() -> Self {
+        let variables = health_events::Variables { since: None };
+        Self { events: Ask::new::<HealthEvents>(variables), ends: false }
     }
 }
 

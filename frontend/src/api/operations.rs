@@ -4,10 +4,12 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, House, HttpAnswer, LogEvent,
-    LogStream, Named, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
-    Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail,
-    ScheduleEvent, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    AuditEvent, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HealthEvent,
+    HealthReport, HealthSeverity, House, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream, Named,
+    NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
+    WorkProblem, ProblemKind, ReasonCode, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState,
+    RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleState,
+    TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -36,8 +38,8 @@ macro_rules! operations {
                 query_path = $file,
                 variables_derives = "Clone, Debug",
                 extern_enums(
-                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
-                    "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
+                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HealthSeverity", "HttpAnswer", "LogStream",
+                    "NodeState", "OverlapHourPolicy", "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState",
                     "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
                 )
             )]
@@ -67,6 +69,22 @@ operations! {
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
     Run = "graphql/run.graphql", "/run" => RunDetail;
     Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
+    AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
+    RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
+    Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
+    ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
+    ScheduleNames = "graphql/schedule_names.graphql", "/schedules/nodes" => Vec<ScheduleName>;
+    Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
+    LedgerTotals = "graphql/ledger_totals.graphql", "/ledgerTotals" => crate::model::LedgerTotals;
+    Problems = "graphql/problems.graphql", "/problems" => Vec<WorkProblem>;
+    Health = "graphql/health.graphql", "" => HealthReport;
+    LiveRuns = "graphql/live_runs.graphql", "/runs/nodes" => Vec<LiveRun>;
+    Minutes = "graphql/minutes.graphql", "/upcomingByMinute" => crate::model::Minutes;
+    NextSchedules = "graphql/next_schedules.graphql", "/schedules/nodes" => Vec<NextSchedule>;
+    Seen = "graphql/seen.graphql", "/me" => crate::model::Seen;
+    MarkSeen = "graphql/mark_seen.graphql", "/updateMySettings/settings/seenUntil" => String;
+    CreateBackfill = "graphql/create_backfill.graphql", "/createBackfill/backfill/id" => String;
+    HealthEvents = "graphql/health_events.graphql", "/healthEvents" => HealthEvent;
     Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
     Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;
     CreateSchedule = "graphql/create_schedule.graphql", "/createSchedule/schedule/id" => String;

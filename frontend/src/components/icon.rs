@@ -21,6 +21,8 @@ pub(crate) enum Glyph {
     Sun,
     Display,
     Trash,
+    Up,
+    Down,
 }
 
 impl Glyph {
@@ -52,6 +54,8 @@ impl Glyph {
             }
             Self::Display => "M2 3h12v8H2zM6 13.500h4M8 11v2.500",
             Self::Trash => "M3 4.500h10M6 4.500V3h4v1.500M4.300 4.500l.6 8.500h6.200l.6-8.500",
+            Self::Up => "m4 10 4-4 4 4",
+            Self::Down => "m4 6 4 4 4-4",
         }
     }
 }

@@ -38,7 +38,11 @@ pub(crate) fn TopBar() -> impl IntoView {
                 {link(Route::Overview, "Overview")}
                 {link(Route::Schedules, "Schedules")}
                 {link(Route::Runs, "Runs")}
+                {link(Route::Ledger, "Ledger")}
                 {link(Route::Cluster, "Cluster")}
+                {link(Route::Metrics, "Metrics")}
+                {link(Route::Health, "Health")}
+                {link(Route::Audit, "Audit")}
             </nav>
             <div class="top-tools">
                 <Connection/>

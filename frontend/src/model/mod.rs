@@ -11,28 +11,42 @@
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
+mod audit;
 mod cluster;
 mod fire;
 mod full;
+mod health;
+mod ledger;
+mod metrics;
 mod overview;
 mod page;
+mod problem;
 mod run;
 mod schedule;
 mod states;
 mod task;
 mod timing;
 
+pub(crate) use audit::AuditEvent;
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use fire::Fire;
-pub(crate) use overview::{Health, House, Node, Overview, Upcoming};
+pub(crate) use metrics::{
+    FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, ScheduleName, StatPoint,
+};
+pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
+pub(crate) use overview::{Check, Health, House, LiveRun, Minutes, NextSchedule, Node, Overview, Seen};
 pub(crate) use page::{Page, Row};
-pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
+pub(crate) use problem::WorkProblem;
+pub(crate) use run::{
+    Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
+};
 pub(crate) use schedule::{
     Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
-    Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
-    OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
+    Backoff, CatchUp, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
+    OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
     TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};

@@ -3,18 +3,29 @@
 //! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
 //! gets from queries; events only merge into that or make it load again.
 
+mod audit;
 mod cluster;
 mod deeds;
+mod filters;
+mod health;
+mod ledger;
+mod metrics;
 mod not_found;
 mod overview;
+mod range;
 mod run;
 mod runs;
 mod schedule;
 mod schedule_form;
 mod schedules;
 mod sign_in;
+mod steps;
 
+pub(crate) use audit::Audit;
 pub(crate) use cluster::Cluster;
+pub(crate) use health::Health;
+pub(crate) use ledger::Ledger;
+pub(crate) use metrics::Metrics;
 pub(crate) use not_found::NotFound;
 pub(crate) use overview::Overview;
 pub(crate) use run::Run;

@@ -4,6 +4,7 @@
 //! - `session`: who is signed in
 //! - `clock`: the ticks that relative times follow
 //! - `every`: something done again and again
+//! - `hidden`: what is not to be seen until it happens again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
 //! - `keys`: whether single keys do something
@@ -17,6 +18,7 @@
 mod address;
 mod clock;
 mod every;
+mod hidden;
 mod keys;
 mod memory;
 mod notices;
@@ -31,6 +33,7 @@ mod zone;
 pub(crate) use address::{Address, use_address};
 pub(crate) use clock::{use_now, use_today};
 pub(crate) use every::use_every;
+pub(crate) use hidden::{Hidden, use_hidden};
 pub(crate) use keys::use_keys;
 pub(crate) use notices::{Notice, Notices, use_notices};
 pub(crate) use press::{Press, use_press};
@@ -39,7 +42,7 @@ pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
 pub(crate) use throttle::Throttle;
 pub(crate) use title::use_title;
-pub(crate) use zone::{ZoneChoice, use_zone};
+pub(crate) use zone::{Zone, ZoneChoice, use_zone};
 
 use leptos::prelude::*;
 
@@ -55,6 +58,7 @@ pub(crate) fn provide() {
     clock::provide();
     zone::provide();
     theme::provide();
+    hidden::provide();
     keys::provide();
     notices::provide();
     press::provide();

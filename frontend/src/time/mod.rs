@@ -13,4 +13,4 @@ mod words;
 
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone};
-pub(crate) use words::{decimal, distance, duration, seconds};
+pub(crate) use words::{decimal, distance, duration, grouped, seconds};

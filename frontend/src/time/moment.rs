@@ -29,6 +29,11 @@ impl Moment {
         self.0 - earlier.0
     }
 
+    /// So many milliseconds later, or earlier.
+    pub(crate) fn later(self, millis: i64) -> Self {
+        Self(self.0 + millis)
+    }
+
     pub(crate) fn to_rfc3339(self) -> String {
         self.date().to_iso_string().into()
     }

@@ -1,93 +1,100 @@
-//! The overview: what will happen, what is happening, what happened, what went wrong.
+//! The overview: what is wrong, what is happening, what happened, what will happen.
 //!
-//! The numbers come from one query, which is asked again when events say that something has changed, at most once a
-//! second, and twice a minute when none does: a node that beats makes no event. The runs are a list that events merge into.
+//! The first line is the scheduler's health, the second that of the work. Each part has a query of its own, which is asked
+//! again when events say that something has changed, at most once a second, and twice a minute when none does.
 //!
-//! - `health`: the verdict on the server, and what it looks at
+//! - `work`: how many schedules fail or lose fires
+//! - `problems`: what goes wrong, by schedule and error
 //! - `numbers`: the row of figures
-//! - `upcoming`: the next fires on a line and in a list
-//! - `failures`: what ended badly
-//! - `nodes`: the server processes
+//! - `live_runs`: what runs, against how long it usually takes
+//! - `next_hour`: what is to come
+//! - `since`: what happened since somebody last looked
+//! - `first_steps`: what to do on an empty server
 
-mod failures;
-pub(super) mod health;
-mod nodes;
+mod first_steps;
+mod live_runs;
+mod next_hour;
 mod numbers;
-mod upcoming;
+mod problems;
+mod since;
+mod work;
 
 use std::time::Duration;
 
 use leptos::prelude::*;
 
+use super::{
+    health::verdict::verdict,
+    metrics::charts::{Drawing, throughput},
+};
 use crate::{
-    api::{self, Feed, RunQuery, use_feed, use_listing, use_load},
-    components::{AsyncView, live, panel, run_table},
+    api::{self, Feed, SeriesQuery, use_feed, use_load},
+    components::{AsyncView, cluster_strip, live, panel, use_drag},
     route::Route,
-    state::{use_every, use_session, use_title},
+    state::{use_address, use_every, use_session, use_title, use_zone},
+    time::Moment,
 };
 
-/// Runs shown on the overview.
-const RUNS: usize = 12;
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
+const DAY: i64 = 86_400_000;
+const HALF_AN_HOUR: i64 = 1_800;
 
 /// The overview.
 #[component]
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
-    let session = use_session();
+    let (session, zone, address) = (use_session(), use_zone(), use_address());
     let house = use_load(|| Some(api::overview()));
-    let latest = use_listing(RUNS, || api::runs(RunQuery::default(), RUNS));
-    let (numbers, runs) = (house.loading, latest.load.loading);
-    use_feed(
-        Feed::runs(None, None),
-        move |events| {
-            let changed = events.into_iter().map(|event| event.run).collect();
-            latest.merge(changed, true, |_| true);
-            numbers.refresh();
-        },
-        move || {
-            runs.reload();
-            numbers.reload();
-        },
-    );
-    use_feed(Feed::schedules(None), move |_| numbers.refresh(), move || numbers.reload());
-    use_every(HALF_A_MINUTE, move || numbers.refresh());
-    let activity = move || {
-        view! {
-            <AsyncView
-                loading=runs
-                what="runs"
-                is_empty=Signal::derive(move || latest.list.is_empty())
-                empty=|| view! {
-                    <p class="empty-title">"Nothing has run yet"</p>
-                    <p>"Runs appear here by themselves when a schedule fires."</p>
-                }
-            >
-                {run_table(latest.list, "Latest runs", true)}
-            </AsyncView>
-        }
-    };
+    let troubles = use_load(|| Some(api::problems()));
+    let alive = use_load(|| Some(api::live_runs()));
+    let day = use_load(|| {
+        let from = Moment::now().later(-DAY);
+        Some(api::run_stats(SeriesQuery { from, until: None, step: HALF_AN_HOUR, tag: None, schedule: None }))
+    });
+    let minutes = use_load(|| Some(api::minutes()));
+    let next = use_load(|| Some(api::next_schedules()));
+    let loadings =
+        [house.loading, troubles.loading, alive.loading, day.loading, minutes.loading, next.loading];
+    let refresh = move || loadings.iter().for_each(|loading| loading.refresh());
+    let [numbers, ..] = loadings;
+    use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
+    use_feed(Feed::schedules(None), move |_| refresh(), refresh);
+    use_every(HALF_A_MINUTE, refresh);
+    let runs = Callback::new(|(from, until): (Moment, Moment)| {
+        let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
+        Route::Runs.narrowed(&[("q", &ended)])
+    });
+    let chosen = Callback::new(move |range| address.go(&runs.run(range)));
+    let (day_drag, hour_drag) = (use_drag(), use_drag());
+    let bars = move || live(move || {
+        let drawing = Drawing { choice: zone.get(), drag: day_drag, runs, chosen };
+        day.with(|stats| throughput(stats, drawing)).unwrap_or_else(|| ().into_any())
+    });
+    let hour = move || live(move || {
+        let choice = zone.get();
+        minutes.with(|minutes| next_hour::minutes(minutes, choice, hour_drag)).unwrap_or_else(|| ().into_any())
+    });
+    let is_empty = Memo::new(move |_| house.with(|house| house.overview.schedules) == Some(0));
     view! {
         <header class="page-head">
             <h1>"Overview"</h1>
             {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
+        {verdict(numbers, move || house.with(|house| house.health.clone()))}
+        {live(move || if is_empty.get() { first_steps::first_steps() } else { ().into_any() })}
+        {troubles.draw(|problems| work::line(problems))}
+        <since::Since/>
         <AsyncView loading=numbers what="the overview">
-            {house.draw(|house| health::line(&house.health))}
             {house.draw(|house| numbers::figures(&house.overview))}
+            {house.draw(|house| cluster_strip(&house.overview.nodes))}
             <div class="overview-grid">
                 <div class="overview-main">
-                    {panel("Latest runs", view! { <a href=Route::Runs.path()>"All runs"</a> }, activity())}
-                    {panel(
-                        "Failures",
-                        view! { <span class="muted">"last 24 h"</span> },
-                        house.draw(|house| failures::failures(&house.overview.failures)),
-                    )}
+                    {panel("Problems", view! { <span class="muted">"last 24 hours"</span> }, view! { <problems::Problems problems=troubles/> })}
+                    {panel("Last 24 hours", view! { <a href=Route::Metrics.path()>"Metrics"</a> }, bars())}
                 </div>
                 <div class="overview-side">
-                    {panel("Next fires", (), house.draw(|house| upcoming::upcoming(&house.overview.upcoming)))}
-                    {panel("Health", (), house.draw(|house| health::checks(&house.health)))}
-                    {panel("Nodes", view! { <a href=Route::Cluster.path()>"Cluster"</a> }, house.draw(|house| nodes::nodes(&house.overview.nodes)))}
+                    {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
+                    {panel("Next hour", (), view! { {hour()}{next.draw(|next| next_hour::schedules(next))} })}
                 </div>
             </div>
         </AsyncView>
