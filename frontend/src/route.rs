@@ -64,7 +64,14 @@ impl Route {
                 *list == Self::Schedules
             }
             Self::Run(_) => *list == Self::Runs,
-            Self::Overview | Self::Schedules | Self::Runs | Self::Cluster | Self::Audit | Self::Metrics | Self::Health | Self::Ledger => false,
+            Self::Overview
+            | Self::Schedules
+            | Self::Runs
+            | Self::Cluster
+            | Self::Audit
+            | Self::Metrics
+            | Self::Health
+            | Self::Ledger => false,
         }
     }
 

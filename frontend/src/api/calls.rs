@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{
     Ask,
     operations::{
-        self, AuditEvents, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, RerunFromFailed,
-        ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule,
-        Workflows,
+        self, AuditEvents, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule,
+        RerunFromFailed, ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule,
+        UpdateSchedule, Workflows,
     },
 };
 use crate::{

@@ -13,8 +13,8 @@ use super::{
     Ask,
     ask::{Request, pluck, read},
     operations::{
-        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events, health_events, log_lines, run_events,
-        schedule_events,
+        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events,
+        health_events, log_lines, run_events, schedule_events,
     },
     socket::{Notice, Subscriber},
 };

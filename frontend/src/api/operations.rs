@@ -5,11 +5,11 @@ use graphql_client::GraphQLQuery;
 
 use crate::model::{
     AuditEvent, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HealthEvent,
-    HealthReport, HealthSeverity, House, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream, Named,
-    NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, Page, Preview as PreviewAnswer,
-    WorkProblem, ProblemKind, ReasonCode, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState,
-    RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleState,
-    TaskRunState, Verdict, Viewer,
+    HealthReport, HealthSeverity, House, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
+    Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, Page,
+    Preview as PreviewAnswer, ProblemKind, ReasonCode, Role, RunDetail, RunEvent, RunRow, RunState,
+    RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow,
+    ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.

@@ -54,13 +54,13 @@ pub(crate) use live::{keyed, live, rows};
 pub(crate) use notice_list::NoticeList;
 pub(crate) use pager::pager;
 pub(crate) use panel::{fact, panel};
-pub(crate) use reason::reason_text;
+pub(crate) use reason::{is_id, reason_text};
 pub(crate) use run_table::run_table;
 pub(crate) use save::{copy_text, save_text};
 pub(crate) use search_line::SearchLine;
 pub(crate) use shapes::{
-    Band, Chosen, Column, DagNode, Drag, GanttBar, GanttRow, SparkBar, Week, band_chart, dag, gantt, heat_map,
-    sparkline, stacked_bars, use_dag_view, use_drag,
+    Band, Chosen, Column, DagNode, Drag, GanttBar, GanttRow, SparkBar, Week, band_chart, dag,
+    gantt, heat_map, sparkline, stacked_bars, use_dag_view, use_drag,
 };
 pub(crate) use shortcut_keys::ShortcutKeys;
 pub(crate) use switches::{ThemeSwitch, ZoneSwitch};

@@ -30,12 +30,14 @@ mod timing;
 pub(crate) use audit::AuditEvent;
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use fire::Fire;
+pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use metrics::{
     FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, ScheduleName, StatPoint,
 };
-pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
-pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
-pub(crate) use overview::{Check, Health, House, LiveRun, Minutes, NextSchedule, Node, Overview, Seen};
+pub(crate) use overview::{
+    Check, Health, House, LiveRun, Minutes, NextSchedule, Node, Overview, Seen,
+};
 pub(crate) use page::{Page, Row};
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
@@ -46,8 +48,8 @@ pub(crate) use schedule::{
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
-    OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
-    TaskRunState, Verdict,
+    OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState,
+    RunTrigger, ScheduleState, TaskCondition, TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};

@@ -168,9 +168,10 @@ impl Attempt {
         let output = self.output.as_ref()?;
         let number = |name: &str| output[name].as_i64();
         let exit = || number("exit_code").map(|code| format!("exit {code}"));
-        number("status").map(|status| format!("HTTP {status}")).or_else(exit).or_else(|| {
-            output["signal"].as_str().map(str::to_owned)
-        })
+        number("status")
+            .map(|status| format!("HTTP {status}"))
+            .or_else(exit)
+            .or_else(|| output["signal"].as_str().map(str::to_owned))
     }
 }
 

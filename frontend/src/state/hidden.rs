@@ -39,7 +39,8 @@ impl Hidden {
     }
 
     fn keep(self) {
-        let text = self.0.with_untracked(|hidden| serde_json::to_string(hidden).unwrap_or_default());
+        let text =
+            self.0.with_untracked(|hidden| serde_json::to_string(hidden).unwrap_or_default());
         memory::remember(KEY, &text);
     }
 }

@@ -36,7 +36,9 @@ pub(super) fn chart(chart: Chart, drag: Drag, chosen: Callback<(usize, usize)>) 
     let words = move || {
         let said = |at: usize| readout.get(at).cloned().unwrap_or_default();
         match (drag.range(), drag.at.get()) {
-            (Some((first, last)), _) if first != last => format!("{} – {}", said(first), said(last)),
+            (Some((first, last)), _) if first != last => {
+                format!("{} – {}", said(first), said(last))
+            }
             (_, Some(at)) => said(at),
             (_, None) => "\u{a0}".to_owned(),
         }
@@ -45,7 +47,10 @@ pub(super) fn chart(chart: Chart, drag: Drag, chosen: Callback<(usize, usize)>) 
         let width = LENGTH / count.max(1) as f64;
         let (first, last) = drag.range().or_else(|| drag.at.get().map(|at| (at, at)))?;
         let (x, width) = (first as f64 * width, (last + 1 - first) as f64 * width);
-        Some(view! { <rect class="chart-selection" x=x y="0" width=width height=HEIGHT/> }.into_any())
+        Some(
+            view! { <rect class="chart-selection" x=x y="0" width=width height=HEIGHT/> }
+                .into_any(),
+        )
     };
     let axis: Vec<_> =
         chart.axis.into_iter().map(|words| view! { <span>{words}</span> }.into_any()).collect();

@@ -79,7 +79,8 @@ pub(crate) fn dag(
         })
     });
     let edges: Vec<_> = edges.collect();
-    let drawn = nodes.iter().zip(&layout.places).map(|(node, place)| box_of(node, *place, chosen, choose));
+    let drawn =
+        nodes.iter().zip(&layout.places).map(|(node, place)| box_of(node, *place, chosen, choose));
     let drawn: Vec<_> = drawn.collect();
     let map = (nodes.len() > MAP_FROM).then(|| map(nodes, &layout, look));
     let frame = NodeRef::<html::Div>::new();

@@ -87,7 +87,11 @@ fn in_order(mut columns: Vec<Vec<usize>>, needs: &[Vec<usize>]) -> Vec<Vec<usize
                 let own = rows.get(*node).copied().unwrap_or_default();
                 let places: Vec<f64> =
                     beside.iter().filter_map(|node| rows.get(*node)).copied().collect();
-                if places.is_empty() { own } else { places.iter().sum::<f64>() / places.len() as f64 }
+                if places.is_empty() {
+                    own
+                } else {
+                    places.iter().sum::<f64>() / places.len() as f64
+                }
             };
             column.sort_by(|a, b| middle(a).total_cmp(&middle(b)));
         }

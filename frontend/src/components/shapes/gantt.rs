@@ -130,9 +130,19 @@ fn summary(row: &GanttRow) -> String {
     if row.bars.is_empty() {
         return format!("{}: {}", row.name, row.note);
     }
-    let words: Vec<String> = row.bars.iter().map(|bar| {
-        format!("attempt {}, {}, from {} to {}", bar.number, bar.state.replace('_', " "), duration(bar.from), duration(bar.to))
-    }).collect();
+    let words: Vec<String> = row
+        .bars
+        .iter()
+        .map(|bar| {
+            format!(
+                "attempt {}, {}, from {} to {}",
+                bar.number,
+                bar.state.replace('_', " "),
+                duration(bar.from),
+                duration(bar.to)
+            )
+        })
+        .collect();
     format!("{}: {}", row.name, words.join("; "))
 }
 
@@ -150,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_row_is_said_in_words() {
-        let bar = |number, state, from, to| GanttBar { number, state, from, to, title: String::new() };
+        let bar =
+            |number, state, from, to| GanttBar { number, state, from, to, title: String::new() };
         let mut row = GanttRow {
             name: "build".to_owned(),
             note: "Waiting".to_owned(),

@@ -39,7 +39,8 @@ pub(crate) fn heat_map(what: &'static str, week: &Week) -> AnyView {
     });
     let cells: Vec<_> = cells.collect();
     let days = DAYS.map(|day| view! { <span>{day}</span> }.into_any());
-    let hours = [0, 6, 12, 18, 24].map(|hour| view! { <span>{format!("{hour:02}")}</span> }.into_any());
+    let hours =
+        [0, 6, 12, 18, 24].map(|hour| view! { <span>{format!("{hour:02}")}</span> }.into_any());
     let row = |(day, hours): (&str, &[i64; 24])| TwinRow {
         name: day.to_owned(),
         href: None,

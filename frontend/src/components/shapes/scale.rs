@@ -76,7 +76,10 @@ mod tests {
 
     #[test]
     fn a_share_stays_on_its_axis() {
-        assert_eq!([share(5, 10, 100.0), share(20, 10, 100.0), share(1, 0, 100.0)], [50.0, 100.0, 0.0]);
+        assert_eq!(
+            [share(5, 10, 100.0), share(20, 10, 100.0), share(1, 0, 100.0)],
+            [50.0, 100.0, 0.0]
+        );
         assert!((short(33.333_33) - 33.33).abs() < f64::EPSILON);
     }
 }

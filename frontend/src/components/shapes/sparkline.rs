@@ -77,7 +77,10 @@ mod tests {
 
     #[test]
     fn the_longest_is_the_highest_and_the_shortest_is_seen() {
-        assert_eq!([height(Some(0), 10), height(Some(10), 10), height(None, 10)], [4.0, 20.0, 20.0]);
+        assert_eq!(
+            [height(Some(0), 10), height(Some(10), 10), height(None, 10)],
+            [4.0, 20.0, 20.0]
+        );
     }
 
     #[test]

@@ -18,7 +18,12 @@ pub(super) fn differences(before: Option<&Value>, after: Option<&Value>) -> Vec<
     found
 }
 
-fn compare(path: String, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<Difference>) {
+fn compare(
+    path: String,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    found: &mut Vec<Difference>,
+) {
     match (before, after) {
         (before, after) if before == after => {}
         (Some(Value::Object(before)), Some(Value::Object(after))) => {
@@ -71,7 +76,8 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_told_with_its_place() {
-        let before = json!({ "name": "a", "timing": { "expressions": ["0 * * * *"], "zone": "UTC" } });
+        let before =
+            json!({ "name": "a", "timing": { "expressions": ["0 * * * *"], "zone": "UTC" } });
         let after = json!({ "name": "a", "timing": { "expressions": ["5 * * * *", "7 * * * *"], "zone": "UTC" }, "max": 3 });
         assert_eq!(
             found(Some(&before), Some(&after)),

@@ -30,8 +30,7 @@ const SIZE: usize = 50;
 /// There are no events for it: it looks by itself.
 const LOOK: Duration = Duration::from_secs(10);
 
-const NAMES: [&str; 8] =
-    ["kind", "action", "actor", "subject", "id", "range", "from", "until"];
+const NAMES: [&str; 8] = ["kind", "action", "actor", "subject", "id", "range", "from", "until"];
 
 /// The first parts of actions, with their words.
 const KINDS: [(&str, &str); 20] = [
@@ -133,7 +132,8 @@ fn query(filters: Filters, range: Range) -> AuditQuery {
 
 fn kinds(filters: Filters) -> AnyView {
     let kind = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name selected=move || filters.get("kind") == name>{words}</option> }.into_any()
+        view! { <option value=name selected=move || filters.get("kind") == name>{words}</option> }
+            .into_any()
     };
     view! {
         <select aria-label="Kind" on:change:target=move |event| filters.set(&[("kind", &event.target().value())])>
@@ -144,7 +144,12 @@ fn kinds(filters: Filters) -> AnyView {
 }
 
 /// A field that narrows when one has typed it out.
-fn field(filters: Filters, name: &'static str, label: &'static str, example: &'static str) -> AnyView {
+fn field(
+    filters: Filters,
+    name: &'static str,
+    label: &'static str,
+    example: &'static str,
+) -> AnyView {
     view! {
         <input
             type="search"

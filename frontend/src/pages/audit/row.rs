@@ -20,9 +20,10 @@ pub(super) fn row(event: &AuditEvent, filters: Filters) -> AnyView {
         let href = filters.href(&[("id", id)]);
         view! { <a class="cell-note" href=href>"its history"</a> }.into_any()
     });
-    let reason = event.reason.clone().map(|reason| {
-        view! { <p class="audit-reason">"“"{reason}"”"</p> }.into_any()
-    });
+    let reason = event
+        .reason
+        .clone()
+        .map(|reason| view! { <p class="audit-reason">"“"{reason}"”"</p> }.into_any());
     view! {
         <tr data-testid="audit-row">
             <td>{when_relative(event.at, None)}</td>

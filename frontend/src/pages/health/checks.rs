@@ -9,8 +9,12 @@ use crate::{
 };
 
 pub(super) fn checks(health: &Health) -> AnyView {
-    let headings =
-        vec![heading("State", ""), heading("Check", ""), heading("Value", ""), heading("Limit", "")];
+    let headings = vec![
+        heading("State", ""),
+        heading("Check", ""),
+        heading("Value", ""),
+        heading("Limit", ""),
+    ];
     let rows: Vec<_> = health.checks.iter().map(row).collect();
     table("Checks", "table", headings, rows.into_any())
 }

@@ -28,10 +28,11 @@ fn item(finding: &Finding) -> AnyView {
     };
     let limit = finding.limit.clone().map(|limit| format!("{} of at most {limit}", finding.value));
     let figure = limit.unwrap_or_else(|| finding.value.clone());
-    let counted = counted(&finding.code).map(|(words, href)| {
-        view! { <a class="button" href=href>{words}</a> }.into_any()
+    let counted = counted(&finding.code)
+        .map(|(words, href)| view! { <a class="button" href=href>{words}</a> }.into_any());
+    let since = finding.since.map(|at| {
+        view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any()
     });
-    let since = finding.since.map(|at| view! { <span class="muted">"since "{when_relative(at, None)}</span> }.into_any());
     let schedule = |schedule: &ScheduleLink| {
         let href = Route::Schedule(schedule.id.clone()).path();
         view! { <li><a href=href>{schedule.name.clone()}</a></li> }.into_any()
@@ -77,8 +78,8 @@ pub(super) fn counted(code: &str) -> Option<(&'static str, String)> {
         "pending_handoffs" => ("The open fires", ledger("open")),
         "failed" => ("The failed runs", runs("failed")),
         "stalled" | "placement" | "places" => ("The live runs", runs("live")),
-        "scheduler" | "nodes" | "clocks" | "zone_data" | "versions" | "schema" | "redis" | "writes"
-        | "claims" => ("The cluster", Route::Cluster.path()),
+        "scheduler" | "nodes" | "clocks" | "zone_data" | "versions" | "schema" | "redis"
+        | "writes" | "claims" => ("The cluster", Route::Cluster.path()),
         _ => return None,
     })
 }

@@ -46,7 +46,9 @@ fn unknown(heard: Moment) -> AnyView {
 fn line(health: &Health) -> AnyView {
     let mark = Mark::Healthy(health.healthy);
     let words = match health.issues.as_slice() {
-        [] => view! { <span class="muted">"Every expected fire is accounted for."</span> }.into_any(),
+        [] => {
+            view! { <span class="muted">"Every expected fire is accounted for."</span> }.into_any()
+        }
         issues => {
             let issue = |issue: &String| view! { <li>{issue.clone()}</li> }.into_any();
             let issues: Vec<_> = issues.iter().map(issue).collect();

@@ -75,14 +75,19 @@ impl Backfilling {
     }
 
     pub(super) fn dialog(self) -> AnyView {
-        view! { <Dialog open=self.open title="Backfill lost fires">{self.question()}</Dialog> }.into_any()
+        view! { <Dialog open=self.open title="Backfill lost fires">{self.question()}</Dialog> }
+            .into_any()
     }
 
     fn question(self) -> AnyView {
         let reason = RwSignal::new(String::new());
         let orders = self.orders.get_value();
         let line = |order: &Order| {
-            let fires = if order.count == 1 { "1 lost fire".to_owned() } else { format!("{} lost fires", order.count) };
+            let fires = if order.count == 1 {
+                "1 lost fire".to_owned()
+            } else {
+                format!("{} lost fires", order.count)
+            };
             view! { <li><strong>{order.name.clone()}</strong>" "{fires}</li> }.into_any()
         };
         let lines: Vec<_> = orders.iter().map(line).collect();
@@ -153,14 +158,16 @@ mod tests {
             row("c", "2026-11-26T03:00:00Z", &nothing),
         ];
         let orders = orders(rows.iter());
-        let counts: Vec<_> = orders.iter().map(|order| (order.name.as_str(), order.count)).collect();
+        let counts: Vec<_> =
+            orders.iter().map(|order| (order.name.as_str(), order.count)).collect();
         assert_eq!(counts, [("a", 4), ("c", 1)]);
         assert_eq!(orders[0].to.since(orders[0].from), 2 * 3_600_000 + 1_000);
     }
 
     #[test]
     fn what_was_made_up_for_is_not_lost() {
-        let run = json!({ "run": { "id": "r", "state": "SUCCEEDED", "durationMs": 1, "latenessMs": 1 } });
+        let run =
+            json!({ "run": { "id": "r", "state": "SUCCEEDED", "durationMs": 1, "latenessMs": 1 } });
         assert!(!is_lost(&row("a", "2026-11-26T06:00:00Z", &run)));
         assert!(is_lost(&row("a", "2026-11-26T06:00:00Z", &json!({}))));
     }

@@ -153,7 +153,8 @@ fn verdicts(filters: Filters) -> AnyView {
 
 fn reasons(filters: Filters) -> AnyView {
     let option = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name selected=move || filters.get("reason") == name>{words}</option> }.into_any()
+        view! { <option value=name selected=move || filters.get("reason") == name>{words}</option> }
+            .into_any()
     };
     let known = ReasonCode::ALL.into_iter().map(|(_, name, words)| (name, words));
     let options: Vec<_> = std::iter::once(("", "All reasons")).chain(known).map(option).collect();

@@ -33,9 +33,12 @@ pub(super) fn row(row: &LedgerRow, backfilling: Option<Backfilling>) -> AnyView 
             .into_any()
     });
     let order = row.clone();
-    let backfill = backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some()).map(|backfilling| {
-        button(Look::Plain, None, "Backfill", move || backfilling.ask(orders([&order].into_iter())))
-    });
+    let backfill =
+        backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some()).map(|backfilling| {
+            button(Look::Plain, None, "Backfill", move || {
+                backfilling.ask(orders([&order].into_iter()))
+            })
+        });
     view! {
         <tr data-testid="ledger-row" data-state=mark.state()>
             <td>{when_relative(fire.scheduled_at, zone.clone())}{fire_mark(fire.kind)}{last}</td>

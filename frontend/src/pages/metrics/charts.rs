@@ -46,11 +46,9 @@ impl Drawing {
 
 /// Runs that ended, by how.
 pub(in crate::pages) fn throughput(stats: &RunStats, drawing: Drawing) -> AnyView {
-    let parts =
-        vec![("succeeded", "Succeeded"), ("cancelled", "Cancelled"), ("failed", "Failed")];
-    let counts = |point: &StatPoint| {
-        vec![point.succeeded, point.cancelled, point.failed + point.timed_out]
-    };
+    let parts = vec![("succeeded", "Succeeded"), ("cancelled", "Cancelled"), ("failed", "Failed")];
+    let counts =
+        |point: &StatPoint| vec![point.succeeded, point.cancelled, point.failed + point.timed_out];
     bars("Runs that ended", parts, stats, drawing, counts)
 }
 

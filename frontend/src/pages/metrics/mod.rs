@@ -39,24 +39,21 @@ pub(crate) fn Metrics() -> impl IntoView {
     let range = Range::new(filters, "24h");
     let (address, zone) = (use_address(), use_zone());
     // A schedule is named in the address; its key is the server's to say.
-    let named = use_load(move || Some(api::schedule_names(Some(exactly(&filters.some("schedule")?)))));
+    let named =
+        use_load(move || Some(api::schedule_names(Some(exactly(&filters.some("schedule")?)))));
     let schedule = Memo::new(move |_| {
         let name = filters.some("schedule")?;
         let found = |known: &Vec<crate::model::ScheduleName>| {
-            let is_it = |known: &&crate::model::ScheduleName| known.name.eq_ignore_ascii_case(&name);
+            let is_it =
+                |known: &&crate::model::ScheduleName| known.name.eq_ignore_ascii_case(&name);
             known.iter().find(is_it).map(|known| known.id.clone())
         };
         named.with(found).flatten()
     });
     let series = move |from: Moment, until: Option<Moment>, step: i64| {
         let is_unknown = filters.some("schedule").is_some() && schedule.get().is_none();
-        let query = SeriesQuery {
-            from,
-            until,
-            step,
-            tag: filters.some("tag"),
-            schedule: schedule.get(),
-        };
+        let query =
+            SeriesQuery { from, until, step, tag: filters.some("tag"), schedule: schedule.get() };
         (!is_unknown).then(|| api::run_stats(query))
     };
     let stats = use_load(move || {
@@ -86,7 +83,8 @@ pub(crate) fn Metrics() -> impl IntoView {
             stats.with(|stats| chart(stats, drawing)).unwrap_or_else(|| ().into_any())
         })
     };
-    let hours = move || week.with(|week| heat_map("Runs by weekday and hour", &by_hour(week, zone.get())));
+    let hours =
+        move || week.with(|week| heat_map("Runs by weekday and hour", &by_hour(week, zone.get())));
     view! {
         <header class="page-head">
             <h1>"Metrics"</h1>
@@ -128,7 +126,9 @@ fn incomplete(stats: &RunStats) -> AnyView {
 /// The tag and the schedule that the figures are narrowed to.
 fn picker(filters: Filters) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let known = use_load(move || Some(api::schedule_names(Some(typed.get()).filter(|text| !text.is_empty()))));
+    let known = use_load(move || {
+        Some(api::schedule_names(Some(typed.get()).filter(|text| !text.is_empty())))
+    });
     let options = move || {
         let option = |known: &crate::model::ScheduleName| {
             view! { <option value=known.name.clone()></option> }.into_any()
@@ -161,7 +161,11 @@ fn picker(filters: Filters) -> AnyView {
 }
 
 fn quoted(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("name:\"{}\"", text.replace(['"', '\\'], "")) }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("name:\"{}\"", text.replace(['"', '\\'], ""))
+    }
 }
 
 fn exactly(name: &str) -> String {
@@ -178,8 +182,7 @@ fn search(filters: Filters) -> Option<String> {
 
 /// The list of the runs that ended between two instants.
 fn runs_between(filters: Filters, from: Moment, until: Moment) -> String {
-    let ended =
-        format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
+    let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
     let terms: Vec<String> = [ended].into_iter().chain(search(filters)).collect();
     Route::Runs.narrowed(&[("q", &terms.join(" "))])
 }

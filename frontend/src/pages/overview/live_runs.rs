@@ -26,7 +26,8 @@ fn row(run: &LiveRun) -> AnyView {
         Some(elapsed) => duration(elapsed),
         None => "not started".to_owned(),
     };
-    let bar = usual.map(|usual| view! { {move || meter(elapsed().unwrap_or(0), usual)} }.into_any());
+    let bar =
+        usual.map(|usual| view! { {move || meter(elapsed().unwrap_or(0), usual)} }.into_any());
     let usually = usual.map(|usual| format!("usually {}", duration(usual.p50)));
     view! {
         <li data-testid="live-run">

@@ -49,12 +49,24 @@ pub(crate) fn Overview() -> impl IntoView {
     let alive = use_load(|| Some(api::live_runs()));
     let day = use_load(|| {
         let from = Moment::now().later(-DAY);
-        Some(api::run_stats(SeriesQuery { from, until: None, step: HALF_AN_HOUR, tag: None, schedule: None }))
+        Some(api::run_stats(SeriesQuery {
+            from,
+            until: None,
+            step: HALF_AN_HOUR,
+            tag: None,
+            schedule: None,
+        }))
     });
     let minutes = use_load(|| Some(api::minutes()));
     let next = use_load(|| Some(api::next_schedules()));
-    let loadings =
-        [house.loading, troubles.loading, alive.loading, day.loading, minutes.loading, next.loading];
+    let loadings = [
+        house.loading,
+        troubles.loading,
+        alive.loading,
+        day.loading,
+        minutes.loading,
+        next.loading,
+    ];
     let refresh = move || loadings.iter().for_each(|loading| loading.refresh());
     let [numbers, ..] = loadings;
     use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
@@ -66,14 +78,20 @@ pub(crate) fn Overview() -> impl IntoView {
     });
     let chosen = Callback::new(move |range| address.go(&runs.run(range)));
     let (day_drag, hour_drag) = (use_drag(), use_drag());
-    let bars = move || live(move || {
-        let drawing = Drawing { choice: zone.get(), drag: day_drag, runs, chosen };
-        day.with(|stats| throughput(stats, drawing)).unwrap_or_else(|| ().into_any())
-    });
-    let hour = move || live(move || {
-        let choice = zone.get();
-        minutes.with(|minutes| next_hour::minutes(minutes, choice, hour_drag)).unwrap_or_else(|| ().into_any())
-    });
+    let bars = move || {
+        live(move || {
+            let drawing = Drawing { choice: zone.get(), drag: day_drag, runs, chosen };
+            day.with(|stats| throughput(stats, drawing)).unwrap_or_else(|| ().into_any())
+        })
+    };
+    let hour = move || {
+        live(move || {
+            let choice = zone.get();
+            minutes
+                .with(|minutes| next_hour::minutes(minutes, choice, hour_drag))
+                .unwrap_or_else(|| ().into_any())
+        })
+    };
     let is_empty = Memo::new(move |_| house.with(|house| house.overview.schedules) == Some(0));
     view! {
         <header class="page-head">

@@ -25,10 +25,18 @@ pub(super) fn minutes(minutes: &Minutes, choice: ZoneChoice, drag: Drag) -> AnyV
     let columns = minutes.starts.iter().enumerate().map(column).collect();
     let axis = steps::axis(minutes.from, at(minutes.starts.len()), choice);
     let note = (!minutes.is_complete).then(|| {
-        view! { <p class="muted">"So much is to come that not all of it was counted."</p> }.into_any()
+        view! { <p class="muted">"So much is to come that not all of it was counted."</p> }
+            .into_any()
     });
     let nowhere = Callback::new(|_| ());
-    let bars = stacked_bars("Starts in the next hour", vec![("running", "Starts")], columns, axis, drag, nowhere);
+    let bars = stacked_bars(
+        "Starts in the next hour",
+        vec![("running", "Starts")],
+        columns,
+        axis,
+        drag,
+        nowhere,
+    );
     view! { {bars}{note} }.into_any()
 }
 
@@ -50,7 +58,8 @@ fn row(schedule: &NextSchedule) -> AnyView {
         None => times.first().map_or_else(|| ().into_any(), |at| when_relative(*at, zone)),
     };
     let class = if suppressed.is_some() { "suppressed" } else { "" };
-    let note = suppressed.map(|name| view! { <span class="muted">"suppressed by "{name}</span> }.into_any());
+    let note = suppressed
+        .map(|name| view! { <span class="muted">"suppressed by "{name}</span> }.into_any());
     view! {
         <li data-testid="next-schedule">
             <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>

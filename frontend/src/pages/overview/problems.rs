@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::{
     api::{self, Actor, Load, Loading, new_key, use_actor},
     components::{Dialog, Field, Look, button, live, when_relative},
-    model::{WorkProblem, ProblemKind},
+    model::{ProblemKind, WorkProblem},
     route::Route,
     state::{Hidden, Session, use_hidden, use_session},
 };
@@ -121,14 +121,17 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
         let label = format!("Lost fires of {name}");
         view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any()
     });
-    let rerun = problem.last_run.as_ref().filter(|run| operates && !run.state.is_live()).map(|run| {
-        let (id, said) = (run.id.clone(), format!("{name} runs again."));
-        let again = move || {
-            let loading = tools.loading;
-            tools.actor.act(api::retry_run(id.clone()), said.clone(), move |_| loading.refresh());
-        };
-        labelled("Rerun", format!("Run {name} again"), again)
-    });
+    let rerun =
+        problem.last_run.as_ref().filter(|run| operates && !run.state.is_live()).map(|run| {
+            let (id, said) = (run.id.clone(), format!("{name} runs again."));
+            let again = move || {
+                let loading = tools.loading;
+                tools
+                    .actor
+                    .act(api::retry_run(id.clone()), said.clone(), move |_| loading.refresh());
+            };
+            labelled("Rerun", format!("Run {name} again"), again)
+        });
     let pause = (operates && problem.schedule.pause.is_none()).then(|| {
         let schedule = (problem.schedule.id.clone(), name.clone());
         let ask = move || {

@@ -19,10 +19,19 @@ pub(super) fn Since() -> impl IntoView {
     let runs = use_load(move || {
         let step = Moment::now().since(until.get()?).div_euclid(60_000_000).max(60);
         let step = step.div_euclid(60) * 60;
-        Some(api::run_stats(SeriesQuery { from: until.get()?, until: None, step, tag: None, schedule: None }))
+        Some(api::run_stats(SeriesQuery {
+            from: until.get()?,
+            until: None,
+            step,
+            tag: None,
+            schedule: None,
+        }))
     });
     let fires = use_load(move || {
-        Some(api::ledger_totals(LedgerQuery { after: Some(until.get()?), ..LedgerQuery::default() }))
+        Some(api::ledger_totals(LedgerQuery {
+            after: Some(until.get()?),
+            ..LedgerQuery::default()
+        }))
     });
     let has_settings = move || seen.with(|seen| seen.settings.is_some()) == Some(true);
     live(move || {
@@ -64,5 +73,7 @@ fn told(at: Moment, runs: Option<&RunStats>, fires: Option<&LedgerTotals>) -> An
 
 fn mark(actor: Actor, seen: Load<Seen>) {
     let loading = seen.loading;
-    actor.act(api::mark_seen(Moment::now()), "All is marked as seen.".to_owned(), move |_| loading.reload());
+    actor.act(api::mark_seen(Moment::now()), "All is marked as seen.".to_owned(), move |_| {
+        loading.reload()
+    });
 }

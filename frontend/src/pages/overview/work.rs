@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use leptos::prelude::*;
 
 use crate::{
-    model::{WorkProblem, ProblemKind},
+    model::{ProblemKind, WorkProblem},
     route::Route,
 };
 

@@ -11,9 +11,10 @@ use crate::{
 /// The table; attempts that made output show it below.
 pub(super) fn attempts(run: &RunDetail, chosen: &Chosen) -> AnyView {
     let (task, number) = chosen;
-    let all = run.more.tasks.iter().flat_map(|known| {
-        known.attempts.iter().map(move |attempt| (known.name.as_str(), attempt))
-    });
+    let all =
+        run.more.tasks.iter().flat_map(|known| {
+            known.attempts.iter().map(move |attempt| (known.name.as_str(), attempt))
+        });
     let mut shown: Vec<_> = all
         .filter(|(name, _)| task.is_empty() || task == name)
         .filter(|(_, attempt)| number.is_none_or(|number| attempt.attempt == number))

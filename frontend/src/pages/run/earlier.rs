@@ -35,10 +35,14 @@ pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
         let bars = runs.with(bars).unwrap_or_else(|| ().into_any());
         let compared = run.with(|run| succeeded.with(|last| compared(&run.row, last)));
         let all = Route::Schedule(schedule).path();
-        panel("Earlier runs", view! { <a href=all>"Schedule"</a> }, view! {
-            {bars}
-            {compared.flatten()}
-        })
+        panel(
+            "Earlier runs",
+            view! { <a href=all>"Schedule"</a> },
+            view! {
+                {bars}
+                {compared.flatten()}
+            },
+        )
     })
 }
 

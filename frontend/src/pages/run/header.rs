@@ -114,7 +114,8 @@ fn made(tools: Tools) -> AnyView {
     }
     let count = made.len();
     let link = |(index, id): (usize, String)| {
-        let words = if index == 0 { "the new run".to_owned() } else { format!("run {}", count - index) };
+        let words =
+            if index == 0 { "the new run".to_owned() } else { format!("run {}", count - index) };
         view! { <li><a href=Route::Run(id).path()>{words}</a></li> }.into_any()
     };
     let links: Vec<_> = made.into_iter().enumerate().map(link).collect();

@@ -23,14 +23,24 @@ use leptos::prelude::*;
 use self::looking::Looking;
 use crate::{
     api::{self, Feed, Load, use_feed, use_load},
-    components::{AsyncView, json_view, live, panel},
+    components::{AsyncView, is_id, json_view, live, panel},
     model::RunDetail,
+    pages::NotFound,
     state::{use_address, use_title},
 };
 
-/// The run with this id.
+/// The run with this id; what cannot be one is asked of nobody.
 #[component]
 pub(crate) fn Run(id: String) -> impl IntoView {
+    if is_id(&id) {
+        view! { <Known id=id/> }.into_any()
+    } else {
+        view! { <NotFound/> }.into_any()
+    }
+}
+
+#[component]
+fn Known(id: String) -> impl IntoView {
     let looking = Looking::new(use_address(), id.clone());
     let key = id.clone();
     let load: Load<RunDetail> = use_load(move || Some(api::run(key.clone())));

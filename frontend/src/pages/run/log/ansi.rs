@@ -137,7 +137,8 @@ impl Pen {
             (self.is_underlined, "pen-underlined"),
             (self.is_swapped && ink.is_none() && ground.is_none(), "pen-swapped"),
         ];
-        names.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, name)| (*name).to_owned()));
+        names
+            .extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, name)| (*name).to_owned()));
         names.join(" ")
     }
 }

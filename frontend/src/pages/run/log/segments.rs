@@ -38,7 +38,10 @@ pub(super) fn segments<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::ansi::{Pen, read}, *};
+    use super::{
+        super::ansi::{Pen, read},
+        *,
+    };
 
     #[test]
     fn pieces_are_cut_at_colours_and_at_what_is_found() {
