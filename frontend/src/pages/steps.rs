@@ -1,9 +1,6 @@
 //! Steps of time along a chart: how long they are, and what they are called on the clock that is chosen.
 
-use crate::{
-    state::ZoneChoice,
-    time::{Moment, Wall},
-};
+use crate::time::{Moment, Wall};
 
 const MINUTE: i64 = 60;
 /// Lengths of a step in seconds that a clock has marks for.
@@ -33,16 +30,16 @@ pub(super) fn step(millis: i64) -> i64 {
 }
 
 /// An instant as it stands beside a step: `Wed 25 Nov 14:00`.
-pub(super) fn name(at: Moment, choice: ZoneChoice) -> String {
-    let wall = wall(at, choice);
+pub(super) fn name(at: Moment, zone: &str) -> String {
+    let wall = wall(at, zone);
     format!("{} {}", day(&wall.date), minute(&wall))
 }
 
 /// What stands under a chart: five instants, evenly apart, as short as its length allows.
-pub(super) fn axis(from: Moment, until: Moment, choice: ZoneChoice) -> Vec<String> {
+pub(super) fn axis(from: Moment, until: Moment, zone: &str) -> Vec<String> {
     let length = until.since(from);
     let label = |quarter: i64| {
-        let wall = wall(from.later(length * quarter / 4), choice);
+        let wall = wall(from.later(length * quarter / 4), zone);
         let day = day(&wall.date);
         match length / 3_600_000 {
             0..=30 => minute(&wall),
@@ -53,8 +50,8 @@ pub(super) fn axis(from: Moment, until: Moment, choice: ZoneChoice) -> Vec<Strin
     (0..=4).map(label).collect()
 }
 
-fn wall(at: Moment, choice: ZoneChoice) -> Wall {
-    Wall::read(at, &choice.zone(None)).unwrap_or_default()
+fn wall(at: Moment, zone: &str) -> Wall {
+    Wall::read(at, zone).unwrap_or_default()
 }
 
 fn minute(wall: &Wall) -> String {
@@ -62,8 +59,8 @@ fn minute(wall: &Wall) -> String {
 }
 
 /// The weekday from Monday on and the hour of an instant.
-pub(super) fn weekday_and_hour(at: Moment, choice: ZoneChoice) -> Option<(usize, usize)> {
-    let wall = wall(at, choice);
+pub(super) fn weekday_and_hour(at: Moment, zone: &str) -> Option<(usize, usize)> {
+    let wall = wall(at, zone);
     Some((weekday(&wall.date)?, wall.time.get(..2)?.parse().ok()?))
 }
 

@@ -6,14 +6,14 @@ use crate::{
     components::{Band, Column, Drag, band_chart, stacked_bars},
     model::{Percentiles, RunStats, StatPoint},
     pages::steps,
-    state::ZoneChoice,
     time::Moment,
 };
 
 /// What drawing a chart takes beside its figures.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::pages) struct Drawing {
-    pub(in crate::pages) choice: ZoneChoice,
+    /// Whose clock the steps are named by.
+    pub(in crate::pages) zone: String,
     pub(in crate::pages) drag: Drag,
     /// Where the runs of a range are listed.
     pub(in crate::pages) runs: Callback<(Moment, Moment), String>,
@@ -21,31 +21,31 @@ pub(in crate::pages) struct Drawing {
 }
 
 impl Drawing {
-    fn name(self, point: &StatPoint) -> String {
-        steps::name(point.at, self.choice)
+    fn name(&self, point: &StatPoint) -> String {
+        steps::name(point.at, &self.zone)
     }
 
-    fn href(self, stats: &RunStats, point: &StatPoint) -> Option<String> {
+    fn href(&self, stats: &RunStats, point: &StatPoint) -> Option<String> {
         let until = point.at.later(stats.step_seconds * 1_000);
         Some(self.runs.run((point.at, until)))
     }
 
-    fn axis(self, stats: &RunStats) -> Vec<String> {
-        steps::axis(stats.from, stats.until, self.choice)
+    fn axis(&self, stats: &RunStats) -> Vec<String> {
+        steps::axis(stats.from, stats.until, &self.zone)
     }
 
     /// Columns that were dragged over become a range.
-    fn dragged(self, stats: &RunStats) -> Callback<(usize, usize)> {
-        let (from, step) = (stats.from, stats.step_seconds * 1_000);
+    fn dragged(&self, stats: &RunStats) -> Callback<(usize, usize)> {
+        let (from, step, chosen) = (stats.from, stats.step_seconds * 1_000, self.chosen);
         Callback::new(move |(first, last): (usize, usize)| {
             let at = |index: usize| from.later(i64::try_from(index).unwrap_or(0) * step);
-            self.chosen.run((at(first), at(last + 1)));
+            chosen.run((at(first), at(last + 1)));
         })
     }
 }
 
 /// Runs that ended, by how.
-pub(in crate::pages) fn throughput(stats: &RunStats, drawing: Drawing) -> AnyView {
+pub(in crate::pages) fn throughput(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts = vec![("succeeded", "Succeeded"), ("cancelled", "Cancelled"), ("failed", "Failed")];
     let counts =
         |point: &StatPoint| vec![point.succeeded, point.cancelled, point.failed + point.timed_out];
@@ -53,7 +53,7 @@ pub(in crate::pages) fn throughput(stats: &RunStats, drawing: Drawing) -> AnyVie
 }
 
 /// Instants that came to no run, by why.
-pub(super) fn not_run(stats: &RunStats, drawing: Drawing) -> AnyView {
+pub(super) fn not_run(stats: &RunStats, drawing: &Drawing) -> AnyView {
     let parts =
         vec![("queued", "Skipped on purpose"), ("missed", "Missed"), ("abandoned", "Given up")];
     let counts = |point: &StatPoint| vec![point.skipped, point.missed, point.abandoned];
@@ -64,7 +64,7 @@ fn bars(
     what: &'static str,
     parts: Vec<(&'static str, &'static str)>,
     stats: &RunStats,
-    drawing: Drawing,
+    drawing: &Drawing,
     counts: fn(&StatPoint) -> Vec<i64>,
 ) -> AnyView {
     let column = |point: &StatPoint| Column {
@@ -76,18 +76,18 @@ fn bars(
     stacked_bars(what, parts, columns, drawing.axis(stats), drawing.drag, drawing.dragged(stats))
 }
 
-pub(super) fn durations(stats: &RunStats, drawing: Drawing) -> AnyView {
+pub(super) fn durations(stats: &RunStats, drawing: &Drawing) -> AnyView {
     bands("How long runs took", stats, drawing, |point| point.durations)
 }
 
-pub(super) fn latenesses(stats: &RunStats, drawing: Drawing) -> AnyView {
+pub(super) fn latenesses(stats: &RunStats, drawing: &Drawing) -> AnyView {
     bands("How late runs were handed over", stats, drawing, |point| point.latenesses)
 }
 
 fn bands(
     what: &'static str,
     stats: &RunStats,
-    drawing: Drawing,
+    drawing: &Drawing,
     of: fn(&StatPoint) -> Option<Percentiles>,
 ) -> AnyView {
     let band = |point: &StatPoint| Band {

@@ -23,7 +23,7 @@ use crate::{
     components::{AsyncView, Week, heat_map, live, panel, use_drag},
     model::RunStats,
     route::Route,
-    state::{ZoneChoice, use_address, use_every, use_title, use_zone},
+    state::{use_address, use_every, use_title, use_zone},
     time::Moment,
 };
 
@@ -76,15 +76,15 @@ pub(crate) fn Metrics() -> impl IntoView {
     let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
     let chosen = Callback::new(move |(from, until)| address.go(&runs.run((from, until))));
     let drags = [use_drag(), use_drag(), use_drag(), use_drag()];
-    let draw = move |which: usize, chart: fn(&RunStats, Drawing) -> AnyView| {
+    let draw = move |which: usize, chart: fn(&RunStats, &Drawing) -> AnyView| {
         let drag = drags.get(which).copied().unwrap_or_else(use_drag);
         live(move || {
-            let drawing = Drawing { choice: zone.get(), drag, runs, chosen };
-            stats.with(|stats| chart(stats, drawing)).unwrap_or_else(|| ().into_any())
+            let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
+            stats.with(|stats| chart(stats, &drawing)).unwrap_or_else(|| ().into_any())
         })
     };
     let hours =
-        move || week.with(|week| heat_map("Runs by weekday and hour", &by_hour(week, zone.get())));
+        move || week.with(|week| heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None))));
     view! {
         <header class="page-head">
             <h1>"Metrics"</h1>
@@ -188,10 +188,10 @@ fn runs_between(filters: Filters, from: Moment, until: Moment) -> String {
 }
 
 /// What ended, by weekday and hour.
-fn by_hour(stats: &RunStats, choice: ZoneChoice) -> Week {
+fn by_hour(stats: &RunStats, zone: &str) -> Week {
     let mut week: Week = [[0; 24]; 7];
     for point in &stats.points {
-        let place = steps::weekday_and_hour(point.at, choice);
+        let place = steps::weekday_and_hour(point.at, zone);
         let cell = place.and_then(|(day, hour)| week.get_mut(day)?.get_mut(hour));
         if let Some(cell) = cell {
             *cell += point.succeeded + point.failed + point.timed_out + point.cancelled;

@@ -80,15 +80,15 @@ pub(crate) fn Overview() -> impl IntoView {
     let (day_drag, hour_drag) = (use_drag(), use_drag());
     let bars = move || {
         live(move || {
-            let drawing = Drawing { choice: zone.get(), drag: day_drag, runs, chosen };
-            day.with(|stats| throughput(stats, drawing)).unwrap_or_else(|| ().into_any())
+            let drawing = Drawing { zone: zone.get().zone(None), drag: day_drag, runs, chosen };
+            day.with(|stats| throughput(stats, &drawing)).unwrap_or_else(|| ().into_any())
         })
     };
     let hour = move || {
         live(move || {
-            let choice = zone.get();
+            let zone = zone.get().zone(None);
             minutes
-                .with(|minutes| next_hour::minutes(minutes, choice, hour_drag))
+                .with(|minutes| next_hour::minutes(minutes, &zone, hour_drag))
                 .unwrap_or_else(|| ().into_any())
         })
     };

@@ -7,7 +7,6 @@ use crate::{
     model::{Minutes, NextSchedule},
     pages::steps,
     route::Route,
-    state::ZoneChoice,
     time::{Moment, seconds},
 };
 
@@ -15,15 +14,15 @@ const MINUTE: i64 = 60_000;
 /// What fires again sooner is told by how often, not by when.
 const OFTEN: i64 = 10 * MINUTE;
 
-pub(super) fn minutes(minutes: &Minutes, choice: ZoneChoice, drag: Drag) -> AnyView {
+pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
     let at = |index: usize| minutes.from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
     let column = |(index, starts): (usize, &i64)| Column {
-        name: steps::name(at(index), choice),
+        name: steps::name(at(index), zone),
         href: None,
         counts: vec![*starts],
     };
     let columns = minutes.starts.iter().enumerate().map(column).collect();
-    let axis = steps::axis(minutes.from, at(minutes.starts.len()), choice);
+    let axis = steps::axis(minutes.from, at(minutes.starts.len()), zone);
     let note = (!minutes.is_complete).then(|| {
         view! { <p class="muted">"So much is to come that not all of it was counted."</p> }
             .into_any()

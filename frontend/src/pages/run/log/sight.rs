@@ -101,6 +101,9 @@ impl Sight {
 
     /// Brings a line into the middle of the frame.
     pub(super) fn show(self, place: usize) {
+        if self.follow.is_disposed() {
+            return;
+        }
         let row = self.kept.log.with_value(|log| log.row_of(place));
         self.follow.set(false);
         if let Some(frame) = self.frame.get_untracked() {
@@ -110,6 +113,7 @@ impl Sight {
     }
 
     fn to_end(self) {
+        // The next frame may come when the page has gone.
         if let Some(frame) = self.frame.try_get_untracked().flatten() {
             self.scroll(frame.scroll_height());
         }
@@ -142,6 +146,9 @@ impl Sight {
 
     /// Finds out how many letters go into a row.
     fn measure(self) {
+        if self.follow.is_disposed() {
+            return;
+        }
         let cell = self.cell.try_get_untracked().flatten();
         let letters = self.letters.try_get_untracked().flatten();
         if let (Some(cell), Some(letters)) = (cell, letters) {
