@@ -5,10 +5,12 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::{
-    api::Failure,
-    components::{FailureNote, NoticeList, TopBar, live},
+    components::{FailureNote, NoticeList, live},
+    data,
+    frame::{Header, PhoneBar, Rail},
+    model::Failure,
     pages,
-    route::Route,
+    route::{Route, Scope},
     state::{self, SessionState, use_address, use_session},
 };
 
@@ -16,6 +18,7 @@ use crate::{
 #[component]
 pub(crate) fn App() -> impl IntoView {
     state::provide();
+    data::provide();
     view! {
         <a class="skip-link" href="#main">"Skip to content"</a>
         <Door/>
@@ -30,7 +33,7 @@ fn Door() -> impl IntoView {
     let inside = Memo::new(move |_| match session.get() {
         SessionState::Asking => Inside::Asking,
         SessionState::SignedOut => Inside::No,
-        SessionState::SignedIn { .. } => Inside::Yes,
+        SessionState::SignedIn(_) => Inside::Yes,
         SessionState::Unknown(failure) => Inside::Unknown(failure),
     });
     live(move || match inside.get() {
@@ -39,15 +42,21 @@ fn Door() -> impl IntoView {
         }
         Inside::No => view! { <pages::SignIn/> }.into_any(),
         Inside::Yes => view! {
-            <TopBar/>
-            <main id="main" class="page" tabindex="-1"><Pages/></main>
+            <div class="frame">
+                <Rail/>
+                <div class="frame-main">
+                    <Header/>
+                    <main id="main" class="page" tabindex="-1"><Pages/></main>
+                </div>
+                <PhoneBar/>
+            </div>
             <NoticeList/>
         }
         .into_any(),
         Inside::Unknown(failure) => view! {
             <main id="main" class="page page-narrow">
                 <h1>"Carillon"</h1>
-                <FailureNote failure=failure retry=move || session.ask()/>
+                <FailureNote failure=failure retry=move || data::ask_session(session)/>
             </main>
         }
         .into_any(),
@@ -67,7 +76,15 @@ enum Inside {
 #[component]
 fn Pages() -> impl IntoView {
     let address = use_address();
-    let route = Memo::new(move |_| address.route());
+    let session = use_session();
+    let place = Memo::new(move |_| (address.scope(), address.route()));
+    let route = Memo::new(move |_| place.get().1);
+    // A link that names no namespace leads to the one that one was in last.
+    Effect::new(move |_| {
+        if let ((None, Some(_)), Some(viewer)) = (place.get(), session.viewer()) {
+            address.complete(&Scope::One(viewer.home(address.remembered())));
+        }
+    });
     Effect::new(move |before: Option<Option<Route>>| {
         let route = route.get();
         if before.is_some_and(|before| before != route) {
@@ -78,8 +95,15 @@ fn Pages() -> impl IntoView {
         }
         route
     });
-    // Another id is another page: its subscriptions and lists begin anew.
-    live(move || match route.get() {
+    // Another id or another namespace is another page: its subscriptions and lists begin anew.
+    live(move || match place.get() {
+        (None, Some(_)) => ().into_any(),
+        (_, route) => page(route),
+    })
+}
+
+fn page(route: Option<Route>) -> AnyView {
+    match route {
         Some(Route::Overview) => view! { <pages::Overview/> }.into_any(),
         Some(Route::Schedules) => view! { <pages::Schedules/> }.into_any(),
         Some(Route::NewSchedule) => view! { <pages::NewSchedule/> }.into_any(),
@@ -93,5 +117,5 @@ fn Pages() -> impl IntoView {
         Some(Route::Ledger) => view! { <pages::Ledger/> }.into_any(),
         Some(Route::Metrics) => view! { <pages::Metrics/> }.into_any(),
         None => view! { <pages::NotFound/> }.into_any(),
-    })
+    }
 }

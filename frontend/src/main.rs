@@ -5,10 +5,12 @@
 //! timing and every warning comes from the server's calculator, while it is typed too.
 //!
 //! - `route`: every address, one enum
-//! - `app`: the frame around the pages, and who may see them
+//! - `app`: who may see the pages
+//! - `frame`: what stands around every page
 //! - `pages`: load and arrange
 //! - `components`: draw
-//! - `api`: asks, acts, listens
+//! - `data`: what pages load, follow and change
+//! - `api`: the way to the server
 //! - `state`: what outlives a page
 //! - `model`: what pages show
 //! - `time`: wall clocks and words
@@ -42,6 +44,8 @@
 mod api;
 mod app;
 mod components;
+mod data;
+mod frame;
 mod model;
 mod pages;
 mod route;

@@ -1,78 +1,130 @@
-//! Every address of the console, as one enum.
+//! Every address of the console: where one looks, and at which page.
+//!
+//! An address is a scope and a route: `/ns/billing/schedules` shows the schedules of one namespace, `/all/schedules` those
+//! of all that one may see. Without a scope it is still a place, as links in mails are; the frame adds the scope.
+//!
+//! A page is one line of `routes!`: its name, the parts of its path (a name among them is a value), and the page in whose
+//! care it is.
+
+use std::cell::RefCell;
 
 use js_sys::encode_uri_component;
 
-/// A place in the console. Links are made from it, never from text.
+/// Where one looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    Overview,
-    Schedules,
-    NewSchedule,
-    Schedule(String),
-    EditSchedule(String),
-    Runs,
-    Run(String),
-    Cluster,
-    Audit,
-    Metrics,
-    Health,
-    Ledger,
+pub(crate) enum Scope {
+    /// Into all namespaces that one may see.
+    All,
+    /// Into one, by name.
+    One(String),
+}
+
+thread_local! {
+    /// Where one looks now. A change of it makes every page anew, so links need not follow it.
+    static HERE: RefCell<Scope> = const { RefCell::new(Scope::All) };
+}
+
+impl Scope {
+    fn path(&self) -> String {
+        match self {
+            Self::All => "/all".to_owned(),
+            Self::One(namespace) => format!("/ns/{namespace}"),
+        }
+    }
+
+    /// Looks there from now on: links lead there.
+    pub(crate) fn enter(&self) {
+        HERE.set(self.clone());
+    }
+}
+
+macro_rules! routes {
+    ($($name:ident $(($value:ident))? [$($part:tt)*] $(in $care:ident)?;)+) => {
+        /// A page of the console. Links are made from it, never from text.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) enum Route {
+            $($name $((routes!(@text $value)))?),+
+        }
+
+        impl Route {
+            fn of_parts(parts: &[&str]) -> Option<Self> {
+                match parts {
+                    $([$($part),*] => Some(Self::$name $(((*$value).to_owned()))?),)+
+                    _ => None,
+                }
+            }
+
+            /// Its path within a scope.
+            fn within(&self) -> String {
+                let mut path = String::new();
+                match self {
+                    $(Self::$name $(($value))? => {
+                        $(
+                            path.push('/');
+                            path.push_str($part);
+                        )*
+                    })+
+                }
+                path
+            }
+
+            /// The page in whose care this one is: that of the list, for what the list leads to.
+            pub(crate) fn care(&self) -> Self {
+                match self {
+                    $(Self::$name $((routes!(@any $value)))? => {
+                        routes!(@care self $($care)?)
+                    })+
+                }
+            }
+
+            #[cfg(test)]
+            fn all() -> Vec<Self> {
+                vec![$(Self::$name $((stringify!($value).to_owned()))?),+]
+            }
+        }
+    };
+    (@text $value:ident) => { String };
+    (@any $value:ident) => { _ };
+    (@care $this:ident) => { $this.clone() };
+    (@care $this:ident $care:ident) => { Self::$care };
+}
+
+// The first that fits counts, so a word stands before a value.
+routes! {
+    Overview [];
+    Runs ["runs"];
+    Run(id) ["runs" id] in Runs;
+    Schedules ["schedules"];
+    NewSchedule ["schedules" "new"] in Schedules;
+    Schedule(id) ["schedules" id] in Schedules;
+    EditSchedule(id) ["schedules" id "edit"] in Schedules;
+    Cluster ["cluster"];
+    Ledger ["ledger"];
+    Metrics ["metrics"];
+    Health ["health"];
+    Audit ["audit"];
 }
 
 impl Route {
+    /// The address of the page where one looks now.
     pub(crate) fn path(&self) -> String {
-        match self {
-            Self::Overview => "/".to_owned(),
-            Self::Schedules => "/schedules".to_owned(),
-            Self::NewSchedule => "/schedules/new".to_owned(),
-            Self::Schedule(id) => format!("/schedules/{id}"),
-            Self::EditSchedule(id) => format!("/schedules/{id}/edit"),
-            Self::Runs => "/runs".to_owned(),
-            Self::Run(id) => format!("/runs/{id}"),
-            Self::Cluster => "/cluster".to_owned(),
-            Self::Audit => "/audit".to_owned(),
-            Self::Metrics => "/charts".to_owned(),
-            Self::Health => "/health".to_owned(),
-            Self::Ledger => "/ledger".to_owned(),
-        }
+        HERE.with_borrow(|scope| self.path_in(scope))
     }
 
-    /// The place at a path, if there is one.
-    pub(crate) fn parse(path: &str) -> Option<Self> {
+    /// The address of the page in a scope.
+    pub(crate) fn path_in(&self, scope: &Scope) -> String {
+        format!("{}{}", scope.path(), self.within())
+    }
+
+    /// The place at a path, if there is one: the scope that it names, and the page.
+    pub(crate) fn parse(path: &str) -> Option<(Option<Scope>, Self)> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        match parts.as_slice() {
-            [] => Some(Self::Overview),
-            ["schedules"] => Some(Self::Schedules),
-            ["schedules", "new"] => Some(Self::NewSchedule),
-            ["schedules", id] => Some(Self::Schedule((*id).to_owned())),
-            ["schedules", id, "edit"] => Some(Self::EditSchedule((*id).to_owned())),
-            ["runs"] => Some(Self::Runs),
-            ["runs", id] => Some(Self::Run((*id).to_owned())),
-            ["cluster"] => Some(Self::Cluster),
-            ["audit"] => Some(Self::Audit),
-            ["charts"] => Some(Self::Metrics),
-            ["health"] => Some(Self::Health),
-            ["ledger"] => Some(Self::Ledger),
-            _ => None,
-        }
-    }
-
-    /// Whether this is a place in a list's care.
-    pub(crate) fn is_under(&self, list: &Self) -> bool {
-        match self {
-            Self::NewSchedule | Self::Schedule(_) | Self::EditSchedule(_) => {
-                *list == Self::Schedules
-            }
-            Self::Run(_) => *list == Self::Runs,
-            Self::Overview
-            | Self::Schedules
-            | Self::Runs
-            | Self::Cluster
-            | Self::Audit
-            | Self::Metrics
-            | Self::Health
-            | Self::Ledger => false,
-        }
+        let (scope, rest) = match parts.as_slice() {
+            ["all", rest @ ..] => (Some(Scope::All), rest),
+            ["ns", namespace, rest @ ..] => (Some(Scope::One((*namespace).to_owned())), rest),
+            rest => (None, rest),
+        };
+        Some((scope, Self::of_parts(rest)?))
     }
 
     /// The place narrowed by a query; what is empty is left out.
@@ -88,32 +140,34 @@ impl Route {
 
 #[cfg(test)]
 mod tests {
-    use super::Route;
+    use super::{Route, Scope};
 
     #[test]
-    fn each_place_is_found_at_its_own_path() {
-        let id = || "01a1fdd1".to_owned();
-        for route in [
-            Route::Overview,
-            Route::Schedules,
-            Route::NewSchedule,
-            Route::Schedule(id()),
-            Route::EditSchedule(id()),
-            Route::Runs,
-            Route::Run(id()),
-            Route::Cluster,
-            Route::Audit,
-            Route::Metrics,
-            Route::Health,
-            Route::Ledger,
-        ] {
-            assert_eq!(Route::parse(&route.path()), Some(route));
+    fn each_page_is_found_at_its_own_path_in_each_scope() {
+        for scope in [Scope::All, Scope::One("billing".to_owned())] {
+            for route in Route::all() {
+                let path = route.path_in(&scope);
+                assert_eq!(Route::parse(&path), Some((Some(scope.clone()), route)), "{path}");
+            }
         }
     }
 
     #[test]
+    fn a_link_without_a_scope_is_still_a_place() {
+        let found = Route::parse("/runs/01a1fdd1");
+        assert_eq!(found, Some((None, Route::Run("01a1fdd1".to_owned()))));
+        assert_eq!(Route::parse("/"), Some((None, Route::Overview)));
+    }
+
+    #[test]
+    fn what_a_list_leads_to_is_in_its_care() {
+        assert_eq!(Route::EditSchedule("x".to_owned()).care(), Route::Schedules);
+        assert_eq!(Route::Cluster.care(), Route::Cluster);
+    }
+
+    #[test]
     fn what_the_server_itself_answers_is_no_place() {
-        for path in ["/graphiql", "/schedules/x/delete", "/runs/x/y"] {
+        for path in ["/graphiql", "/ns", "/schedules/x/delete", "/ns/a/runs/x/y"] {
             assert_eq!(Route::parse(path), None, "{path}");
         }
     }

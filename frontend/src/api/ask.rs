@@ -6,20 +6,21 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use web_sys::AbortSignal;
 
-use super::{Code, Failure, client, operations::Operation};
+use super::{client, operations::Operation};
+use crate::model::{Code, Failure};
 
 /// A question to the server whose answer is a `T`.
 pub(crate) struct Ask<T> {
-    pub(super) request: Request,
+    pub(crate) request: Request,
     answer: PhantomData<fn() -> T>,
 }
 
 /// The same, whatever its answer is.
 #[derive(Clone)]
-pub(super) struct Request {
-    pub(super) body: Value,
+pub(crate) struct Request {
+    pub(crate) body: Value,
     /// Where the answer stands in the data.
-    pub(super) at: &'static str,
+    pub(crate) at: &'static str,
 }
 
 impl<T> Ask<T> {
@@ -52,7 +53,7 @@ impl Request {
     ///
     /// # Errors
     /// The first error of the answer, or why there was none; that there is nothing is an error too.
-    pub(super) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
+    pub(crate) async fn send(self, abort: Option<AbortSignal>) -> Result<Value, Failure> {
         let mut data = client::post(self.body.to_string(), abort).await?;
         pluck(&mut data, self.at).ok_or_else(|| {
             let what = self.at.trim_start_matches('/');
@@ -62,7 +63,7 @@ impl Request {
 }
 
 /// What stands at a place, unless it is null.
-pub(super) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
+pub(crate) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
     data.pointer_mut(at).map(Value::take).filter(|value| !value.is_null())
 }
 
@@ -70,7 +71,7 @@ pub(super) fn pluck(data: &mut Value, at: &str) -> Option<Value> {
 ///
 /// # Errors
 /// What does not fit, and where.
-pub(super) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::unreadable)
 }
 

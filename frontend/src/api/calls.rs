@@ -12,41 +12,18 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, CatchUp, Fire, Fleet, HealthReport, House, LedgerRow, LedgerTotals, LiveRun,
-        Metrics, Minutes, Named, NextSchedule, Page, Preview, ReasonCode, RunDetail, RunRow,
-        RunState, RunStats, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
+        AuditEvent, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics,
+        Minutes, Named, NextSchedule, OverviewAnswer, Page, Place, Preview, ReasonCode, RunDetail,
+        RunRow, RunState, RunStats, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
         ScheduleState, Seen, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
 
-/// Where a page of a list begins. Cursors are the server's; the console only carries them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// From the top.
-    #[default]
-    First,
-    /// Behind a cursor.
-    After(String),
-    /// Before a cursor.
-    Before(String),
-}
-
-impl Place {
-    /// `first`, `after`, `last`, `before` as Relay wants them.
-    fn arguments(self, size: usize) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
-        let size = i64::try_from(size).unwrap_or(i64::MAX);
-        match self {
-            Self::First => (Some(size), None, None, None),
-            Self::After(cursor) => (Some(size), Some(cursor), None, None),
-            Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
-        }
-    }
-}
-
 /// What a list of schedules is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleQuery {
+    pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
     pub(crate) tag: Option<String>,
@@ -57,6 +34,7 @@ pub(crate) struct ScheduleQuery {
 /// What a list of runs is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunQuery {
+    pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
     pub(crate) states: Vec<RunState>,
@@ -67,6 +45,7 @@ pub(crate) struct RunQuery {
 /// What the audit log is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuditQuery {
+    pub(crate) namespace: String,
     pub(crate) kind: Option<String>,
     pub(crate) action: Option<String>,
     pub(crate) actor: Option<String>,
@@ -82,8 +61,14 @@ pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
 }
 
-pub(crate) fn overview() -> Ask<House> {
-    Ask::new::<operations::Overview>(operations::overview::Variables)
+/// The namespaces that one may see: the first two hundred.
+pub(crate) fn namespaces() -> Ask<Vec<Named>> {
+    Ask::new::<operations::Namespaces>(operations::namespaces::Variables)
+}
+
+pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
+    let variables = operations::overview::Variables { namespace };
+    Ask::new::<operations::Overview>(variables)
 }
 
 pub(crate) fn cluster() -> Ask<Fleet> {
@@ -98,8 +83,9 @@ pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleR
         state: query.state,
         workflow: None,
     };
-    let (filter, search) = (Some(filter), query.search);
-    let variables = operations::schedules::Variables { filter, search, first, after, last, before };
+    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    let variables =
+        operations::schedules::Variables { namespace, filter, search, first, after, last, before };
     Ask::new::<Schedules>(variables)
 }
 
@@ -121,8 +107,16 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
         after: None,
         before: None,
     };
-    let (filter, search) = (Some(filter), query.search);
-    Ask::new::<Runs>(operations::runs::Variables { filter, search, first, after, last, before })
+    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    Ask::new::<Runs>(operations::runs::Variables {
+        namespace,
+        filter,
+        search,
+        first,
+        after,
+        last,
+        before,
+    })
 }
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
@@ -141,7 +135,7 @@ pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEven
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter) = (None, Some(filter));
+    let (namespace, filter) = (Some(query.namespace), Some(filter));
     let variables =
         operations::audit_events::Variables { namespace, filter, first, after, last, before };
     Ask::new::<AuditEvents>(variables)
@@ -150,6 +144,7 @@ pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEven
 /// What the ledger is narrowed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerQuery {
+    pub(crate) namespace: String,
     /// Which schedules, in the search language.
     pub(crate) search: Option<String>,
     pub(crate) verdicts: Vec<Verdict>,
@@ -168,7 +163,7 @@ pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter, search) = (None, Some(filter), query.search);
+    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
     let variables =
         operations::ledger::Variables { namespace, filter, search, first, after, last, before };
     Ask::new::<operations::Ledger>(variables)
@@ -183,14 +178,14 @@ pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
         after: query.after,
         before: query.before,
     };
-    let (namespace, filter, search) = (None, Some(filter), query.search);
+    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
     let variables = operations::ledger_totals::Variables { namespace, filter, search };
     Ask::new::<operations::LedgerTotals>(variables)
 }
 
 /// What went wrong in the last day.
-pub(crate) fn problems() -> Ask<Vec<WorkProblem>> {
-    let variables = operations::problems::Variables { namespace: None, since: None };
+pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
+    let variables = operations::problems::Variables { namespace: Some(namespace), since: None };
     Ask::new::<operations::Problems>(variables)
 }
 
@@ -198,18 +193,18 @@ pub(crate) fn health() -> Ask<HealthReport> {
     Ask::new::<operations::Health>(operations::health::Variables)
 }
 
-pub(crate) fn live_runs() -> Ask<Vec<LiveRun>> {
-    Ask::new::<operations::LiveRuns>(operations::live_runs::Variables)
+pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {
+    Ask::new::<operations::LiveRuns>(operations::live_runs::Variables { namespace })
 }
 
 /// The next hour.
-pub(crate) fn minutes() -> Ask<Minutes> {
-    Ask::new::<operations::Minutes>(operations::minutes::Variables)
+pub(crate) fn minutes(namespace: String) -> Ask<Minutes> {
+    Ask::new::<operations::Minutes>(operations::minutes::Variables { namespace })
 }
 
 /// The schedules that are due next.
-pub(crate) fn next_schedules() -> Ask<Vec<NextSchedule>> {
-    Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables)
+pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
+    Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
 }
 
 /// Until when the person who is signed in has seen what happened.
@@ -220,6 +215,7 @@ pub(crate) fn seen() -> Ask<Seen> {
 /// Of what a chart shows a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeriesQuery {
+    pub(crate) namespace: String,
     pub(crate) from: Moment,
     /// Now, without one.
     pub(crate) until: Option<Moment>,
@@ -231,39 +227,57 @@ pub(crate) struct SeriesQuery {
 }
 
 pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
-    let SeriesQuery { from, until, step, tag, schedule } = query;
+    let SeriesQuery { namespace, from, until, step, tag, schedule } = query;
     let (from, step) = (Some(from), Some(step));
-    let variables =
-        operations::run_stats::Variables { from, until, step, tag, schedule_id: schedule };
+    let variables = operations::run_stats::Variables {
+        namespace,
+        from,
+        until,
+        step,
+        tag,
+        schedule_id: schedule,
+    };
     Ask::new::<operations::RunStats>(variables)
 }
 
-pub(crate) fn metrics() -> Ask<Metrics> {
-    Ask::new::<operations::Metrics>(operations::metrics::Variables)
+pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
+    Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
 }
 
 /// The schedules that a search finds, the slowest first, with their figures over a range.
 pub(crate) fn schedule_figures(
+    namespace: String,
     search: Option<String>,
     from: Option<Moment>,
     until: Option<Moment>,
 ) -> Ask<Vec<ScheduleFigures>> {
-    let variables = operations::schedule_figures::Variables { search, from, until };
+    let variables = operations::schedule_figures::Variables { namespace, search, from, until };
     Ask::new::<operations::ScheduleFigures>(variables)
 }
 
 /// The first of the schedules that a search finds, by name.
-pub(crate) fn schedule_names(search: Option<String>) -> Ask<Vec<ScheduleName>> {
-    Ask::new::<operations::ScheduleNames>(operations::schedule_names::Variables { search })
+pub(crate) fn schedule_names(namespace: String, search: Option<String>) -> Ask<Vec<ScheduleName>> {
+    Ask::new::<operations::ScheduleNames>(operations::schedule_names::Variables {
+        namespace,
+        search,
+    })
 }
 
 pub(crate) fn preview(
     timing: operations::preview::TimingInput,
     calendars: Vec<String>,
+    namespace: String,
+    schedule_id: Option<String>,
     count: i64,
 ) -> Ask<Preview> {
     let calendars = Some(calendars);
-    Ask::new::<operations::Preview>(operations::preview::Variables { timing, count, calendars })
+    Ask::new::<operations::Preview>(operations::preview::Variables {
+        timing,
+        count,
+        calendars,
+        namespace,
+        schedule_id,
+    })
 }
 
 pub(crate) fn timezones() -> Ask<Vec<String>> {
@@ -271,8 +285,8 @@ pub(crate) fn timezones() -> Ask<Vec<String>> {
 }
 
 /// The first hundred workflows.
-pub(crate) fn workflows() -> Ask<Vec<Named>> {
-    Ask::new::<Workflows>(operations::workflows::Variables)
+pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<Workflows>(operations::workflows::Variables { namespace })
 }
 
 // What changes something answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.

@@ -6,11 +6,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortSignal, Headers, RequestInit, Response};
 
-use super::{
-    Code, Failure,
-    ask::{pluck, read},
-    failure::{WireError, sentence},
-};
+use super::ask::{pluck, read};
+use crate::model::{Code, Failure, WireError, sentence};
 
 /// Posts JSON; answers the status and the text.
 async fn send(

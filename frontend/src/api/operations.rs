@@ -5,8 +5,8 @@ use graphql_client::GraphQLQuery;
 
 use crate::model::{
     AuditEvent, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HealthEvent,
-    HealthReport, HealthSeverity, House, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
-    Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, Page,
+    HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream, Named,
+    NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer, Page,
     Preview as PreviewAnswer, ProblemKind, ReasonCode, Role, RunDetail, RunEvent, RunRow, RunState,
     RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow,
     ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
@@ -53,7 +53,7 @@ macro_rules! operations {
 
         /// Each operation's file and text, where its answer stands, and the way to read it.
         #[cfg(test)]
-        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<super::Failure>)] = &[
+        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
             $(($file, $at, |answer| super::ask::read::<$answer>(answer).err())),+
         ];
     };
@@ -61,7 +61,8 @@ macro_rules! operations {
 
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
-    Overview = "graphql/overview.graphql", "" => House;
+    Namespaces = "graphql/namespaces.graphql", "/namespaces/nodes" => Vec<Named>;
+    Overview = "graphql/overview.graphql", "" => OverviewAnswer;
     Cluster = "graphql/cluster.graphql", "" => Fleet;
     Schedules = "graphql/schedules.graphql", "/schedules" => Page<ScheduleRow>;
     Schedule = "graphql/schedule.graphql", "/schedule" => ScheduleDetail;

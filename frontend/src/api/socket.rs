@@ -23,7 +23,7 @@ use leptos::{
 };
 use serde_json::{Value, json};
 
-pub(super) use self::book::{Notice, Subscriber};
+pub(crate) use self::book::{Notice, Subscriber};
 use self::{book::Book, line::Line};
 use crate::time::Moment;
 
@@ -102,13 +102,13 @@ impl Socket {
     }
 
     /// Subscribes; the id serves to leave again.
-    pub(super) fn join(&self, subscriber: Subscriber) -> u64 {
+    pub(crate) fn join(&self, subscriber: Subscriber) -> u64 {
         let id = self.0.book.borrow_mut().join(subscriber);
         self.subscribe(id);
         id
     }
 
-    pub(super) fn leave(&self, id: u64) {
+    pub(crate) fn leave(&self, id: u64) {
         let wire = self.0.book.borrow_mut().leave(id);
         if let Some(wire) = wire {
             self.send(&json!({ "id": wire.to_string(), "type": "complete" }));

@@ -3,7 +3,15 @@
 use leptos::prelude::*;
 
 use super::{Glyph, Look, button, icon, live};
-use crate::api::{Failure, Loading};
+use crate::model::Failure;
+
+/// How loading stands, whatever is loaded, and the way to ask again.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) has_data: Signal<bool>,
+    pub(crate) failure: Signal<Option<Failure>>,
+    pub(crate) retry: Callback<()>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -17,24 +25,25 @@ enum Phase {
 /// fails to come; then a note says so.
 #[component]
 pub(crate) fn AsyncView(
-    loading: Loading,
+    #[prop(into)] loading: Waiting,
     /// What is loaded, for the waiting reader: `runs`.
     what: &'static str,
     #[prop(into, optional)] is_empty: Signal<bool>,
     #[prop(into, optional)] empty: ViewFn,
     children: ChildrenFn,
 ) -> impl IntoView {
-    let phase = Memo::new(move |_| match (loading.has_data(), loading.failure().is_some()) {
-        (false, false) => Phase::Loading,
-        (false, true) => Phase::Failed,
-        (true, _) if is_empty.get() => Phase::Empty,
-        (true, _) => Phase::Ready,
-    });
+    let phase =
+        Memo::new(move |_| match (loading.has_data.get(), loading.failure.with(Option::is_some)) {
+            (false, false) => Phase::Loading,
+            (false, true) => Phase::Failed,
+            (true, _) if is_empty.get() => Phase::Empty,
+            (true, _) => Phase::Ready,
+        });
     view! {
         // What is wrong with a search stands under the search line.
-        {live(move || match loading.failure().filter(|failure| !failure.is_of_search()) {
+        {live(move || match loading.failure.get().filter(|failure| !failure.is_of_search()) {
             Some(failure) => {
-                view! { <FailureNote failure=failure retry=move || loading.reload()/> }.into_any()
+                view! { <FailureNote failure=failure retry=move || loading.retry.run(())/> }.into_any()
             }
             None => ().into_any(),
         })}

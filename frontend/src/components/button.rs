@@ -22,8 +22,8 @@ impl Look {
     }
 }
 
-fn boxed(deed: impl Fn() + 'static) -> Box<dyn FnMut(MouseEvent)> {
-    Box::new(move |_| deed())
+fn boxed(action: impl Fn() + 'static) -> Box<dyn FnMut(MouseEvent)> {
+    Box::new(move |_| action())
 }
 
 /// A button with words, and an icon before them where it has one.
@@ -31,10 +31,10 @@ pub(crate) fn button(
     look: Look,
     glyph: Option<Glyph>,
     words: &'static str,
-    deed: impl Fn() + 'static,
+    action: impl Fn() + 'static,
 ) -> AnyView {
     view! {
-        <button type="button" class=look.class() on:click=boxed(deed)>{glyph.map(icon)}{words}</button>
+        <button type="button" class=look.class() on:click=boxed(action)>{glyph.map(icon)}{words}</button>
     }
     .into_any()
 }
@@ -44,10 +44,10 @@ pub(crate) fn icon_button(
     glyph: Glyph,
     title: &'static str,
     name: String,
-    deed: impl Fn() + 'static,
+    action: impl Fn() + 'static,
 ) -> AnyView {
     view! {
-        <button type="button" class="icon-button" title=title aria-label=name on:click=boxed(deed)>{icon(glyph)}</button>
+        <button type="button" class="icon-button" title=title aria-label=name on:click=boxed(action)>{icon(glyph)}</button>
     }
     .into_any()
 }

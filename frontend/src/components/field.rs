@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::pointed;
-use crate::api::Failure;
+use crate::model::Failure;
 
 /// One of a fixed set: its value on the wire and its words.
 pub(crate) type Choice = (&'static str, &'static str);

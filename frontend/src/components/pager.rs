@@ -3,26 +3,26 @@
 use leptos::prelude::*;
 
 use super::live;
-use crate::api::{Listing, Place};
+use crate::model::Place;
+
+/// The pages before and behind the one that is shown, as far as there are any.
+pub(crate) type Beside = Signal<(Option<Place>, Option<Place>)>;
 
 /// Newer and older, or nothing where all fits on one page. `what` is the list's name, for the navigation's label.
-pub(crate) fn pager<T: Send + Sync + 'static>(
-    listing: Listing<T>,
+pub(crate) fn pager(
+    beside: Beside,
     what: &'static str,
     go: impl Fn(Place) + Send + Sync + 'static,
 ) -> AnyView {
     let go = Callback::new(go);
     live(move || {
-        let beside = listing.load.with(|page| (page.previous.clone(), page.next.clone()));
-        match beside {
-            Some((previous, next)) if previous.is_some() || next.is_some() => {
-                let previous = step("Previous", previous.map(Place::Before), go);
-                let next = step("Next", next.map(Place::After), go);
-                let label = format!("Pages of {what}");
-                view! { <nav class="pager" aria-label=label>{previous}{next}</nav> }.into_any()
-            }
-            Some(_) | None => ().into_any(),
+        let (previous, next) = beside.get();
+        if previous.is_none() && next.is_none() {
+            return ().into_any();
         }
+        let (previous, next) = (step("Previous", previous, go), step("Next", next, go));
+        let label = format!("Pages of {what}");
+        view! { <nav class="pager" aria-label=label>{previous}{next}</nav> }.into_any()
     })
 }
 

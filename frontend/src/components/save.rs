@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
 use crate::{
-    api::{Code, Failure},
+    model::{Code, Failure},
     state::Notices,
 };
 

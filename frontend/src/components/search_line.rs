@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::{Glyph, icon, live, pointed};
-use crate::api::Loading;
+use super::{Glyph, Waiting, icon, live, pointed};
+use crate::model::Failure;
 
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -18,7 +18,7 @@ pub(crate) fn SearchLine(
     /// What is sought now.
     #[prop(into)]
     value: Signal<String>,
-    loading: Loading,
+    #[prop(into)] loading: Waiting,
     search: Callback<String>,
 ) -> impl IntoView {
     let timer = StoredValue::new(None::<TimeoutHandle>);
@@ -34,11 +34,12 @@ pub(crate) fn SearchLine(
     };
     on_cleanup(stop);
     let wrong = move || {
-        let failure = loading.failure().filter(|failure| failure.is_of_search())?;
+        let failure = loading.failure.get().filter(|failure| failure.is_of_search())?;
         let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
         Some(view! { {place}<p>{failure.message}</p> }.into_any())
     };
-    let is_wrong = move || loading.failure().is_some_and(|failure| failure.is_of_search());
+    let is_wrong =
+        move || loading.failure.with(|failure| failure.as_ref().is_some_and(Failure::is_of_search));
     view! {
         <div class="search-line">
             <div class="search-field">

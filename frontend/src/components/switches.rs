@@ -1,34 +1,9 @@
-//! The zone and theme switches: groups of radios that look like one control.
+//! The theme switch: radios that look like one control.
 
 use leptos::prelude::*;
 
 use super::{Glyph, icon};
-use crate::{
-    state::{Theme, ZoneChoice, use_theme, use_zone},
-    time,
-};
-
-/// Whose clock every time is shown on.
-#[component]
-pub(crate) fn ZoneSwitch() -> impl IntoView {
-    let zone = use_zone();
-    let one = move |choice: ZoneChoice| {
-        let (words, title) = match choice {
-            ZoneChoice::Utc => ("UTC", "All times in UTC".to_owned()),
-            ZoneChoice::Schedule => ("Schedule's", "Each time in its schedule's zone".to_owned()),
-            ZoneChoice::Mine => ("Mine", format!("All times in {}", time::browser_zone())),
-        };
-        let chosen = Signal::derive(move || zone.get() == choice);
-        let choose = Callback::new(move |()| zone.choose(choice));
-        radio("zone", words, title, words.into_any(), chosen, choose)
-    };
-    view! {
-        <fieldset class="switch">
-            <legend class="visually-hidden">"Time zone of all times"</legend>
-            {Vec::from(ZoneChoice::ALL.map(one))}
-        </fieldset>
-    }
-}
+use crate::state::{Theme, use_theme};
 
 /// Light or dark.
 #[component]
@@ -42,7 +17,7 @@ pub(crate) fn ThemeSwitch() -> impl IntoView {
         };
         let chosen = Signal::derive(move || theme.get() == choice);
         let choose = Callback::new(move |()| theme.choose(choice));
-        radio("theme", words, format!("{words} theme"), icon(glyph), chosen, choose)
+        radio(words, format!("{words} theme"), icon(glyph), chosen, choose)
     };
     view! {
         <fieldset class="switch switch-icons">
@@ -53,7 +28,6 @@ pub(crate) fn ThemeSwitch() -> impl IntoView {
 }
 
 fn radio(
-    group: &'static str,
     name: &'static str,
     title: String,
     face: AnyView,
@@ -64,7 +38,7 @@ fn radio(
         <label title=title>
             <input
                 type="radio"
-                name=group
+                name="theme"
                 aria-label=name
                 prop:checked=move || chosen.get()
                 on:change=move |_| choose.run(())

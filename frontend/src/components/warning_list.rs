@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{Glyph, icon};
-use crate::{api::sentence, model::Warning};
+use crate::model::{Warning, sentence};
 
 /// One line each, with what to write instead where there is something; nothing where all is well.
 pub(crate) fn warning_list<'a>(warnings: impl Iterator<Item = &'a Warning>) -> AnyView {

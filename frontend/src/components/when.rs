@@ -1,46 +1,119 @@
-//! An instant on the clock that the zone switch asks for; pointed at, on all three.
+//! An instant as one reads it: `Wed 25 Nov 02:30 Berlin`, and how far it is from now.
+//!
+//! The clock is the one that the zone picker asks for. Pointed at, it is exact, in UTC, the schedule's zone and one's own.
 
 use leptos::prelude::*;
 
 use crate::{
-    state::{ZoneChoice, use_now, use_today, use_zone},
-    time::{Moment, Wall, browser_zone, distance},
+    state::{ZoneChoice, use_now, use_zone},
+    time::{Moment, Wall, browser_zone, city, day_words, distance},
 };
 
-/// A time with its offset, and the date unless it is today. `zone` is the schedule's, where there is a schedule.
-pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
-    clock(at, zone, ().into_any())
+/// An instant to be; `view` draws it.
+pub(crate) struct When {
+    at: Moment,
+    zone: Option<String>,
+    has_seconds: bool,
+    has_distance: bool,
+    is_exact_by_focus: bool,
+    suppressed_by: Option<String>,
 }
 
-/// The same with how far it is from now: `in 4 min`.
-pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
-    let now = use_now();
-    let far = move || distance(at.since(now.get()));
-    clock(at, zone, view! { <span class="when-distance">{move || far()}</span> }.into_any())
-}
-
-fn clock(at: Moment, zone: Option<String>, far: AnyView) -> AnyView {
-    let (choice, today) = (use_zone(), use_today());
-    let title = title(at, zone.clone());
-    let shown = move || {
-        today.track();
-        let wall = read(at, choice.get(), zone.as_deref());
-        let today = read(Moment::now(), choice.get(), zone.as_deref()).date;
-        let date = (wall.date != today)
-            .then(|| view! { <span class="when-date">{wall.date}</span>" " }.into_any());
-        view! { {date}{wall.time}<span class="when-offset">{wall.offset}</span> }.into_any()
-    };
-    view! {
-        <time class="when" datetime=at.to_rfc3339() title=title>
-            <span class="when-clock">{move || shown()}</span>
-            {far}
-        </time>
+impl When {
+    pub(crate) fn new(at: Moment) -> Self {
+        Self {
+            at,
+            zone: None,
+            has_seconds: at.millis().rem_euclid(60_000) >= 1_000,
+            has_distance: false,
+            is_exact_by_focus: false,
+            suppressed_by: None,
+        }
     }
-    .into_any()
+
+    /// An instant of a schedule in this zone.
+    pub(crate) fn zone(self, zone: Option<String>) -> Self {
+        Self { zone, ..self }
+    }
+
+    /// To the minute, whatever its seconds are: where they do not matter.
+    pub(crate) fn minutes(self) -> Self {
+        Self { has_seconds: false, ..self }
+    }
+
+    /// With how far it is from now: `in 5 h`.
+    pub(crate) fn far(self) -> Self {
+        Self { has_distance: true, ..self }
+    }
+
+    /// Exact on focus too: where it stands alone. In a table each row is one stop.
+    pub(crate) fn focusable(self) -> Self {
+        Self { is_exact_by_focus: true, ..self }
+    }
+
+    /// Struck out, where a calendar keeps it from being.
+    pub(crate) fn suppressed(self, by: Option<String>) -> Self {
+        Self { suppressed_by: by, ..self }
+    }
+
+    pub(crate) fn view(self) -> AnyView {
+        let Self { at, zone, has_seconds, has_distance, is_exact_by_focus, suppressed_by } = self;
+        let (choice, now) = (use_zone(), use_now());
+        let exact = exact(at, zone.clone());
+        let shown = move || {
+            let (wall, name) = read(at, &choice.get(), zone.as_deref());
+            let time =
+                wall.time.get(..if has_seconds { 8 } else { 5 }).unwrap_or_default().to_owned();
+            let day = day_words(&wall.date, Moment::now());
+            let place = city(&name);
+            view! {
+                <span class="when-date">{day}</span>" "{time}
+                <span class="when-zone">{place}</span>
+            }
+            .into_any()
+        };
+        let far = has_distance.then(|| {
+            let far = move || distance(at.since(now.get()));
+            view! { <span class="when-distance">{move || far()}</span> }.into_any()
+        });
+        let tip = is_exact_by_focus.then(|| {
+            view! { <span class="when-exact" role="tooltip">{exact.clone()}</span> }.into_any()
+        });
+        let shown = move || shown();
+        let clock = match suppressed_by {
+            Some(calendar) => view! {
+                <s class="when-clock">{shown}</s>
+                <span class="when-suppressed">{format!("not run: calendar {calendar}")}</span>
+            }
+            .into_any(),
+            None => view! { <span class="when-clock">{shown}</span> }.into_any(),
+        };
+        view! {
+            <time
+                class="when"
+                datetime=at.to_rfc3339()
+                title=(!is_exact_by_focus).then_some(exact)
+                tabindex=is_exact_by_focus.then_some("0")
+            >
+                {clock}{far}{tip}
+            </time>
+        }
+        .into_any()
+    }
+}
+
+/// An instant. `zone` is the schedule's, where there is a schedule.
+pub(crate) fn when(at: Moment, zone: Option<String>) -> AnyView {
+    When::new(at).zone(zone).view()
+}
+
+/// The same with how far it is from now.
+pub(crate) fn when_relative(at: Moment, zone: Option<String>) -> AnyView {
+    When::new(at).zone(zone).far().view()
 }
 
 /// The instant in UTC, the schedule's zone and the browser's, each once.
-fn title(at: Moment, zone: Option<String>) -> String {
+fn exact(at: Moment, zone: Option<String>) -> String {
     let mut zones = vec!["UTC".to_owned()];
     for zone in zone.into_iter().chain([browser_zone()]) {
         if !zones.contains(&zone) {
@@ -51,7 +124,11 @@ fn title(at: Moment, zone: Option<String>) -> String {
     zones.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A zone that this browser does not know is shown in UTC; the offset says so.
-fn read(at: Moment, choice: ZoneChoice, schedule: Option<&str>) -> Wall {
-    Wall::read(at, &choice.zone(schedule)).or_else(|| Wall::read(at, "UTC")).unwrap_or_default()
+/// The wall, and the zone that it hangs in. A zone that this browser does not know is shown in UTC.
+fn read(at: Moment, choice: &ZoneChoice, schedule: Option<&str>) -> (Wall, String) {
+    let zone = choice.zone(schedule);
+    match Wall::read(at, &zone) {
+        Some(wall) => (wall, zone),
+        None => (Wall::read(at, "UTC").unwrap_or_default(), "UTC".to_owned()),
+    }
 }

@@ -6,13 +6,16 @@
 //! default: an unknown state is an error, not a guess.
 //!
 //! - `states`: the enums
+//! - `failure`: what can go wrong, with its field and position
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
+//! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
 mod audit;
 mod cluster;
+mod failure;
 mod fire;
 mod full;
 mod health;
@@ -26,9 +29,11 @@ mod schedule;
 mod states;
 mod task;
 mod timing;
+mod viewer;
 
 pub(crate) use audit::AuditEvent;
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
+pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
@@ -36,9 +41,9 @@ pub(crate) use metrics::{
     FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, ScheduleName, StatPoint,
 };
 pub(crate) use overview::{
-    Check, Health, House, LiveRun, Minutes, NextSchedule, Node, Overview, Seen,
+    Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
 };
-pub(crate) use page::{Page, Row};
+pub(crate) use page::{Page, Place, Row};
 pub(crate) use problem::WorkProblem;
 pub(crate) use run::{
     Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
@@ -53,12 +58,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-
-use serde::Deserialize;
-
-/// Who is asking.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Viewer {
-    pub(crate) name: String,
-    pub(crate) role: Role,
-}
+pub(crate) use viewer::{Grant, Viewer};

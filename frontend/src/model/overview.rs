@@ -1,4 +1,4 @@
-//! The state of the whole house.
+//! The state of everything.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::time::Moment;
 
 /// What the overview asks for at once.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct House {
+pub(crate) struct OverviewAnswer {
     pub(crate) overview: Overview,
     pub(crate) health: Health,
 }

@@ -53,3 +53,30 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
         })
     }
 }
+
+/// Where a page of a list begins. Cursors are the server's; the console only carries them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// From the top.
+    #[default]
+    First,
+    /// Behind a cursor.
+    After(String),
+    /// Before a cursor.
+    Before(String),
+}
+
+impl Place {
+    /// `first`, `after`, `last`, `before` as Relay wants them.
+    pub(crate) fn arguments(
+        self,
+        size: usize,
+    ) -> (Option<i64>, Option<String>, Option<i64>, Option<String>) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        match self {
+            Self::First => (Some(size), None, None, None),
+            Self::After(cursor) => (Some(size), Some(cursor), None, None),
+            Self::Before(cursor) => (None, None, Some(size), Some(cursor)),
+        }
+    }
+}

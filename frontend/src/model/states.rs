@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! states {
     ($($name:ident { $($state:ident),+ $(,)? })+) => {$(
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
         pub(crate) enum $name { $($state),+ }
     )+};

@@ -3,9 +3,9 @@
 //! Filters and cursors live in the address, so a view can be bookmarked and sent to a colleague. What a page shows it
 //! gets from queries; events only merge into that or make it load again.
 
+mod actions;
 mod audit;
 mod cluster;
-mod deeds;
 mod filters;
 mod health;
 mod ledger;
@@ -35,7 +35,9 @@ pub(crate) use schedule_form::{EditSchedule, NewSchedule};
 pub(crate) use schedules::Schedules;
 pub(crate) use sign_in::SignIn;
 
-use crate::{api::Place, state::Address};
+use leptos::prelude::*;
+
+use crate::{components::Kept, model::Place, state::Address};
 
 /// The page of a list that the address asks for; tracked.
 fn place(address: Address) -> Place {
@@ -53,4 +55,13 @@ fn cursors(place: &Place) -> [(&str, &str); 2] {
         Place::After(cursor) => [("after", cursor), ("before", "")],
         Place::Before(cursor) => [("after", ""), ("before", cursor)],
     }
+}
+
+/// A text that the address keeps under a name: an order, columns, a tab. A change of it begins the list anew.
+fn kept(address: Address, name: &'static str) -> Kept {
+    let value = Memo::new(move |_| address.query(name));
+    let change = move |text: String| {
+        address.replace(&address.with(&[(name, &text), ("after", ""), ("before", "")]));
+    };
+    Kept { value: value.into(), change: Callback::new(change) }
 }

@@ -6,9 +6,10 @@ use leptos::prelude::*;
 
 use super::{cursors, place};
 use crate::{
-    api::{self, Feed, Place, RunQuery, use_feed, use_listing},
+    api::{self, RunQuery},
     components::{AsyncView, SearchLine, pager, run_table},
-    model::RunState,
+    data::{Feed, use_feed, use_listing},
+    model::{Place, RunState},
     route::Route,
     state::{Address, use_address, use_every, use_title},
 };
@@ -41,7 +42,16 @@ pub(crate) fn Runs() -> impl IntoView {
     let runs = use_listing(SIZE, move || {
         let states = filter(address).1.to_vec();
         let search = Some(address.query("q")).filter(|text| !text.is_empty());
-        api::runs(RunQuery { search, states, schedule: None, place: place(address) }, SIZE)
+        api::runs(
+            RunQuery {
+                namespace: address.namespace(),
+                search,
+                states,
+                schedule: None,
+                place: place(address),
+            },
+            SIZE,
+        )
     });
     use_feed(
         Feed::runs(None, None),
@@ -104,7 +114,7 @@ pub(crate) fn Runs() -> impl IntoView {
             }
         >
             {run_table(runs.list, "Runs", true)}
-            {pager(runs, "runs", go)}
+            {pager(runs.beside(), "runs", go)}
         </AsyncView>
     }
 }

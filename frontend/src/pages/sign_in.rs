@@ -3,8 +3,10 @@
 use leptos::{ev::SubmitEvent, prelude::*, task::spawn_local};
 
 use crate::{
-    api::{self, Failure},
+    api::{self},
     components::{Field, Glyph, ThemeSwitch, icon},
+    data::ask_session,
+    model::Failure,
     state::{use_session, use_title},
 };
 
@@ -29,7 +31,7 @@ pub(crate) fn SignIn() -> impl IntoView {
             let outcome = api::sign_in(name, password).await;
             busy.set(false);
             match outcome {
-                Ok(()) => session.ask(),
+                Ok(()) => ask_session(session),
                 Err(refused) => failure.set(Some(refused)),
             }
         });

@@ -8,25 +8,66 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, MouseEvent, Url, UrlSearchParams};
 
-use crate::route::Route;
+use super::memory;
+use crate::route::{Route, Scope};
+
+/// The namespace that one was in last.
+const KEY: &str = "carillon.namespace";
 
 /// The address, to read and to change.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
     path: RwSignal<String>,
     query: RwSignal<String>,
+    scope: Memo<Option<Scope>>,
 }
 
 impl Address {
     /// The page that it names; tracked.
     pub(crate) fn route(self) -> Option<Route> {
-        self.path.with(|path| Route::parse(path))
+        self.path.with(|path| Route::parse(path)).map(|(_, route)| route)
+    }
+
+    /// Where one looks; none where the address does not say. Tracked.
+    pub(crate) fn scope(self) -> Option<Scope> {
+        self.scope.get()
+    }
+
+    /// The namespace that one looks into, as the API is asked for it; tracked.
+    pub(crate) fn namespace(self) -> String {
+        match self.scope.get() {
+            Some(Scope::One(namespace)) => namespace,
+            Some(Scope::All) | None => String::new(),
+        }
+    }
+
+    /// The namespace that one was in last, on another page or another day.
+    pub(crate) fn remembered(self) -> Option<String> {
+        memory::recall(KEY)
+    }
+
+    /// Looks into a scope, at the page that the address names already.
+    pub(crate) fn complete(self, scope: &Scope) {
+        if let Some(route) = untrack(|| self.route()) {
+            self.replace(&format!("{}{}", route.path_in(scope), self.query.get_untracked()));
+        }
     }
 
     /// A value of the query, empty where there is none; tracked.
     pub(crate) fn query(self, name: &str) -> String {
         let params = UrlSearchParams::new_with_str(&self.query.get()).ok();
         params.and_then(|params| params.get(name)).unwrap_or_default()
+    }
+
+    /// This page with some values of the query changed; an empty one is taken out.
+    pub(crate) fn with(self, changes: &[(&str, &str)]) -> String {
+        let (path, query) = untrack(|| (self.path.get(), self.query.get()));
+        let Ok(params) = UrlSearchParams::new_with_str(&query) else { return path };
+        for (name, value) in changes {
+            if value.is_empty() { params.delete(name) } else { params.set(name, value) }
+        }
+        let query = String::from(params.to_string());
+        if query.is_empty() { path } else { format!("{path}?{query}") }
     }
 
     /// Goes to another page, or to another view of this one. What one leaves is in the history.
@@ -61,6 +102,12 @@ impl Address {
             self.query.set(query);
         }
         let path = path.unwrap_or_default();
+        if let Some((Some(scope), _)) = Route::parse(&path) {
+            scope.enter();
+            if let Scope::One(namespace) = &scope {
+                memory::remember(KEY, namespace);
+            }
+        }
         if self.path.with_untracked(|known| *known != path) {
             self.path.set(path);
         }
@@ -90,8 +137,10 @@ fn within(href: &str) -> Option<String> {
 }
 
 pub(super) fn provide() {
-    let address =
-        Address { path: RwSignal::new(String::new()), query: RwSignal::new(String::new()) };
+    let path = RwSignal::new(String::new());
+    let scope =
+        Memo::new(move |_| path.with(|path| Route::parse(path)).and_then(|(scope, _)| scope));
+    let address = Address { path, query: RwSignal::new(String::new()), scope };
     address.read();
     window_event_listener(ev::popstate, move |_| address.read());
     window_event_listener(ev::click, move |event| address.follow(&event));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 /// Does it at the end of each period, until the owner goes.
-pub(crate) fn use_every(period: Duration, deed: impl Fn() + 'static) {
-    if let Ok(handle) = set_interval_with_handle(deed, period) {
+pub(crate) fn use_every(period: Duration, action: impl Fn() + 'static) {
+    if let Ok(handle) = set_interval_with_handle(action, period) {
         on_cleanup(move || handle.clear());
     }
 }

@@ -1,6 +1,8 @@
 //! Whether single keys do something. Who speaks to the computer, or has a restless hand, switches them off. Remembered.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, KeyboardEvent};
 
 use super::memory;
 
@@ -27,4 +29,15 @@ pub(super) fn provide() {
 
 pub(crate) fn use_keys() -> Keys {
     expect_context()
+}
+
+/// Whether a key is somebody else's: a field's, an open dialog's, the browser's.
+pub(crate) fn is_typing(event: &KeyboardEvent) -> bool {
+    const TYPING: &str = "input:not([type=radio]):not([type=checkbox]), textarea, select";
+    let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+    let is_typing = target.is_some_and(|element| {
+        element.is_content_editable() || element.closest(TYPING).is_ok_and(|found| found.is_some())
+    });
+    let has_dialog = document().query_selector("dialog[open]").is_ok_and(|found| found.is_some());
+    is_typing || has_dialog || event.ctrl_key() || event.meta_key() || event.alt_key()
 }

@@ -7,22 +7,28 @@
 //! - `hidden`: what is not to be seen until it happens again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
+//! - `density`: how high rows are
 //! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
 //! - `memory`: the browser's storage
 //! - `press`: whether a pointer is held down
 //! - `rows`: a list that events merge into
-//! - `throttle`: many calls, one deed
-//! - `title`: the document's title
+//! - `held`: a value of any type behind a pointer
+//! - `throttle`: many calls, one piece of work
+//! - `remembered`: a choice that outlives the page
+//! - `title`: the page's name
 
 mod address;
 mod clock;
+mod density;
 mod every;
+mod held;
 mod hidden;
 mod keys;
 mod memory;
 mod notices;
 mod press;
+mod remembered;
 mod rows;
 mod session;
 mod theme;
@@ -31,26 +37,21 @@ mod title;
 mod zone;
 
 pub(crate) use address::{Address, use_address};
-pub(crate) use clock::{use_now, use_today};
+pub(crate) use clock::use_now;
+pub(crate) use density::use_density;
 pub(crate) use every::use_every;
+pub(crate) use held::Held;
 pub(crate) use hidden::{Hidden, use_hidden};
-pub(crate) use keys::use_keys;
+pub(crate) use keys::{is_typing, use_keys};
 pub(crate) use notices::{Notice, Notices, use_notices};
 pub(crate) use press::{Press, use_press};
+pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List};
 pub(crate) use session::{Session, SessionState, use_session};
 pub(crate) use theme::{Theme, use_theme};
 pub(crate) use throttle::Throttle;
-pub(crate) use title::use_title;
+pub(crate) use title::{page_title, use_title};
 pub(crate) use zone::{Zone, ZoneChoice, use_zone};
-
-use leptos::prelude::*;
-
-use crate::api::Socket;
-
-/// The socket that all subscriptions share.
-#[derive(Clone, Copy)]
-struct SharedSocket(StoredValue<Socket, LocalStorage>);
 
 /// Gives every context. Called once, by the app.
 pub(crate) fn provide() {
@@ -58,14 +59,11 @@ pub(crate) fn provide() {
     clock::provide();
     zone::provide();
     theme::provide();
+    density::provide();
     hidden::provide();
     keys::provide();
     notices::provide();
     press::provide();
     session::provide();
-    provide_context(SharedSocket(StoredValue::new_local(Socket::new())));
-}
-
-pub(crate) fn use_socket() -> Socket {
-    expect_context::<SharedSocket>().0.get_value()
+    title::provide();
 }

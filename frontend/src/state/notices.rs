@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use crate::api::Failure;
+use crate::model::Failure;
 
 const SHOWN: Duration = Duration::from_secs(6);
 

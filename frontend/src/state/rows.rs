@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::api::Held;
+use super::Held;
 
 /// One page of rows that changes merge into.
 #[derive(Clone, Copy)]

@@ -1,74 +1,73 @@
 //! Who is signed in. The cookie is the server's and out of reach here; this is only what `me` answered.
 
-use leptos::{prelude::*, task::spawn_local};
+use leptos::prelude::*;
 
+use super::{Address, use_address};
 use crate::{
-    api::{self, Code, Failure},
-    model::Role,
+    model::{Failure, Role, Viewer},
+    route::Scope,
 };
-
-/// How the server says that nobody is signed in.
-const NOBODY: [Code; 2] = [Code::Unauthenticated, Code::NotFound];
 
 /// What is known about the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
     Asking,
     SignedOut,
-    SignedIn {
-        name: String,
-        role: Role,
-    },
+    SignedIn(Viewer),
     /// The server did not tell.
     Unknown(Failure),
 }
 
 /// The session, to read and to change.
 #[derive(Clone, Copy)]
-pub(crate) struct Session(RwSignal<SessionState>);
+pub(crate) struct Session {
+    state: RwSignal<SessionState>,
+    address: Address,
+}
 
 impl Session {
     pub(crate) fn get(self) -> SessionState {
-        self.0.get()
+        self.state.get()
     }
 
-    /// Asks the server who this is.
-    pub(crate) fn ask(self) {
-        spawn_local(async move {
-            self.0.set(match api::me().send().await {
-                Ok(viewer) => SessionState::SignedIn { name: viewer.name, role: viewer.role },
-                Err(failure) if NOBODY.contains(&failure.code) => SessionState::SignedOut,
-                Err(failure) => SessionState::Unknown(failure),
-            });
-        });
+    pub(crate) fn set(self, state: SessionState) {
+        self.state.set(state);
     }
 
     pub(crate) fn end(self) {
-        self.0.set(SessionState::SignedOut);
+        self.state.set(SessionState::SignedOut);
     }
 
-    /// A request was refused for want of a session: it has ended.
-    pub(crate) fn notice(self, failure: &Failure) {
-        if failure.code == Code::Unauthenticated {
-            self.end();
+    /// Who it is, while somebody is signed in; tracked.
+    pub(crate) fn viewer(self) -> Option<Viewer> {
+        match self.state.get() {
+            SessionState::SignedIn(viewer) => Some(viewer),
+            SessionState::Asking | SessionState::SignedOut | SessionState::Unknown(_) => None,
+        }
+    }
+
+    /// The role that holds where one looks; tracked. Across all namespaces it is the highest that holds anywhere.
+    pub(crate) fn role(self) -> Option<Role> {
+        let viewer = self.viewer()?;
+        match self.address.scope() {
+            Some(Scope::One(namespace)) => viewer.role_in(&namespace),
+            Some(Scope::All) | None => Some(viewer.role),
         }
     }
 
     /// Whether pages should offer to pause, resume, trigger, cancel and retry. The server decides all the same.
     pub(crate) fn operates(self) -> bool {
-        matches!(self.0.get(), SessionState::SignedIn { role, .. } if role.operates())
+        self.role().is_some_and(Role::operates)
     }
 
     /// Whether pages should offer to change what schedules are.
     pub(crate) fn edits(self) -> bool {
-        matches!(self.0.get(), SessionState::SignedIn { role, .. } if role.edits())
+        self.role().is_some_and(Role::edits)
     }
 }
 
 pub(super) fn provide() {
-    let session = Session(RwSignal::new(SessionState::Asking));
-    session.ask();
-    provide_context(session);
+    provide_context(Session { state: RwSignal::new(SessionState::Asking), address: use_address() });
 }
 
 pub(crate) fn use_session() -> Session {

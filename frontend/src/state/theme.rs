@@ -46,13 +46,19 @@ pub(super) fn provide() {
     let theme = Theme::ALL.into_iter().find(|t| remembered.as_deref() == Some(t.name()));
     let choice = RwSignal::new(theme.unwrap_or(Theme::System));
     Effect::new(move |_| {
-        let Some(root) = document().document_element() else { return };
-        let _unchanged = match choice.get() {
-            Theme::System => root.remove_attribute("data-theme"),
-            theme @ (Theme::Light | Theme::Dark) => root.set_attribute("data-theme", theme.name()),
-        };
+        let theme = choice.get();
+        set_root("data-theme", (theme != Theme::System).then(|| theme.name()));
     });
     provide_context(ThemeChoice(choice));
+}
+
+/// Sets an attribute of the document, or takes it away.
+pub(super) fn set_root(name: &str, value: Option<&str>) {
+    let Some(root) = document().document_element() else { return };
+    let _unchanged = match value {
+        Some(value) => root.set_attribute(name, value),
+        None => root.remove_attribute(name),
+    };
 }
 
 pub(crate) fn use_theme() -> ThemeChoice {

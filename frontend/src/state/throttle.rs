@@ -1,4 +1,4 @@
-//! Many calls, one deed: at once for the first, and once more at the end of the window for all that came within it.
+//! Many calls, one action: at once for the first, and once more at the end of the window for all that came within it.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use leptos::prelude::*;
 
 use crate::time::Moment;
 
-/// Lets a deed through at most once per window.
+/// Lets a action through at most once per window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttle {
     window_ms: i64,
-    /// When the window that is open ends, and whether a deed waits for that.
+    /// When the window that is open ends, and whether a action waits for that.
     open: StoredValue<(i64, bool)>,
 }
 
@@ -19,13 +19,13 @@ impl Throttle {
         Self { window_ms, open: StoredValue::new((0, false)) }
     }
 
-    /// Does the deed now, or at the end of the window; not at all if the owner has gone by then.
-    pub(crate) fn run(self, deed: impl FnOnce() + 'static) {
+    /// Does the action now, or at the end of the window; not at all if the owner has gone by then.
+    pub(crate) fn run(self, action: impl FnOnce() + 'static) {
         let now = Moment::now().millis();
         let Some((until, waits)) = self.open.try_get_value() else { return };
         if now >= until {
             self.open.set_value((now + self.window_ms, false));
-            deed();
+            action();
         } else if !waits {
             self.open.set_value((until, true));
             let later = move || {
@@ -33,7 +33,7 @@ impl Throttle {
                     return;
                 }
                 self.open.set_value((Moment::now().millis() + self.window_ms, false));
-                deed();
+                action();
             };
             set_timeout(later, Duration::from_millis((until - now).unsigned_abs()));
         }

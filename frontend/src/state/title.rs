@@ -1,8 +1,23 @@
-//! The document's title follows the page.
+//! The page's name: in the browser's tab and history, and in the breadcrumb.
 
 use leptos::prelude::*;
 
-/// Names the page in the browser's tab and history.
-pub(crate) fn use_title(title: impl Fn() -> String + 'static) {
-    Effect::new(move |_| document().set_title(&format!("{} · Carillon", title())));
+#[derive(Clone, Copy)]
+struct Title(RwSignal<String>);
+
+pub(super) fn provide() {
+    let title = Title(RwSignal::new(String::new()));
+    Effect::new(move |_| document().set_title(&format!("{} · Carillon", title.0.get())));
+    provide_context(title);
+}
+
+/// Names the page, for as long as it is shown.
+pub(crate) fn use_title(name: impl Fn() -> String + 'static) {
+    let title = expect_context::<Title>();
+    Effect::new(move |_| title.0.set(name()));
+}
+
+/// The name of the page that is shown.
+pub(crate) fn page_title() -> Signal<String> {
+    expect_context::<Title>().0.into()
 }

@@ -7,33 +7,44 @@ use crate::time;
 
 const KEY: &str = "carillon.zone";
 
-/// The zone switcher's three positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whose clock is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneChoice {
     Utc,
     /// Each schedule's own zone; UTC where there is no schedule.
     Schedule,
     /// The browser's.
     Mine,
+    /// Another one, by name.
+    Named(String),
 }
 
 impl ZoneChoice {
-    pub(crate) const ALL: [Self; 3] = [Self::Utc, Self::Schedule, Self::Mine];
-
-    fn name(self) -> &'static str {
+    fn name(&self) -> &str {
         match self {
             Self::Utc => "utc",
             Self::Schedule => "schedule",
             Self::Mine => "mine",
+            Self::Named(zone) => zone,
+        }
+    }
+
+    fn of(name: &str) -> Self {
+        match name {
+            "utc" => Self::Utc,
+            "schedule" => Self::Schedule,
+            "mine" => Self::Mine,
+            zone => Self::Named(zone.to_owned()),
         }
     }
 
     /// The IANA zone that this choice means for a time of a schedule in `schedule`.
-    pub(crate) fn zone(self, schedule: Option<&str>) -> String {
+    pub(crate) fn zone(&self, schedule: Option<&str>) -> String {
         match self {
             Self::Utc => "UTC".to_owned(),
             Self::Schedule => schedule.unwrap_or("UTC").to_owned(),
             Self::Mine => time::browser_zone(),
+            Self::Named(zone) => zone.clone(),
         }
     }
 }
@@ -55,8 +66,8 @@ impl Zone {
 
 pub(super) fn provide() {
     let remembered = memory::recall(KEY);
-    let choice = ZoneChoice::ALL.into_iter().find(|c| remembered.as_deref() == Some(c.name()));
-    provide_context(Zone(RwSignal::new(choice.unwrap_or(ZoneChoice::Schedule))));
+    let choice = remembered.map_or(ZoneChoice::Schedule, |name| ZoneChoice::of(&name));
+    provide_context(Zone(RwSignal::new(choice)));
 }
 
 pub(crate) fn use_zone() -> Zone {

@@ -5,12 +5,15 @@
 //!
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
+//! - `days`: days in words, and zones by their city
 //! - `words`: durations and distances in words (pure)
 
+mod days;
 mod moment;
 mod wall;
 mod words;
 
+pub(crate) use days::{city, day_words};
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone};
 pub(crate) use words::{decimal, distance, duration, grouped, seconds};

@@ -80,7 +80,7 @@ fn millis(text: &str) -> Option<i64> {
 }
 
 /// Days from 1970 on to a date. A year begins in March here, so that a leap day is its last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// What a subscriber hears.
-pub(in crate::api) enum Notice {
+pub(crate) enum Notice {
     /// An event's data. The answer is its cursor.
     Event(Value),
     /// Events may have been missed: load afresh.
@@ -21,11 +21,11 @@ pub(in crate::api) enum Notice {
 type Listen = Rc<dyn Fn(Notice) -> Option<String>>;
 
 /// Who wants to hear of something.
-pub(in crate::api) struct Subscriber {
-    pub(in crate::api) payload: Value,
+pub(crate) struct Subscriber {
+    pub(crate) payload: Value,
     /// Whether the feed comes to an end by itself. Any other that ends is asked for again.
-    pub(in crate::api) ends: bool,
-    pub(in crate::api) listen: Listen,
+    pub(crate) ends: bool,
+    pub(crate) listen: Listen,
 }
 
 struct Entry {

@@ -29,4 +29,4 @@ pub(crate) use drag::{Drag, use_drag};
 pub(crate) use gantt::{Chosen, GanttBar, GanttRow, gantt};
 pub(crate) use heat_map::{Week, heat_map};
 pub(crate) use sparkline::{SparkBar, sparkline};
-pub(crate) use stacked_bars::{Column, stacked_bars};
+pub(crate) use stacked_bars::{BarColumn, stacked_bars};

@@ -17,7 +17,7 @@ pub(crate) type Parts = Vec<(&'static str, &'static str)>;
 
 /// One step of time.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
+pub(crate) struct BarColumn {
     /// When it is, in words.
     pub(crate) name: String,
     /// Where its runs are listed.
@@ -30,7 +30,7 @@ pub(crate) struct Column {
 pub(crate) fn stacked_bars(
     what: &'static str,
     parts: Parts,
-    columns: Vec<Column>,
+    columns: Vec<BarColumn>,
     axis: Vec<String>,
     drag: Drag,
     chosen: Callback<(usize, usize)>,
@@ -63,7 +63,7 @@ pub(crate) fn stacked_bars(
     let mut headings = vec!["When"];
     headings.extend(parts.iter().map(|(_, words)| *words));
     let summary = summary(what, &parts, &columns);
-    let row = |column: Column| TwinRow {
+    let row = |column: BarColumn| TwinRow {
         name: column.name,
         href: column.href,
         cells: column.counts.iter().map(i64::to_string).collect(),
@@ -101,7 +101,7 @@ fn stack(counts: &[i64], top: i64) -> Vec<(f64, f64)> {
 }
 
 /// A column in words: `Wed 25 Nov 02:00: 12 succeeded, 1 failed`.
-fn said(column: &Column, parts: &Parts) -> String {
+fn said(column: &BarColumn, parts: &Parts) -> String {
     let counts = column.counts.iter().zip(parts).filter(|(count, _)| **count > 0);
     let words: Vec<String> =
         counts.map(|(count, (_, word))| format!("{count} {}", word.to_lowercase())).collect();
@@ -109,7 +109,7 @@ fn said(column: &Column, parts: &Parts) -> String {
     format!("{}: {words}", column.name)
 }
 
-fn summary(what: &str, parts: &Parts, columns: &[Column]) -> String {
+fn summary(what: &str, parts: &Parts, columns: &[BarColumn]) -> String {
     let totals = parts.iter().enumerate().map(|(part, (_, word))| {
         let total: i64 = columns.iter().filter_map(|column| column.counts.get(part)).sum();
         (total, word.to_lowercase())
@@ -126,8 +126,8 @@ fn summary(what: &str, parts: &Parts, columns: &[Column]) -> String {
 mod tests {
     use super::*;
 
-    fn column(counts: &[i64]) -> Column {
-        Column { name: "02:00".to_owned(), href: None, counts: counts.to_vec() }
+    fn column(counts: &[i64]) -> BarColumn {
+        BarColumn { name: "02:00".to_owned(), href: None, counts: counts.to_vec() }
     }
 
     const PARTS: [(&str, &str); 2] = [("succeeded", "Succeeded"), ("failed", "Failed")];

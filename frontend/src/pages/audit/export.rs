@@ -4,9 +4,9 @@ use leptos::task::spawn_local;
 use serde_json::Value;
 
 use crate::{
-    api::{self, AuditQuery, Failure, Place},
+    api::{self, AuditQuery},
     components::save_text,
-    model::AuditEvent,
+    model::{AuditEvent, Failure, Place},
     state::Notices,
 };
 

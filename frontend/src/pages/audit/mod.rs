@@ -20,8 +20,10 @@ use super::{
     range::{Range, range_picker},
 };
 use crate::{
-    api::{self, AuditQuery, Place, use_listing},
+    api::{self, AuditQuery},
     components::{AsyncView, Look, button, heading, live, pager, rows, table},
+    data::use_listing,
+    model::Place,
     route::Route,
     state::{use_every, use_notices, use_title},
 };
@@ -110,7 +112,7 @@ pub(crate) fn Audit() -> impl IntoView {
                 vec![heading("When", ""), heading("Who", ""), heading("Action", ""), heading("Subject", ""), heading("Why and what", "")],
                 rows(events.list, move |event| row::row(event, filters)),
             )}
-            {pager(events, "changes", go)}
+            {pager(events.beside(), "changes", go)}
         </AsyncView>
     }
 }
@@ -119,6 +121,7 @@ pub(crate) fn Audit() -> impl IntoView {
 fn query(filters: Filters, range: Range) -> AuditQuery {
     let (after, before) = range.bounds();
     AuditQuery {
+        namespace: filters.address().namespace(),
         kind: filters.some("kind"),
         action: filters.some("action"),
         actor: filters.some("actor"),

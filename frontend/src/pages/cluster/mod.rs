@@ -18,8 +18,9 @@ use leptos::prelude::*;
 
 use super::health::verdict::verdict;
 use crate::{
-    api::{self, Feed, use_feed, use_load},
+    api::{self},
     components::{AsyncView, panel},
+    data::{Feed, use_feed, use_load},
     model::Fleet,
     state::{use_every, use_title},
 };

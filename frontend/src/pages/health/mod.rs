@@ -14,8 +14,9 @@ use leptos::prelude::*;
 
 use self::verdict::verdict;
 use crate::{
-    api::{self, Feed, use_feed, use_load},
+    api,
     components::{AsyncView, cluster_strip, panel},
+    data::{Feed, use_feed, use_load},
     state::{use_every, use_title},
 };
 

@@ -3,11 +3,12 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{Link, Loading},
+    api::Link,
     components::{Glyph, Mark, badge, icon, live},
+    data::{Loading, use_socket},
     model::Health,
     route::Route,
-    state::{use_now, use_socket},
+    state::use_now,
     time::{Moment, distance},
 };
 

@@ -5,8 +5,9 @@ use std::{cell::RefCell, rc::Rc};
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, Loading, new_key},
+    api,
     components::{Dialog, Field, Look, button},
+    data::{Actor, Loading, new_key},
     model::{LedgerRow, Verdict},
     time::Moment,
 };

@@ -20,9 +20,10 @@ use super::{
     range::{Range, range_picker},
 };
 use crate::{
-    api::{self, Feed, LedgerQuery, Place, use_actor, use_feed, use_listing, use_load},
+    api::{self, LedgerQuery},
     components::{AsyncView, Look, SearchLine, button, heading, live, pager, rows, table},
-    model::{ReasonCode, Verdict},
+    data::{Feed, use_actor, use_feed, use_listing, use_load},
+    model::{Place, ReasonCode, Verdict},
     route::Route,
     state::{use_every, use_session, use_title},
 };
@@ -113,7 +114,7 @@ pub(crate) fn Ledger() -> impl IntoView {
                 vec![heading("Expected", ""), heading("Schedule", ""), heading("Verdict", ""), heading("Why", ""), heading("Run", "")],
                 rows(fires.list, move |fire| row::row(fire, acts())),
             )}
-            {pager(fires, "fires", go)}
+            {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
     }
@@ -136,7 +137,13 @@ fn query(filters: Filters, range: Range) -> LedgerQuery {
 /// The same whatever the verdict: the totals always add up, and lead from one verdict to the other.
 fn all_of(filters: Filters, range: Range) -> LedgerQuery {
     let (after, before) = range.bounds();
-    LedgerQuery { search: filters.some("q"), after, before, ..LedgerQuery::default() }
+    LedgerQuery {
+        namespace: filters.address().namespace(),
+        search: filters.some("q"),
+        after,
+        before,
+        ..LedgerQuery::default()
+    }
 }
 
 fn verdicts(filters: Filters) -> AnyView {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Band, Column, Drag, band_chart, stacked_bars},
+    components::{Band, BarColumn, Drag, band_chart, stacked_bars},
     model::{Percentiles, RunStats, StatPoint},
     pages::steps,
     time::Moment,
@@ -67,7 +67,7 @@ fn bars(
     drawing: &Drawing,
     counts: fn(&StatPoint) -> Vec<i64>,
 ) -> AnyView {
-    let column = |point: &StatPoint| Column {
+    let column = |point: &StatPoint| BarColumn {
         name: drawing.name(point),
         href: drawing.href(stats, point),
         counts: counts(point),

@@ -19,8 +19,9 @@ use super::{
     steps,
 };
 use crate::{
-    api::{self, SeriesQuery, use_load},
+    api::{self, SeriesQuery},
     components::{AsyncView, Week, heat_map, live, panel, use_drag},
+    data::use_load,
     model::RunStats,
     route::Route,
     state::{use_address, use_every, use_title, use_zone},
@@ -39,8 +40,9 @@ pub(crate) fn Metrics() -> impl IntoView {
     let range = Range::new(filters, "24h");
     let (address, zone) = (use_address(), use_zone());
     // A schedule is named in the address; its key is the server's to say.
-    let named =
-        use_load(move || Some(api::schedule_names(Some(exactly(&filters.some("schedule")?)))));
+    let named = use_load(move || {
+        Some(api::schedule_names(address.namespace(), Some(exactly(&filters.some("schedule")?))))
+    });
     let schedule = Memo::new(move |_| {
         let name = filters.some("schedule")?;
         let found = |known: &Vec<crate::model::ScheduleName>| {
@@ -52,8 +54,14 @@ pub(crate) fn Metrics() -> impl IntoView {
     });
     let series = move |from: Moment, until: Option<Moment>, step: i64| {
         let is_unknown = filters.some("schedule").is_some() && schedule.get().is_none();
-        let query =
-            SeriesQuery { from, until, step, tag: filters.some("tag"), schedule: schedule.get() };
+        let query = SeriesQuery {
+            namespace: address.namespace(),
+            from,
+            until,
+            step,
+            tag: filters.some("tag"),
+            schedule: schedule.get(),
+        };
         (!is_unknown).then(|| api::run_stats(query))
     };
     let stats = use_load(move || {
@@ -63,10 +71,10 @@ pub(crate) fn Metrics() -> impl IntoView {
         series(from, until, steps::step(end.since(from)))
     });
     let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
-    let now = use_load(|| Some(api::metrics()));
+    let now = use_load(move || Some(api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
-        Some(api::schedule_figures(search(filters), from, until))
+        Some(api::schedule_figures(address.namespace(), search(filters), from, until))
     });
     let (loading, now_loading) = (stats.loading, now.loading);
     use_every(LOOK, move || {
@@ -83,8 +91,11 @@ pub(crate) fn Metrics() -> impl IntoView {
             stats.with(|stats| chart(stats, &drawing)).unwrap_or_else(|| ().into_any())
         })
     };
-    let hours =
-        move || week.with(|week| heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None))));
+    let hours = move || {
+        week.with(|week| {
+            heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None)))
+        })
+    };
     view! {
         <header class="page-head">
             <h1>"Metrics"</h1>
@@ -127,7 +138,10 @@ fn incomplete(stats: &RunStats) -> AnyView {
 fn picker(filters: Filters) -> AnyView {
     let typed = RwSignal::new(String::new());
     let known = use_load(move || {
-        Some(api::schedule_names(Some(typed.get()).filter(|text| !text.is_empty())))
+        Some(api::schedule_names(
+            filters.address().namespace(),
+            Some(typed.get()).filter(|text| !text.is_empty()),
+        ))
     });
     let options = move || {
         let option = |known: &crate::model::ScheduleName| {

@@ -28,8 +28,9 @@ use super::{
     metrics::charts::{Drawing, throughput},
 };
 use crate::{
-    api::{self, Feed, SeriesQuery, use_feed, use_load},
+    api::{self, SeriesQuery},
     components::{AsyncView, cluster_strip, live, panel, use_drag},
+    data::{Feed, use_feed, use_load},
     route::Route,
     state::{use_address, use_every, use_session, use_title, use_zone},
     time::Moment,
@@ -44,12 +45,13 @@ const HALF_AN_HOUR: i64 = 1_800;
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
     let (session, zone, address) = (use_session(), use_zone(), use_address());
-    let house = use_load(|| Some(api::overview()));
-    let troubles = use_load(|| Some(api::problems()));
-    let alive = use_load(|| Some(api::live_runs()));
-    let day = use_load(|| {
+    let house = use_load(move || Some(api::overview(address.namespace())));
+    let troubles = use_load(move || Some(api::problems(address.namespace())));
+    let alive = use_load(move || Some(api::live_runs(address.namespace())));
+    let day = use_load(move || {
         let from = Moment::now().later(-DAY);
         Some(api::run_stats(SeriesQuery {
+            namespace: address.namespace(),
             from,
             until: None,
             step: HALF_AN_HOUR,
@@ -57,8 +59,8 @@ pub(crate) fn Overview() -> impl IntoView {
             schedule: None,
         }))
     });
-    let minutes = use_load(|| Some(api::minutes()));
-    let next = use_load(|| Some(api::next_schedules()));
+    let minutes = use_load(move || Some(api::minutes(address.namespace())));
+    let next = use_load(move || Some(api::next_schedules(address.namespace())));
     let loadings = [
         house.loading,
         troubles.loading,

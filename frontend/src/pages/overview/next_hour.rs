@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Column, Drag, stacked_bars, when_relative},
+    components::{BarColumn, Drag, stacked_bars, when_relative},
     model::{Minutes, NextSchedule},
     pages::steps,
     route::Route,
@@ -16,7 +16,7 @@ const OFTEN: i64 = 10 * MINUTE;
 
 pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
     let at = |index: usize| minutes.from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
-    let column = |(index, starts): (usize, &i64)| Column {
+    let column = |(index, starts): (usize, &i64)| BarColumn {
         name: steps::name(at(index), zone),
         href: None,
         counts: vec![*starts],

@@ -5,8 +5,9 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, Load, Loading, new_key, use_actor},
+    api,
     components::{Dialog, Field, Look, button, live, when_relative},
+    data::{Actor, Load, Loading, new_key, use_actor},
     model::{ProblemKind, WorkProblem},
     route::Route,
     state::{Hidden, Session, use_hidden, use_session},

@@ -3,23 +3,26 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, LedgerQuery, Load, SeriesQuery, use_actor, use_load},
+    api::{self, LedgerQuery, SeriesQuery},
     components::{Look, button, live, when_relative},
+    data::{Actor, Load, use_actor, use_load},
     model::{LedgerTotals, RunStats, Seen},
     route::Route,
+    state::use_address,
     time::Moment,
 };
 
 /// Nothing for who has never said so, beside the button.
 #[component]
 pub(super) fn Since() -> impl IntoView {
-    let actor = use_actor();
+    let (actor, address) = (use_actor(), use_address());
     let seen: Load<Seen> = use_load(|| Some(api::seen()));
     let until = Memo::new(move |_| seen.with(|seen| seen.settings.as_ref()?.seen_until).flatten());
     let runs = use_load(move || {
         let step = Moment::now().since(until.get()?).div_euclid(60_000_000).max(60);
         let step = step.div_euclid(60) * 60;
         Some(api::run_stats(SeriesQuery {
+            namespace: address.namespace(),
             from: until.get()?,
             until: None,
             step,
@@ -29,6 +32,7 @@ pub(super) fn Since() -> impl IntoView {
     });
     let fires = use_load(move || {
         Some(api::ledger_totals(LedgerQuery {
+            namespace: address.namespace(),
             after: Some(until.get()?),
             ..LedgerQuery::default()
         }))

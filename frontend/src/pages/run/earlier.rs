@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Load, RunQuery, use_load},
+    api::{self, RunQuery},
     components::{Mark, SparkBar, live, panel, sparkline, when_relative},
+    data::{Load, use_load},
     model::{Page, RunDetail, RunRow, RunState},
     route::Route,
     time::duration,

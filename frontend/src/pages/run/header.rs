@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, Load, use_actor},
+    api,
     components::{Dialog, Field, Look, Mark, badge, button, live},
+    data::{Actor, Load, use_actor},
     model::{RunDetail, RunState},
     route::Route,
     state::{Session, use_session},

@@ -22,8 +22,9 @@ use leptos::prelude::*;
 
 use self::looking::Looking;
 use crate::{
-    api::{self, Feed, Load, use_feed, use_load},
+    api,
     components::{AsyncView, is_id, json_view, live, panel},
+    data::{Feed, Load, use_feed, use_load},
     model::RunDetail,
     pages::NotFound,
     state::{use_address, use_title},
@@ -32,11 +33,7 @@ use crate::{
 /// The run with this id; what cannot be one is asked of nobody.
 #[component]
 pub(crate) fn Run(id: String) -> impl IntoView {
-    if is_id(&id) {
-        view! { <Known id=id/> }.into_any()
-    } else {
-        view! { <NotFound/> }.into_any()
-    }
+    if is_id(&id) { view! { <Known id=id/> }.into_any() } else { view! { <NotFound/> }.into_any() }
 }
 
 #[component]

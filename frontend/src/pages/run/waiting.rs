@@ -3,9 +3,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::sentence,
     components::{Mark, badge, reason_text, when_relative},
-    model::{Holder, RunDetail, Wait},
+    model::{Holder, RunDetail, Wait, sentence},
     route::Route,
 };
 

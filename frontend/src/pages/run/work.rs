@@ -5,10 +5,10 @@ use leptos::prelude::*;
 
 use super::looking::Looking;
 use crate::{
-    api::Load,
     components::{
         Chosen, DagNode, GanttBar, GanttRow, Mark, dag, gantt, live, panel, use_dag_view,
     },
+    data::Load,
     model::{Attempt, RunDetail, RunTask, TaskCondition},
     state::use_now,
     time::{Moment, duration},

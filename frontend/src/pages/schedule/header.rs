@@ -5,13 +5,13 @@ use leptos::prelude::*;
 use crate::{
     components::{Glyph, Look, Mark, badge, button, expressions, icon, tags, when, when_relative},
     model::{Pause, ScheduleDetail, ScheduleState},
-    pages::deeds::{Deed, Deeds},
+    pages::actions::{Action, Actions},
     route::Route,
     state::Session,
 };
 
 /// The head of the page.
-pub(super) fn header(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let pause = row.pause.as_ref().map(|pause| pause_note(pause, row.zone()));
     let note =
@@ -23,7 +23,7 @@ pub(super) fn header(schedule: &ScheduleDetail, session: Session, deeds: Deeds) 
                 <span role="status" data-testid="schedule-state" data-state=Mark::Schedule(row.state).state()>
                     {badge(Mark::Schedule(row.state))}
                 </span>
-                {actions(schedule, session, deeds)}
+                {buttons(schedule, session, actions)}
             </div>
             <p class="lede">
                 {expressions(&row.timing.expressions)}
@@ -54,21 +54,24 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
 }
 
 /// Run now, pause or resume, edit, delete: what the role allows.
-fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView {
+fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
     let operating = session.operates().then(|| {
         let other = match row.state {
             ScheduleState::Active => {
-                button(Look::Plain, Some(Glyph::Pause), "Pause", deeds.ask(Deed::Pause, row))
+                button(Look::Plain, Some(Glyph::Pause), "Pause", actions.ask(Action::Pause, row))
             }
-            ScheduleState::Paused => {
-                button(Look::Primary, Some(Glyph::Resume), "Resume", deeds.ask(Deed::Resume, row))
-            }
+            ScheduleState::Paused => button(
+                Look::Primary,
+                Some(Glyph::Resume),
+                "Resume",
+                actions.ask(Action::Resume, row),
+            ),
             ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
         };
         view! {
-            {button(Look::Plain, Some(Glyph::Play), "Run now", deeds.run(row))}
-            {button(Look::Plain, None, "Run with …", deeds.ask(Deed::RunWith, row))}
+            {button(Look::Plain, Some(Glyph::Play), "Run now", actions.run(row))}
+            {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
             {other}
         }
         .into_any()
@@ -80,7 +83,7 @@ fn actions(schedule: &ScheduleDetail, session: Session, deeds: Deeds) -> AnyView
         }
         None => view! {
             <a class="button" href=Route::EditSchedule(row.id.clone()).path()>{icon(Glyph::Edit)}"Edit"</a>
-            {button(Look::Danger, Some(Glyph::Trash), "Delete", deeds.ask(Deed::Delete, row))}
+            {button(Look::Danger, Some(Glyph::Trash), "Delete", actions.ask(Action::Delete, row))}
         }
         .into_any(),
     });

@@ -3,8 +3,11 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Feed, Loading, Place, RunQuery, use_feed, use_listing},
+    api::{self, RunQuery},
     components::{AsyncView, pager, run_table},
+    data::{Feed, Loading, use_feed, use_listing},
+    model::Place,
+    state::use_address,
 };
 
 const SIZE: usize = 15;
@@ -12,10 +15,12 @@ const SIZE: usize = 15;
 /// The table, live. What a run changes elsewhere on the page is `changed` too.
 #[component]
 pub(super) fn History(schedule: String, changed: Loading) -> impl IntoView {
+    let address = use_address();
     let place = RwSignal::new(Place::First);
     let id = schedule.clone();
     let runs = use_listing(SIZE, move || {
         let query = RunQuery {
+            namespace: address.namespace(),
             search: None,
             states: Vec::new(),
             schedule: Some(id.clone()),
@@ -43,7 +48,7 @@ pub(super) fn History(schedule: String, changed: Loading) -> impl IntoView {
             }
         >
             {run_table(runs.list, "Run history", false)}
-            {pager(runs, "runs", move |to| place.set(to))}
+            {pager(runs.beside(), "runs", move |to| place.set(to))}
         </AsyncView>
     }
 }

@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Listing, Place, use_listing},
+    api::{self},
     components::{
-        self, AsyncView, Bead, Mark, badge, beads, fire_mark, heading, pager, reason_text, rows,
-        when,
+        self, AsyncView, Mark, PastFire, badge, fire_history, fire_mark, heading, pager,
+        reason_text, rows, when,
     },
-    model::{Fire, Verdict},
+    data::{Listing, use_listing},
+    model::{Fire, Place, Verdict},
     route::Route,
     time::duration,
 };
@@ -41,17 +42,17 @@ fn local(fire: &Fire) -> String {
     format!("{} {}", fire.local.replace('T', " "), fire.offset)
 }
 
-/// The last fires as beads, the newest on the right.
+/// The last fires as fire_history, the newest on the right.
 pub(super) fn pulse(ledger: Ledger) -> AnyView {
     ledger.fires.load.draw(|page| {
         if page.rows.is_empty() {
             return ().into_any();
         }
-        let bead = |fire: &std::sync::Arc<Fire>| Bead {
+        let past = |fire: &std::sync::Arc<Fire>| PastFire {
             mark: mark(fire),
             title: format!("{}: {}", local(fire), fire.reason.text),
         };
-        beads(page.rows.iter().rev().map(bead).collect())
+        fire_history(page.rows.iter().rev().map(past).collect())
     })
 }
 
@@ -80,7 +81,7 @@ pub(super) fn table(ledger: Ledger, zone: Memo<Option<String>>) -> AnyView {
             }
         >
             {components::table("Fire ledger", "table", headings(), body())}
-            {pager(fires, "the ledger", move |to| place.set(to))}
+            {pager(fires.beside(), "the ledger", move |to| place.set(to))}
         </AsyncView>
     }
     .into_any()

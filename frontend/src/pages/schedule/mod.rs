@@ -21,10 +21,11 @@ pub(in crate::pages) use next_fires::fire_table;
 
 use leptos::prelude::*;
 
-use super::deeds::use_deeds;
+use super::actions::use_actions;
 use crate::{
-    api::{self, Feed, use_feed, use_load},
+    api::{self},
     components::{AsyncView, panel, warning_list},
+    data::{Feed, use_feed, use_load},
     model::ScheduleDetail,
     state::{use_session, use_title},
 };
@@ -39,7 +40,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
     let title = move || load.with(|schedule| schedule.row.name.clone());
     use_title(move || title().unwrap_or_else(|| "Schedule".to_owned()));
-    let deeds = use_deeds(vec![load.loading, ledger.fires.load.loading]);
+    let actions = use_actions(vec![load.loading, ledger.fires.load.loading]);
     let refresh = move || {
         load.loading.refresh();
         ledger.fires.load.loading.refresh();
@@ -51,7 +52,7 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
-            {load.draw(move |schedule| header::header(schedule, session, deeds))}
+            {load.draw(move |schedule| header::header(schedule, session, actions))}
             {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
             <div class="schedule-grid">
                 <div class="schedule-main">
@@ -68,6 +69,6 @@ pub(crate) fn Schedule(id: String) -> impl IntoView {
                 </div>
             </div>
         </AsyncView>
-        {deeds.dialogs()}
+        {actions.dialogs()}
     }
 }

@@ -4,8 +4,8 @@
 use leptos::prelude::*;
 
 use crate::{
-    api::{Code, Failure, Load, explain, field_name},
-    model::{Preview, Problem},
+    data::Load,
+    model::{Code, Failure, Preview, Problem, explain, field_name},
 };
 
 /// Both sources.

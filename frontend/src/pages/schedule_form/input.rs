@@ -112,10 +112,10 @@ timing_inputs!(preview_input, create_schedule, update_schedule);
 work_inputs!(create_schedule, update_schedule);
 
 /// A new schedule.
-pub(super) fn create(plan: Plan) -> create_schedule::CreateScheduleInput {
+pub(super) fn create(plan: Plan, namespace: String) -> create_schedule::CreateScheduleInput {
     let (workflow, task) = plan.work.into();
     create_schedule::CreateScheduleInput {
-        namespace: "default".to_owned(),
+        namespace,
         name: plan.name,
         note: plan.note,
         tags: Some(plan.tags),

@@ -27,9 +27,10 @@ use web_sys::{Element, HtmlElement};
 
 use self::{draft::Draft, errors::Errors, plan::Plan};
 use crate::{
-    api::{self, Ask, Failure, use_actor, use_load, use_once},
+    api::{self, Ask},
     components::{AsyncView, live},
-    model::ScheduleDetail,
+    data::{use_actor, use_load, use_once},
+    model::{Failure, ScheduleDetail},
     route::Route,
     state::{use_address, use_title},
 };
@@ -41,13 +42,14 @@ type Save = Box<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
 #[component]
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
-    let save: Save = Box::new(|plan, key| {
+    let address = use_address();
+    let save: Save = Box::new(move |plan, key| {
         let said = format!("{} is created.", plan.name);
-        (api::create_schedule(input::create(plan), key), said)
+        (api::create_schedule(input::create(plan, untrack(|| address.namespace())), key), said)
     });
     view! {
         <header class="page-head"><h1>"New schedule"</h1></header>
-        {form(Draft::new(), "Create schedule", &Route::Schedules, save)}
+        {form(Draft::new(), None, "Create schedule", &Route::Schedules, save)}
     }
 }
 
@@ -84,14 +86,20 @@ fn edit(before: &ScheduleDetail) -> AnyView {
         let keeps_target = original.as_ref().is_some_and(|original| original.work == plan.work);
         (api::update_schedule(input::update(plan, id.clone(), version, keeps_target)), said)
     });
-    view! { {head}{form(Draft::of(before), "Save changes", &back, save)} }.into_any()
+    view! { {head}{form(Draft::of(before), Some(before.row.id.clone()), "Save changes", &back, save)} }.into_any()
 }
 
 /// The sections, the preview, and the button.
-fn form(draft: Draft, action: &'static str, back: &Route, save: Save) -> AnyView {
+fn form(
+    draft: Draft,
+    schedule: Option<String>,
+    action: &'static str,
+    back: &Route,
+    save: Save,
+) -> AnyView {
     let (address, actor, once) = (use_address(), use_actor(), use_once());
     let busy = RwSignal::new(false);
-    let answer = preview::use_preview(draft);
+    let answer = preview::use_preview(draft, schedule);
     let errors = Errors::new(answer);
     let submit = move |event: SubmitEvent| {
         event.prevent_default();

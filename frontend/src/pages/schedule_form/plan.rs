@@ -4,10 +4,9 @@ use leptos::prelude::*;
 
 use super::draft::Draft;
 use crate::{
-    api::Failure,
     model::{
-        Backoff, CatchUp, GapPolicy, HttpAnswer, Misfire, OverlapHourPolicy, OverlapPolicy, Pair,
-        Policy, Retry,
+        Backoff, CatchUp, Failure, GapPolicy, HttpAnswer, Misfire, OverlapHourPolicy,
+        OverlapPolicy, Pair, Policy, Retry,
     },
     time::Moment,
 };

@@ -6,17 +6,20 @@ use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use super::{draft::Draft, plan::TimingPlan};
 use crate::{
-    api::{self, Load, use_load},
+    api::{self},
     components::{live, warning_list},
+    data::{Load, use_load},
     model::Preview,
     pages::schedule::fire_table,
+    state::use_address,
 };
 
 const PAUSE: Duration = Duration::from_millis(250);
 const SHOWN: i64 = 8;
 
 /// Asks the server a moment after the last key; an answer that is overtaken is dropped.
-pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
+pub(super) fn use_preview(draft: Draft, schedule: Option<String>) -> Load<Preview> {
+    let address = use_address();
     let settled = RwSignal::new(None::<(TimingPlan, Vec<String>)>);
     let timer = StoredValue::new(None::<TimeoutHandle>);
     let stop = move || {
@@ -36,7 +39,7 @@ pub(super) fn use_preview(draft: Draft) -> Load<Preview> {
     on_cleanup(stop);
     use_load(move || {
         let (timing, calendars) = settled.get()?;
-        Some(api::preview(timing.into(), calendars, SHOWN))
+        Some(api::preview(timing.into(), calendars, address.namespace(), schedule.clone(), SHOWN))
     })
 }
 

@@ -4,8 +4,10 @@ use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors};
 use crate::{
-    api::{self, use_load},
+    api::{self},
     components::{Choice, Field, live},
+    data::use_load,
+    state::use_address,
 };
 
 /// The kinds of target, and their words.
@@ -139,7 +141,8 @@ fn http(draft: Draft, errors: Errors) -> AnyView {
 }
 
 fn workflow(draft: Draft, errors: Errors) -> AnyView {
-    let workflows = use_load(|| Some(api::workflows()));
+    let address = use_address();
+    let workflows = use_load(move || Some(api::workflows(address.namespace())));
     view! {
         {Field::new("workflow", "Workflow", draft.workflow).required().list("workflows")
             .error(errors.of(&["workflow"])).text()}

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::{draft::Draft, errors::Errors, target::options};
 use crate::{
-    api::{self, use_load},
+    api::{self},
     components::{Field, Glyph, icon, icon_button, keyed, live},
+    data::use_load,
 };
 
 /// As many as the schema allows in one timing.

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 
 use super::Wanted;
 use crate::{
-    api::{Loading, Place},
     components::{Choice, Glyph, SearchLine, icon_button},
+    data::Loading,
+    model::Place,
     state::use_address,
 };
 
@@ -24,7 +25,7 @@ pub(super) fn Filters(loading: Loading) -> impl IntoView {
     let change = move |edit: &dyn Fn(&mut Wanted)| {
         let mut next = Wanted { place: Place::First, ..untrack(|| Wanted::of(address)) };
         edit(&mut next);
-        address.replace(&next.path());
+        address.replace(&address.with(&next.query_parts()));
     };
     let search = Callback::new(move |text: String| change(&|wanted| wanted.text.clone_from(&text)));
     let option = move |(value, words): Choice| {

@@ -13,10 +13,11 @@ use std::time::Duration;
 use leptos::prelude::*;
 
 use self::wanted::Wanted;
-use super::{deeds::use_deeds, overview::new_schedule};
+use super::{actions::use_actions, cursors, kept, overview::new_schedule};
 use crate::{
-    api::{self, Feed, Listing, use_feed, use_listing},
-    components::{AsyncView, heading, live, pager, rows, silent_heading, table},
+    api::{self},
+    components::{AsyncView, PageHead, Table, empty, live, pager},
+    data::{Feed, Listing, use_feed, use_listing},
     model::{ScheduleEvent, ScheduleRow},
     route::Route,
     state::{use_address, use_every, use_session, use_title},
@@ -33,29 +34,21 @@ pub(crate) fn Schedules() -> impl IntoView {
     let (session, address) = (use_session(), use_address());
     let wanted = move || Wanted::of(address);
     let schedules = use_listing(SIZE, move || api::schedules(wanted().query(), SIZE));
-    let deeds = use_deeds(vec![schedules.load.loading]);
+    let actions = use_actions(vec![schedules.load.loading]);
     follow(schedules, move || untrack(wanted));
-    let go = move |place| address.go(&Wanted { place, ..untrack(wanted) }.path());
+    let go = move |place| address.go(&address.with(&cursors(&place)));
     let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
-    let headings = || {
-        vec![
-            heading("Name", ""),
-            heading("State", ""),
-            heading("When", "wide"),
-            heading("Next fire", ""),
-            heading("Last fire", "wide"),
-            heading("Last run", "wide"),
-            heading("24 h", "wide"),
-            silent_heading("Actions"),
-        ]
+    let table = move || {
+        Table::new("Schedules", schedules.list, row::columns(), row::name)
+            .choose_columns(kept(address, "columns"))
+            .actions(move |schedule| row::actions(schedule, session, actions))
+            .view()
     };
-    let body = move || rows(schedules.list, move |schedule| row::row(schedule, session, deeds));
+    let head = PageHead::new("Schedules")
+        .aside(view! { <span class="muted" role="status">{move || count()}</span> })
+        .actions(live(move || if session.edits() { new_schedule() } else { ().into_any() }));
     view! {
-        <header class="page-head">
-            <h1>"Schedules"</h1>
-            <span class="muted" role="status">{move || count()}</span>
-            {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
-        </header>
+        {head.view()}
         <filters::Filters loading=schedules.load.loading/>
         <AsyncView
             loading=schedules.load.loading
@@ -63,15 +56,15 @@ pub(crate) fn Schedules() -> impl IntoView {
             is_empty=Signal::derive(move || schedules.list.is_empty())
             empty=move || nothing(wanted().is_narrowed())
         >
-            {table("Schedules", "table", headings(), body())}
-            {pager(schedules, "schedules", go)}
+            {table()}
+            {pager(schedules.beside(), "schedules", go)}
         </AsyncView>
-        {deeds.dialogs()}
+        {actions.dialogs()}
     }
 }
 
-/// Follows what is on the page; where the whole house is on it, everything, so that what is new comes in at once. A larger
-/// house has too much to say: there the list looks for what is new now and then.
+/// Follows what is on the page; where all of them are on it, everything, so that what is new comes in at once. A larger
+/// server has too much to say: there the list looks for what is new now and then.
 fn follow(
     schedules: Listing<ScheduleRow>,
     wanted: impl Fn() -> Wanted + Copy + Send + Sync + 'static,
@@ -108,18 +101,12 @@ fn follow(
 
 fn nothing(is_narrowed: bool) -> AnyView {
     if is_narrowed {
-        return view! {
-            <p class="empty-title">"No schedule fits"</p>
-            <p>"Search for something else, or "<a href=Route::Schedules.path()>"see all schedules"</a>"."</p>
-        }
-        .into_any();
+        let all = view! { "Search for something else, or "<a href=Route::Schedules.path()>"see all schedules"</a>"." };
+        return empty("No schedule fits", all, ());
     }
-    view! {
-        <p class="empty-title">"No schedules yet"</p>
-        <p>"A schedule says when something is done and what becomes of it when it cannot be."</p>
-        <p><a class="button" href=Route::NewSchedule.path()>"Create the first one"</a></p>
-    }
-    .into_any()
+    let words = "A schedule says when something is done and what becomes of it when it cannot be.";
+    let way = view! { <p><a class="button" href=Route::NewSchedule.path()>"Create the first one"</a></p> };
+    empty("No schedules yet", words, way)
 }
 
 /// The server counts to ten thousand and stops.

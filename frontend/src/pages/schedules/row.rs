@@ -4,70 +4,97 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
-        Glyph, Mark, badge, expressions, icon_button, tags, tally_bar, warning_list, when_relative,
+        Column, Glyph, Mark, RowName, badge, expressions, icon_button, tags, tally_bar,
+        warning_list, when_relative,
     },
     model::{ScheduleRow, ScheduleState},
-    pages::deeds::{Deed, Deeds},
+    pages::actions::{Action, Actions},
     route::Route,
     state::Session,
     time::Moment,
 };
 
-/// Name, state, timing, what comes and what was, and what can be done.
-pub(super) fn row(schedule: &ScheduleRow, session: Session, deeds: Deeds) -> AnyView {
-    let mark = Mark::Schedule(schedule.state);
-    let timing = &schedule.timing;
-    let time = |at: Option<Moment>| match at {
-        Some(at) => when_relative(at, schedule.zone()),
-        None => view! { <span class="muted">"–"</span> }.into_any(),
-    };
-    let pause = schedule.pause.as_ref().map(|pause| {
-        let title = format!("{} by {}", pause.reason, pause.by);
-        view! { <span class="cell-note" title=title>{pause.reason.clone()}</span> }.into_any()
-    });
-    let last_run = schedule.last_run.as_ref().map(|run| {
-        let (mark, href) = (Mark::Run(run.state), Route::Run(run.id.clone()).path());
-        let name = format!("Last run, {}", mark.word());
-        view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a> }.into_any()
-    });
+/// How a row is called.
+pub(super) fn name(schedule: &ScheduleRow) -> RowName {
+    let state = Mark::Schedule(schedule.state).state();
+    RowName { name: schedule.name.clone(), test: "schedule-row", state }
+}
+
+/// Name, state, timing, what comes and what was.
+pub(super) fn columns() -> Vec<Column> {
+    vec![
+        Column::new("name", "Name", title).head(),
+        Column::new("state", "State", state),
+        Column::new("timing", "When", timing).class("timing-cell wide"),
+        Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row)),
+        Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
+            .class("wide"),
+        Column::new("run", "Last run", last_run).class("wide"),
+        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide"),
+    ]
+}
+
+fn title(schedule: &ScheduleRow) -> AnyView {
     view! {
-        <tr data-testid="schedule-row" data-state=mark.state()>
-            <th scope="row" class="name-cell">
-                <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>
-                {tags(&schedule.tags)}
-                {warning_list(timing.warnings.iter().filter(|warning| warning.is_never()))}
-            </th>
-            <td>{badge(mark)}{pause}</td>
-            <td class="timing-cell wide" title=timing.description.clone()>
-                {expressions(&timing.expressions)}
-                <span class="cell-note">{timing.zone.clone()}</span>
-            </td>
-            <td>{time(schedule.next_fire_at)}</td>
-            <td class="wide">{time(schedule.last_fire_at)}</td>
-            <td class="wide">{last_run}</td>
-            <td class="wide">{tally_bar(schedule.tally)}</td>
-            <td class="actions-cell">{actions(schedule, session, deeds)}</td>
-        </tr>
+        <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>
+        {tags(&schedule.tags)}
+        {warning_list(schedule.timing.warnings.iter().filter(|warning| warning.is_never()))}
     }
     .into_any()
 }
 
-fn actions(schedule: &ScheduleRow, session: Session, deeds: Deeds) -> AnyView {
+fn state(schedule: &ScheduleRow) -> AnyView {
+    let pause = schedule.pause.as_ref().map(|pause| {
+        let title = format!("{} by {}", pause.reason, pause.by);
+        view! { <span class="cell-note" title=title>{pause.reason.clone()}</span> }.into_any()
+    });
+    view! { <div>{badge(Mark::Schedule(schedule.state))}{pause}</div> }.into_any()
+}
+
+fn timing(schedule: &ScheduleRow) -> AnyView {
+    let timing = &schedule.timing;
+    view! {
+        <span title=timing.description.clone()>
+            {expressions(&timing.expressions)}
+            <span class="cell-note">{timing.zone.clone()}</span>
+        </span>
+    }
+    .into_any()
+}
+
+fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
+    match at {
+        Some(at) => when_relative(at, schedule.zone()),
+        None => view! { <span class="muted">"–"</span> }.into_any(),
+    }
+}
+
+fn last_run(schedule: &ScheduleRow) -> AnyView {
+    let link = schedule.last_run.as_ref().map(|run| {
+        let (mark, href) = (Mark::Run(run.state), Route::Run(run.id.clone()).path());
+        let name = format!("Last run, {}", mark.word());
+        view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a> }.into_any()
+    });
+    view! { {link} }.into_any()
+}
+
+/// What can be done with it.
+pub(super) fn actions(schedule: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
     if !session.operates() {
         return ().into_any();
     }
     let name = &schedule.name;
-    let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), deeds.run(schedule));
+    let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), actions.run(schedule));
     let other = match schedule.state {
         ScheduleState::Active => {
-            let ask = deeds.ask(Deed::Pause, schedule);
+            let ask = actions.ask(Action::Pause, schedule);
             icon_button(Glyph::Pause, "Pause", format!("Pause {name}"), ask)
         }
         ScheduleState::Paused => {
-            let ask = deeds.ask(Deed::Resume, schedule);
+            let ask = actions.ask(Action::Resume, schedule);
             icon_button(Glyph::Resume, "Resume", format!("Resume {name}"), ask)
         }
         ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
     };
-    view! { <div class="row-actions">{run}{other}</div> }.into_any()
+    view! { {run}{other} }.into_any()
 }

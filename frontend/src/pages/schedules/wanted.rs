@@ -1,16 +1,16 @@
 //! What the address asks for.
 
 use crate::{
-    api::{Place, ScheduleQuery},
-    model::ScheduleState,
+    api::ScheduleQuery,
+    model::{Place, ScheduleState},
     pages::{cursors, place},
-    route::Route,
     state::Address,
 };
 
 /// A view of the list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wanted {
+    pub(super) namespace: String,
     pub(super) text: String,
     pub(super) tag: String,
     pub(super) state: String,
@@ -21,6 +21,7 @@ impl Wanted {
     /// Tracked.
     pub(super) fn of(address: Address) -> Self {
         Self {
+            namespace: address.namespace(),
             text: address.query("q"),
             tag: address.query("tag"),
             state: address.query("state"),
@@ -32,10 +33,11 @@ impl Wanted {
         !(self.text.is_empty() && self.tag.is_empty() && self.state.is_empty())
     }
 
-    pub(super) fn path(&self) -> String {
+    /// As the address keeps it.
+    pub(super) fn query_parts(&self) -> [(&str, &str); 5] {
         let [after, before] = cursors(&self.place);
         let (text, tag, state) = (self.text.as_str(), self.tag.as_str(), self.state.as_str());
-        Route::Schedules.narrowed(&[("q", text), ("tag", tag), ("state", state), after, before])
+        [("q", text), ("tag", tag), ("state", state), after, before]
     }
 
     fn state(&self) -> Option<ScheduleState> {
@@ -56,6 +58,12 @@ impl Wanted {
     pub(super) fn query(self) -> ScheduleQuery {
         let state = self.state();
         let given = |text: String| (!text.is_empty()).then_some(text);
-        ScheduleQuery { search: given(self.text), tag: given(self.tag), state, place: self.place }
+        ScheduleQuery {
+            namespace: self.namespace,
+            search: given(self.text),
+            tag: given(self.tag),
+            state,
+            place: self.place,
+        }
     }
 }

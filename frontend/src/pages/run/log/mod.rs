@@ -26,8 +26,8 @@ use self::{
 };
 use super::looking::Looking;
 use crate::{
-    api::{Feed, Load, use_feed},
     components::{keyed, live, panel},
+    data::{Feed, Load, use_feed},
     model::{LogStream, RunDetail},
     state::{Zone, use_zone},
     time::Wall,

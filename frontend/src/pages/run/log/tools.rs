@@ -4,8 +4,8 @@ use leptos::{ev::KeyboardEvent, prelude::*};
 
 use super::{Kept, Search, lines::Log, sight::Sight};
 use crate::{
-    api::Load,
     components::{Glyph, Look, button, copy_text, icon_button, live, save_text},
+    data::Load,
     model::{LogStream, RunDetail},
     pages::run::looking::Looking,
     state::use_notices,

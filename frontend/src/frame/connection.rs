@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     api::{Link, Socket},
-    state::use_socket,
+    data::use_socket,
 };
 
 /// The state of the live connection, which lives as long as this mark.

@@ -9,68 +9,13 @@ use leptos::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    Ask,
-    ask::{Request, pluck, read},
-    operations::{
-        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events,
-        health_events, log_lines, run_events, schedule_events,
-    },
-    socket::{Notice, Subscriber},
-};
+use super::use_socket;
 use crate::{
-    model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent},
-    state::{Press, use_press, use_socket},
+    api::{Feed, Notice, Request, Subscriber, pluck, read},
+    state::{Press, use_press},
 };
 
 const BEAT: Duration = Duration::from_millis(200);
-
-/// Something that can be followed.
-pub(crate) struct Feed<T> {
-    events: Ask<T>,
-    /// Whether it comes to an end by itself, as the log of a run does.
-    ends: bool,
-}
-
-impl Feed<RunEvent> {
-    /// Runs as they change: all, those of a schedule, or one.
-    pub(crate) fn runs(schedule_id: Option<String>, run_id: Option<String>) -> Self {
-        let variables = run_events::Variables { schedule_id, run_id, since: None };
-        Self { events: Ask::new::<RunEvents>(variables), ends: false }
-    }
-}
-
-impl Feed<ScheduleEvent> {
-    /// Schedules as they change: these, or all.
-    pub(crate) fn schedules(ids: Option<Vec<String>>) -> Self {
-        let variables = schedule_events::Variables { ids, since: None };
-        Self { events: Ask::new::<ScheduleEvents>(variables), ends: false }
-    }
-}
-
-impl Feed<ClusterEvent> {
-    /// Nodes as they come, beat and go.
-    pub(crate) fn nodes() -> Self {
-        let variables = cluster_events::Variables { since: None };
-        Self { events: Ask::new::<ClusterEvents>(variables), ends: false }
-    }
-}
-
-impl Feed<HealthEvent> {
-    /// The health of all namespaces as what is wrong changes.
-    pub(crate) fn health() -> Self {
-        let variables = health_events::Variables { since: None };
-        Self { events: Ask::new::<HealthEvents>(variables), ends: false }
-    }
-}
-
-impl Feed<LogEvent> {
-    /// A run's log from its first line on, and further while it is written.
-    pub(crate) fn log(run_id: String) -> Self {
-        let variables = log_lines::Variables { run_id, since: None };
-        Self { events: Ask::new::<LogLines>(variables), ends: true }
-    }
-}
 
 /// Subscribes until the owner goes. `on_gap` is told when events may have been missed: once the feed is open, and
 /// whenever the server could not go on from where it was.
@@ -125,10 +70,10 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
-fn when_released(press: Press, deed: impl FnOnce() + 'static) {
+fn when_released(press: Press, action: impl FnOnce() + 'static) {
     if press.is_held() {
-        set_timeout(move || when_released(press, deed), BEAT);
+        set_timeout(move || when_released(press, action), BEAT);
     } else {
-        deed();
+        action();
     }
 }

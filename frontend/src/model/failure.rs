@@ -30,7 +30,7 @@ pub(crate) struct Failure {
 
 /// An error of a GraphQL response.
 #[derive(Deserialize)]
-pub(super) struct WireError {
+pub(crate) struct WireError {
     message: String,
     #[serde(default)]
     extensions: Extensions,
@@ -71,7 +71,7 @@ impl Failure {
         Self::new(Code::Unreachable, "The server does not answer.")
     }
 
-    pub(super) fn unreadable(why: impl std::fmt::Display) -> Self {
+    pub(crate) fn unreadable(why: impl std::fmt::Display) -> Self {
         Self::new(
             Code::Internal,
             format!("The server's answer cannot be read by this console: {why}."),

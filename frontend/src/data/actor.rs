@@ -5,8 +5,10 @@
 
 use leptos::{prelude::*, task::spawn_local};
 
-use super::{Ask, Code, Failure};
+use super::session;
 use crate::{
+    api::Ask,
+    model::{Code, Failure},
     state::{Notices, Session, use_notices, use_session},
     time::Moment,
 };
@@ -35,7 +37,7 @@ impl Actor {
         spawn_local(async move {
             let outcome = change.send().await;
             if let Err(failure) = &outcome {
-                self.session.notice(failure);
+                session::notice(self.session, failure);
             }
             done(outcome);
         });

@@ -3,19 +3,19 @@
 use leptos::prelude::*;
 
 use super::{
-    Deed, Deeds,
+    Action, Actions,
     form::{Plan, form, of},
 };
 use crate::{
-    api::{self, Failure},
+    api::{self},
     components::{Dialog, Field, Look},
-    model::CatchUp,
+    model::{CatchUp, Failure},
     route::Route,
     state::use_zone,
     time::{Moment, Wall},
 };
 
-impl Deeds {
+impl Actions {
     /// The dialogs, closed until one is asked for.
     pub(in crate::pages) fn dialogs(self) -> AnyView {
         view! {
@@ -38,8 +38,8 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
 }
 
 /// Asks for what this one run gets otherwise than its schedule says.
-fn run_with(deeds: Deeds) -> AnyView {
-    let subject = deeds.subject.get_value();
+fn run_with(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
     let context = RwSignal::new("{}".to_owned());
     let as_of = RwSignal::new(String::new());
@@ -59,12 +59,12 @@ fn run_with(deeds: Deeds) -> AnyView {
         {Field::new("run-as-of", "As of (optional, your time)", as_of).kind("datetime-local").error(of(wrong, "asOf"))
             .hint("The instant that the run is told it stands for.").text()}
     };
-    form(deeds, Deed::RunWith, (Look::Primary, "Run"), wrong, plan, fields.into_any())
+    form(actions, Action::RunWith, (Look::Primary, "Run"), wrong, plan, fields.into_any())
 }
 
 /// Asks why, and until when.
-fn pause(deeds: Deeds) -> AnyView {
-    let subject = deeds.subject.get_value();
+fn pause(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
     let zone = use_zone();
     let wrong = RwSignal::new(None);
     let reason = RwSignal::new(String::new());
@@ -90,12 +90,12 @@ fn pause(deeds: Deeds) -> AnyView {
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
             .error(of(wrong, "until")).text()}
     };
-    form(deeds, Deed::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
+    form(actions, Action::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
 }
 
 /// Asks what becomes of the fires that fell into the pause.
-fn resume(deeds: Deeds) -> AnyView {
-    let subject = deeds.subject.get_value();
+fn resume(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
     let plan = move |key| {
@@ -118,12 +118,12 @@ fn resume(deeds: Deeds) -> AnyView {
             ("latest", "Start the latest once"),
             ("all", "Start all, as its catch-up limits allow"),
         ]);
-    form(deeds, Deed::Resume, (Look::Primary, "Resume"), wrong, plan, fields)
+    form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields)
 }
 
 /// Asks for the name, so that nobody deletes by habit.
-fn delete(deeds: Deeds) -> AnyView {
-    let subject = deeds.subject.get_value();
+fn delete(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
     let name = subject.name.clone();
     let wrong = RwSignal::new(None);
     let typed = RwSignal::new(String::new());
@@ -141,5 +141,5 @@ fn delete(deeds: Deeds) -> AnyView {
         <p>"Nothing fires any more; its ledger and runs stay until their time is up. Type "<strong>{name}</strong>" to confirm."</p>
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
-    form(deeds, Deed::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())
+    form(actions, Action::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())
 }

@@ -2,10 +2,12 @@
 
 use leptos::{ev::SubmitEvent, prelude::*};
 
-use super::{Deed, Deeds};
+use super::{Action, Actions};
 use crate::{
-    api::{Ask, Failure, use_once},
+    api::Ask,
     components::{Look, button},
+    data::use_once,
+    model::Failure,
 };
 
 /// What a form does: the change, what is said when it is done, and where one goes then.
@@ -20,15 +22,15 @@ pub(super) type Wrong = RwSignal<Option<Failure>>;
 
 /// The fields, the error that belongs to none of them, and the buttons. `plan` reads the fields, or says which is wrong.
 pub(super) fn form(
-    deeds: Deeds,
-    deed: Deed,
+    actions: Actions,
+    kind: Action,
     (look, action): (Look, &'static str),
     wrong: Wrong,
     plan: impl Fn(String) -> Result<Plan, Failure> + 'static,
     fields: AnyView,
 ) -> AnyView {
     let plan: Box<dyn Fn(String) -> Result<Plan, Failure>> = Box::new(plan);
-    let open = deeds.open(deed);
+    let open = actions.open(kind);
     let busy = RwSignal::new(false);
     let once = use_once();
     let submit = move |event: SubmitEvent| {
@@ -42,16 +44,16 @@ pub(super) fn form(
             Err(failure) => return wrong.set(Some(failure)),
         };
         busy.set(true);
-        deeds.actor.send(change, move |outcome| {
+        actions.actor.send(change, move |outcome| {
             busy.set(false);
             once.heard(&outcome);
             match outcome {
                 Ok(_) => {
                     open.set(false);
-                    deeds.actor.say(said);
-                    deeds.refresh();
+                    actions.actor.say(said);
+                    actions.refresh();
                     if let Some(to) = then {
-                        deeds.address.go(&to);
+                        actions.address.go(&to);
                     }
                 }
                 Err(failure) => wrong.set(Some(failure)),

@@ -8,13 +8,14 @@ use std::{marker::PhantomData, rc::Rc, sync::Arc};
 use leptos::prelude::*;
 
 use super::{
-    Ask, Load,
-    held::Held,
+    Load,
     load::{Watcher, watched},
 };
 use crate::{
-    model::{Page, Row},
-    state::{Change, Item, List},
+    api::Ask,
+    components::Beside,
+    model::{Page, Place, Row},
+    state::{Change, Held, Item, List},
 };
 
 /// The rows of a page, and what loads them.
@@ -43,6 +44,16 @@ pub(crate) fn use_listing<T: Row>(
 }
 
 impl<T: Row> Listing<T> {
+    /// The pages before and behind this one.
+    pub(crate) fn beside(self) -> Beside {
+        Signal::derive(move || {
+            let beside = |page: &Page<T>| {
+                (page.previous.clone().map(Place::Before), page.next.clone().map(Place::After))
+            };
+            self.load.with(beside).unwrap_or_default()
+        })
+    }
+
     /// Merges rows that have changed. One that is known is replaced, or leaves when it no longer `fits`; a new one that
     /// fits comes in where the page `is_top`.
     pub(crate) fn merge(self, changed: Vec<T>, is_top: bool, fits: impl Fn(&T) -> bool) {

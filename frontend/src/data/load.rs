@@ -12,12 +12,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use web_sys::AbortController;
 
-use super::{
-    Ask, Failure,
-    ask::{self, Request},
-    held::Held,
+use super::session;
+use crate::{
+    api::{self, Ask, Request},
+    components::Waiting,
+    model::Failure,
+    state::{Held, Session, Throttle, use_session},
 };
-use crate::state::{Session, Throttle, use_session};
 
 /// What is loaded, as a `T`.
 pub(crate) struct Load<T> {
@@ -80,6 +81,16 @@ pub(super) trait Watcher {
     fn ended(&self, data: Option<Held>);
 }
 
+impl From<Loading> for Waiting {
+    fn from(loading: Loading) -> Self {
+        Self {
+            has_data: Signal::derive(move || loading.has_data()),
+            failure: loading.failure.into(),
+            retry: Callback::new(move |()| loading.reload()),
+        }
+    }
+}
+
 impl Loading {
     pub(crate) fn has_data(self) -> bool {
         self.data.with(Option::is_some)
@@ -137,7 +148,7 @@ impl Loading {
                 Some(data)
             }
             Err(failure) => {
-                self.session.notice(&failure);
+                session::notice(self.session, &failure);
                 self.failure.set(Some(failure));
                 None
             }
@@ -188,7 +199,7 @@ where
     T: DeserializeOwned + Send + Sync + 'static,
 {
     let make = Rc::new(move || make().map(|ask| ask.request));
-    let read = |answer| ask::read::<T>(answer).map(Arc::new).map(Held::new);
+    let read = |answer| api::read::<T>(answer).map(Arc::new).map(Held::new);
     Load { loading: begin(make, read, watcher), value: PhantomData }
 }
 

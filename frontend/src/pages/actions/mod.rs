@@ -11,7 +11,8 @@ mod form;
 use leptos::prelude::*;
 
 use crate::{
-    api::{self, Actor, Loading, use_actor},
+    api::{self},
+    data::{self, Actor, Loading, use_actor},
     model::ScheduleRow,
     state::{Address, use_address},
 };
@@ -32,16 +33,16 @@ impl From<&ScheduleRow> for Subject {
 
 /// A dialog of its own for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum Action {
     RunWith,
     Pause,
     Resume,
     Delete,
 }
 
-/// The deeds of a page.
+/// The actions of a page.
 #[derive(Clone, Copy)]
-pub(super) struct Deeds {
+pub(super) struct Actions {
     subject: StoredValue<Subject>,
     run_with: RwSignal<bool>,
     pause: RwSignal<bool>,
@@ -53,8 +54,8 @@ pub(super) struct Deeds {
     shown: StoredValue<Vec<Loading>>,
 }
 
-pub(super) fn use_deeds(shown: Vec<Loading>) -> Deeds {
-    Deeds {
+pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
+    Actions {
         subject: StoredValue::new(Subject::default()),
         run_with: RwSignal::new(false),
         pause: RwSignal::new(false),
@@ -66,13 +67,13 @@ pub(super) fn use_deeds(shown: Vec<Loading>) -> Deeds {
     }
 }
 
-impl Deeds {
-    /// The way to ask for a deed on a schedule.
-    pub(super) fn ask(self, deed: Deed, row: &ScheduleRow) -> impl Fn() + use<> {
+impl Actions {
+    /// The way to ask for a action on a schedule.
+    pub(super) fn ask(self, action: Action, row: &ScheduleRow) -> impl Fn() + use<> {
         let subject = Subject::from(row);
         move || {
             self.subject.set_value(subject.clone());
-            self.open(deed).set(true);
+            self.open(action).set(true);
         }
     }
 
@@ -80,17 +81,17 @@ impl Deeds {
     pub(super) fn run(self, row: &ScheduleRow) -> impl Fn() + use<> {
         let Subject { id, name, .. } = Subject::from(row);
         move || {
-            let run = api::trigger_schedule(id.clone(), None, None, api::new_key());
+            let run = api::trigger_schedule(id.clone(), None, None, data::new_key());
             self.actor.act(run, format!("{name} runs now."), move |_| self.refresh());
         }
     }
 
-    fn open(self, deed: Deed) -> RwSignal<bool> {
-        match deed {
-            Deed::RunWith => self.run_with,
-            Deed::Pause => self.pause,
-            Deed::Resume => self.resume,
-            Deed::Delete => self.delete,
+    fn open(self, action: Action) -> RwSignal<bool> {
+        match action {
+            Action::RunWith => self.run_with,
+            Action::Pause => self.pause,
+            Action::Resume => self.resume,
+            Action::Delete => self.delete,
         }
     }
 

@@ -4,24 +4,26 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
-use super::{Dialog, Glyph, icon_button};
+use super::rail::PAGES;
 use crate::{
+    components::{Dialog, Glyph, icon_button},
     route::Route,
-    state::{use_address, use_keys, use_session},
+    state::{is_typing, use_address, use_keys, use_session},
     time::Moment,
 };
 
 /// How long `g` waits for its second key.
 const PREFIX_MS: i64 = 1_500;
 
+/// Keys beside those that lead to a page of the rail.
 const KEYS: [(&str, &str); 8] = [
-    ("/", "Search schedules"),
+    ("/", "Search"),
     ("n", "New schedule"),
-    ("g o", "Go to the overview"),
-    ("g s", "Go to the schedules"),
-    ("g r", "Go to the runs"),
-    ("g c", "Go to the cluster"),
-    ("Esc", "Close a dialog"),
+    ("j", "Next row"),
+    ("k", "Row before"),
+    ("x", "Choose the row, with Shift up to it"),
+    ("← →", "Through the controls of a row"),
+    ("Esc", "Close what is open"),
     ("?", "Show these shortcuts"),
 ];
 
@@ -33,17 +35,18 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
     let prefix = StoredValue::new(0);
     let go = move |route: Route| address.go(&route.path());
     let listener = window_event_listener(ev::keydown, move |event| {
-        if !untrack(|| keys.are_on()) || is_taken(&event) {
+        if !untrack(|| keys.are_on()) || is_typing(&event) {
             return;
         }
         let now = Moment::now().millis();
         let after_g = now - prefix.get_value() < PREFIX_MS;
         prefix.set_value(0);
         match (after_g, event.key().as_str()) {
-            (true, "o") => go(Route::Overview),
-            (true, "s") => go(Route::Schedules),
-            (true, "r") => go(Route::Runs),
-            (true, "c") => go(Route::Cluster),
+            (true, key) if page_of(key).is_some() => {
+                if let Some(route) = page_of(key) {
+                    go(route);
+                }
+            }
             (_, "g") => prefix.set_value(now),
             (_, "n") if untrack(|| session.edits()) => go(Route::NewSchedule),
             (_, "/") if !focus_search() => go(Route::Schedules),
@@ -59,7 +62,7 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
             {icon_button(Glyph::Keyboard, "Keyboard shortcuts (?)", "Keyboard shortcuts".to_owned(), move || open.set(true))}
         </span>
         <Dialog open=open title="Keyboard shortcuts">
-            <dl class="keys">{Vec::from(KEYS.map(|(keys, words)| line(keys, words)))}</dl>
+            <dl class="keys">{lines()}</dl>
             <label class="check-label keys-switch">
                 <input
                     type="checkbox"
@@ -72,21 +75,20 @@ pub(crate) fn ShortcutKeys() -> impl IntoView {
     }
 }
 
-fn line(keys: &'static str, words: &'static str) -> AnyView {
+fn page_of(key: &str) -> Option<Route> {
+    PAGES.iter().find(|page| page.key == key).map(|page| page.route.clone())
+}
+
+fn lines() -> Vec<AnyView> {
+    let pages = PAGES.iter().map(|page| line(&format!("g {}", page.key), page.words));
+    let others = KEYS.into_iter().map(|(keys, words)| line(keys, words));
+    pages.chain(others).collect()
+}
+
+fn line(keys: &str, words: &'static str) -> AnyView {
     let key = |key: &str| view! { <kbd>{key.to_owned()}</kbd> }.into_any();
     view! { <div><dt>{keys.split(' ').map(key).collect::<Vec<_>>()}</dt><dd>{words}</dd></div> }
         .into_any()
-}
-
-/// Whether the key is somebody else's: a field's, an open dialog's, the browser's.
-fn is_taken(event: &KeyboardEvent) -> bool {
-    const TYPING: &str = "input:not([type=radio]):not([type=checkbox]), textarea, select";
-    let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
-    let is_typing = target.is_some_and(|element| {
-        element.is_content_editable() || element.closest(TYPING).is_ok_and(|found| found.is_some())
-    });
-    let has_dialog = document().query_selector("dialog[open]").is_ok_and(|found| found.is_some());
-    is_typing || has_dialog || event.ctrl_key() || event.meta_key() || event.alt_key()
 }
 
 fn focus_search() -> bool {

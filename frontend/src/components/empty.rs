@@ -1,0 +1,21 @@
+//! Nothing to show, and what to do about it.
+
+use leptos::prelude::*;
+
+/// A title, a sentence that says what would stand here, and a way to go on where there is one.
+pub(crate) fn empty(
+    title: &'static str,
+    words: impl IntoView + 'static,
+    way: impl IntoView + 'static,
+) -> AnyView {
+    nothing(title, words.into_any(), way.into_any())
+}
+
+fn nothing(title: &'static str, words: AnyView, way: AnyView) -> AnyView {
+    view! {
+        <p class="empty-title">{title}</p>
+        <p>{words}</p>
+        {way}
+    }
+    .into_any()
+}

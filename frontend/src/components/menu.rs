@@ -1,0 +1,63 @@
+//! A button that opens something small below it. Esc, a press elsewhere, and leaving it by Tab close it.
+
+use leptos::{
+    ev::{self, FocusEvent, KeyboardEvent},
+    html,
+    prelude::*,
+};
+use wasm_bindgen::JsCast;
+use web_sys::Node;
+
+/// The button's name for who cannot see its face, the face, and what it opens.
+pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyView {
+    let frame = NodeRef::<html::Div>::new();
+    let button = NodeRef::<html::Button>::new();
+    let open = RwSignal::new(false);
+    let holds = move |node: Option<web_sys::EventTarget>| {
+        let node = node.and_then(|node| node.dyn_into::<Node>().ok());
+        frame.get_untracked().is_some_and(|frame| frame.contains(node.as_ref()))
+    };
+    let listener = window_event_listener(ev::pointerdown, move |event| {
+        if open.get_untracked() && !holds(event.target()) {
+            open.set(false);
+        }
+    });
+    on_cleanup(move || listener.remove());
+    let key = move |event: KeyboardEvent| {
+        if event.key() == "Escape" && open.get_untracked() {
+            event.stop_propagation();
+            open.set(false);
+            if let Some(button) = button.get_untracked() {
+                let _hidden = button.focus();
+            }
+        }
+    };
+    let leave = move |event: FocusEvent| {
+        if event.related_target().is_some() && !holds(event.related_target()) {
+            open.set(false);
+        }
+    };
+    // What leads elsewhere has been used.
+    let used = move |event: ev::MouseEvent| {
+        let target = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+        if target.is_some_and(|target| {
+            target.closest("a[href], [data-closes]").is_ok_and(|link| link.is_some())
+        }) {
+            open.set(false);
+        }
+    };
+    view! {
+        <div class="menu" node_ref=frame on:keydown=key on:focusout=leave>
+            <button
+                type="button"
+                class="menu-button"
+                aria-label=name
+                aria-expanded=move || open.get().to_string()
+                node_ref=button
+                on:click=move |_| open.update(|open| *open = !*open)
+            >{face}</button>
+            <div class="menu-body" hidden=move || !open.get() on:click=used>{content}</div>
+        </div>
+    }
+    .into_any()
+}

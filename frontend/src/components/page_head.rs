@@ -1,0 +1,38 @@
+//! The head of a page: its name, what it says of itself, and what can be done there. Where it stands is in the frame.
+
+use leptos::prelude::*;
+
+/// A head to be; `view` makes it.
+pub(crate) struct PageHead {
+    title: AnyView,
+    aside: AnyView,
+    actions: AnyView,
+}
+
+impl PageHead {
+    /// A head with the page's name.
+    pub(crate) fn new(title: impl IntoView + 'static) -> Self {
+        Self { title: title.into_any(), aside: ().into_any(), actions: ().into_any() }
+    }
+
+    /// What stands beside the name: a state, a count.
+    pub(crate) fn aside(self, aside: impl IntoView + 'static) -> Self {
+        Self { aside: aside.into_any(), ..self }
+    }
+
+    /// Buttons at the far end.
+    pub(crate) fn actions(self, actions: impl IntoView + 'static) -> Self {
+        Self { actions: actions.into_any(), ..self }
+    }
+
+    pub(crate) fn view(self) -> AnyView {
+        view! {
+            <header class="page-head">
+                <h1>{self.title}</h1>
+                <div class="page-aside">{self.aside}</div>
+                <div class="actions">{self.actions}</div>
+            </header>
+        }
+        .into_any()
+    }
+}

@@ -1,0 +1,94 @@
+//! Which columns are shown, and in which order.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::{Column, Kept};
+use crate::components::{Glyph, icon_button, live, menu};
+
+/// The places of the columns that are shown, in their order: those that are named, else all that are not extra.
+pub(super) fn order(columns: Arc<[Column]>, shown: Option<Kept>) -> Memo<Vec<usize>> {
+    let names: Vec<(&'static str, bool)> =
+        columns.iter().map(|column| (column.name, column.is_extra)).collect();
+    Memo::new(move |_| {
+        let wanted = shown.map(|shown| shown.value.get()).unwrap_or_default();
+        places(&names, &wanted)
+    })
+}
+
+fn places(names: &[(&'static str, bool)], wanted: &str) -> Vec<usize> {
+    let place = |name: &str| names.iter().position(|(known, _)| *known == name);
+    let found: Vec<usize> = wanted.split(',').filter_map(place).collect();
+    if found.is_empty() {
+        return (0..names.len()).filter(|at| !names[*at].1).collect();
+    }
+    found
+}
+
+/// The menu in which they are chosen.
+pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kept) -> AnyView {
+    let names: Vec<&'static str> = columns.iter().map(|column| column.name).collect();
+    let set = move |places: &[usize]| {
+        let chosen = places.iter().filter_map(|at| names.get(*at).copied());
+        shown.change.run(chosen.collect::<Vec<_>>().join(","));
+    };
+    let set = StoredValue::new(Box::new(set) as Box<dyn Fn(&[usize]) + Send + Sync>);
+    let lines = live(move || {
+        let chosen = order.get();
+        let rest = (0..columns.len()).filter(|at| !chosen.contains(at));
+        let all: Vec<usize> = chosen.iter().copied().chain(rest).collect();
+        let line = |at: usize| {
+            let words = columns.get(at).map_or("", |column| column.words);
+            let place = chosen.iter().position(|known| *known == at);
+            let flip = {
+                let mut next = chosen.clone();
+                match place {
+                    Some(place) => drop(next.remove(place)),
+                    None => next.push(at),
+                }
+                // A table without columns is none.
+                move |_| {
+                    set.with_value(|set| {
+                        if !next.is_empty() {
+                            set(&next)
+                        }
+                    })
+                }
+            };
+            let up = place.filter(|place| *place > 0).map(|place| {
+                let mut next = chosen.clone();
+                next.swap(place - 1, place);
+                icon_button(Glyph::Up, "Move up", format!("Move {words} up"), move || {
+                    set.with_value(|set| set(&next));
+                })
+            });
+            view! {
+                <li class="column-line">
+                    <label class="check-label">
+                        <input type="checkbox" prop:checked=place.is_some() on:change=flip/>{words}
+                    </label>
+                    {up}
+                </li>
+            }
+            .into_any()
+        };
+        let lines: Vec<_> = all.into_iter().map(line).collect();
+        view! { <ul class="column-lines">{lines}</ul> }.into_any()
+    });
+    let face = view! { "Columns" }.into_any();
+    view! { <div class="table-tools">{menu("Columns", face, lines)}</div> }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn without_a_wish_all_columns_but_the_extra_ones_are_shown() {
+        let names = [("name", false), ("p95", true), ("next", false)];
+        assert_eq!(places(&names, ""), [0, 2]);
+        assert_eq!(places(&names, "next,unknown,p95"), [2, 1]);
+        assert_eq!(places(&names, "unknown"), [0, 2]);
+    }
+}

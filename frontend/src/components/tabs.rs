@@ -1,0 +1,35 @@
+//! The tabs of a page, as links: each is an address, so it can be sent and gone back to.
+
+use leptos::prelude::*;
+
+use super::live;
+
+/// One tab: its name in the address and its words. The first has no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tab {
+    pub(crate) name: &'static str,
+    pub(crate) words: &'static str,
+}
+
+/// The tab that is meant by a name: the first where nothing fits.
+pub(crate) fn tab_of(tabs: &'static [Tab], name: &str) -> &'static str {
+    tabs.iter().find(|tab| tab.name == name).or(tabs.first()).map_or("", |tab| tab.name)
+}
+
+/// A row of tabs. `href` gives the address of one.
+pub(crate) fn tabs(
+    label: &'static str,
+    tabs: &'static [Tab],
+    chosen: Signal<&'static str>,
+    href: impl Fn(&'static str) -> String + Send + Sync + 'static,
+) -> AnyView {
+    live(move || {
+        let tab = |tab: &Tab| {
+            let current = (chosen.get() == tab.name).then_some("page");
+            view! { <li><a href=href(tab.name) aria-current=current>{tab.words}</a></li> }
+                .into_any()
+        };
+        let tabs: Vec<_> = tabs.iter().map(tab).collect();
+        view! { <nav class="tabs" aria-label=label><ul>{tabs}</ul></nav> }.into_any()
+    })
+}

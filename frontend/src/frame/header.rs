@@ -1,0 +1,46 @@
+//! The header: where one is, whether events flow, whose clock counts, who one is.
+
+use leptos::prelude::*;
+
+use super::{
+    connection::Connection, namespaces, person, rail::PAGES, shortcut_keys::ShortcutKeys, zones,
+};
+use crate::{
+    components::live,
+    state::{page_title, use_address},
+};
+
+/// The header.
+#[component]
+pub(crate) fn Header() -> impl IntoView {
+    view! {
+        <header class="header">
+            {namespaces::picker()}
+            {breadcrumb()}
+            <div class="header-tools">
+                <Connection/>
+                {zones::picker()}
+                <ShortcutKeys/>
+                {person::menu_of()}
+            </div>
+        </header>
+    }
+}
+
+/// The page in whose care one is, and the page itself.
+fn breadcrumb() -> AnyView {
+    let (address, title) = (use_address(), page_title());
+    live(move || {
+        let Some(route) = address.route() else { return ().into_any() };
+        let care = route.care();
+        let list = PAGES.iter().find(|page| page.route == care && care != route);
+        let list = list
+            .map(|page| view! { <li><a href=page.route.path()>{page.words}</a></li> }.into_any());
+        view! {
+            <nav class="breadcrumb" aria-label="Breadcrumb">
+                <ol>{list}<li aria-current="page">{move || title.get()}</li></ol>
+            </nav>
+        }
+        .into_any()
+    })
+}

@@ -1,0 +1,24 @@
+//! What stands around every page: the rail with the pages, the header that says where one is and on whose clock, and on a
+//! phone the bar below. It knows the address and the session, so that components need not.
+//!
+//! - `rail`: the pages, group by group; a page that is not in it can only be reached by a link
+//! - `header`: namespace, breadcrumb, connection, clock, person
+//! - `namespaces`: which namespace one looks into
+//! - `zones`: whose clock times are shown on
+//! - `person`: theme, keys, signing out
+//! - `phone_bar`: the pages on a phone
+//! - `connection`: whether events flow
+//! - `shortcut_keys`: single keys that work wherever nothing is being typed
+
+mod connection;
+mod header;
+mod namespaces;
+mod person;
+mod phone_bar;
+mod rail;
+mod shortcut_keys;
+mod zones;
+
+pub(crate) use header::Header;
+pub(crate) use phone_bar::PhoneBar;
+pub(crate) use rail::Rail;

@@ -1,0 +1,43 @@
+//! Which namespace one looks into: those that one may see.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::{Glyph, icon, live, menu},
+    data::use_load,
+    route::{Route, Scope},
+    state::use_address,
+};
+
+/// The picker. It leads to the same page of the other namespace; a page of one thing leads to its list.
+pub(super) fn picker() -> AnyView {
+    let address = use_address();
+    let names = use_load(|| Some(api::namespaces()));
+    let face = view! {
+        <span class="namespace-name">{move || scope_words(address.scope())}</span>{icon(Glyph::Down)}
+    };
+    let list = live(move || {
+        let care = address.route().map_or(Route::Overview, |route| route.care());
+        let here = address.scope();
+        let link = |scope: Scope| {
+            let current = (here.as_ref() == Some(&scope)).then_some("true");
+            let words = scope_words(Some(scope.clone()));
+            view! { <li><a href=care.path_in(&scope) aria-current=current>{words}</a></li> }
+                .into_any()
+        };
+        let names = names.with(|names| names.iter().map(|named| named.name.clone()).collect());
+        let names: Vec<String> = names.unwrap_or_default();
+        let links: Vec<_> = names.into_iter().map(Scope::One).map(link).collect();
+        view! { <ul class="menu-list">{links}</ul> }.into_any()
+    });
+    menu("Namespace", face.into_any(), list)
+}
+
+fn scope_words(scope: Option<Scope>) -> String {
+    match scope {
+        Some(Scope::One(namespace)) => namespace,
+        Some(Scope::All) => "All namespaces".to_owned(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,30 @@
+//! The person's menu: how the console looks, and the way out.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{Glyph, Look, ThemeSwitch, button, icon, menu},
+    data::sign_out,
+    state::{use_density, use_notices, use_session},
+};
+
+/// The menu, under the person's name.
+pub(super) fn menu_of() -> AnyView {
+    let (session, notices, density) = (use_session(), use_notices(), use_density());
+    let name = move || session.viewer().map(|viewer| viewer.name).unwrap_or_default();
+    let face = view! { {icon(Glyph::Person)}<span class="user">{move || name()}</span>{icon(Glyph::Down)} };
+    let content = view! {
+        <p class="menu-note">"Signed in as "<strong>{move || name()}</strong></p>
+        <div class="menu-row"><span>"Theme"</span><ThemeSwitch/></div>
+        <label class="check-label">
+            <input
+                type="checkbox"
+                prop:checked=move || density.is_roomy()
+                on:change:target=move |event| density.choose(event.target().checked())
+            />
+            "Roomy rows"
+        </label>
+        {button(Look::Plain, Some(Glyph::SignOut), "Sign out", move || sign_out(session, notices))}
+    };
+    menu("You", face.into_any(), content.into_any())
+}

@@ -1,0 +1,82 @@
+//! Whose clock times are shown on.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::{Field, Glyph, icon, live, menu},
+    data::use_load,
+    state::{Zone, ZoneChoice, use_zone},
+    time::{browser_zone, city},
+};
+
+/// The picker: UTC, each schedule's own, one's own, or any other.
+pub(super) fn picker() -> AnyView {
+    let zone = use_zone();
+    let face = view! {
+        {icon(Glyph::Clock)}<span class="zone-name">{move || words(&zone.get())}</span>{icon(Glyph::Down)}
+    };
+    menu("Time zone of all times", face.into_any(), choices(zone))
+}
+
+fn choices(zone: Zone) -> AnyView {
+    let radio = move |choice: ZoneChoice| {
+        let (words, mine) = (words(&choice), choice.clone());
+        let is_chosen = move || zone.get() == mine;
+        view! {
+            <label class="check-label">
+                <input
+                    type="radio"
+                    name="zone"
+                    prop:checked=is_chosen
+                    on:change=move |_| zone.choose(choice.clone())
+                />
+                {words}
+            </label>
+        }
+        .into_any()
+    };
+    let fixed = [ZoneChoice::Schedule, ZoneChoice::Mine, ZoneChoice::Utc].map(radio);
+    view! {
+        <fieldset class="menu-radios">
+            <legend class="visually-hidden">"Time zone of all times"</legend>
+            {Vec::from(fixed)}
+        </fieldset>
+        {another(zone)}
+    }
+    .into_any()
+}
+
+/// Any zone that the server knows.
+fn another(zone: Zone) -> AnyView {
+    let typed = RwSignal::new(match zone.get() {
+        ZoneChoice::Named(name) => name,
+        ZoneChoice::Utc | ZoneChoice::Schedule | ZoneChoice::Mine => String::new(),
+    });
+    let zones = use_load(|| Some(api::timezones()));
+    Effect::new(move |_| {
+        let name = typed.get();
+        if zones.with(|zones| zones.contains(&name)) == Some(true) {
+            zone.choose(ZoneChoice::Named(name));
+        }
+    });
+    let options = live(move || {
+        let option = |name: &String| view! { <option value=name.clone()></option> }.into_any();
+        let options = zones.with(|zones| zones.iter().map(option).collect::<Vec<_>>());
+        options.unwrap_or_default().into_any()
+    });
+    view! {
+        {Field::new("shown-zone", "Another zone", typed).list("shown-zones").text()}
+        <datalist id="shown-zones">{options}</datalist>
+    }
+    .into_any()
+}
+
+fn words(choice: &ZoneChoice) -> String {
+    match choice {
+        ZoneChoice::Utc => "UTC".to_owned(),
+        ZoneChoice::Schedule => "Schedule's zone".to_owned(),
+        ZoneChoice::Mine => format!("{} (mine)", city(&browser_zone())),
+        ZoneChoice::Named(zone) => city(zone),
+    }
+}

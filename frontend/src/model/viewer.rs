@@ -1,0 +1,78 @@
+//! Who is asking.
+
+use serde::Deserialize;
+
+use super::Role;
+
+/// A person or a program, and what it may do where.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Viewer {
+    pub(crate) name: String,
+    /// The highest that holds anywhere.
+    pub(crate) role: Role,
+    /// What holds in every namespace.
+    pub(crate) role_everywhere: Option<Role>,
+    pub(crate) grants: Vec<Grant>,
+}
+
+/// What holds in one namespace, beside that.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Grant {
+    pub(crate) namespace: String,
+    pub(crate) role: Role,
+}
+
+impl Viewer {
+    /// What holds in a namespace.
+    pub(crate) fn role_in(&self, namespace: &str) -> Option<Role> {
+        let granted = self.grants.iter().find(|grant| grant.namespace == namespace);
+        granted.map(|grant| grant.role).max(self.role_everywhere)
+    }
+
+    /// Where one begins who names no namespace: where one was, else the default one, else the first that one may see.
+    pub(crate) fn home(&self, remembered: Option<String>) -> String {
+        let sees = |namespace: &String| self.role_in(namespace).is_some();
+        let first = self.grants.first().map(|grant| grant.namespace.clone());
+        let default = || "default".to_owned();
+        remembered
+            .filter(sees)
+            .or_else(|| Some(default()).filter(sees))
+            .or(first)
+            .unwrap_or_else(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn viewer(everywhere: Option<Role>, grants: &[(&str, Role)]) -> Viewer {
+        let grant = |(namespace, role): &(&str, Role)| Grant {
+            namespace: (*namespace).to_owned(),
+            role: *role,
+        };
+        Viewer {
+            name: "ada".to_owned(),
+            role: Role::Viewer,
+            role_everywhere: everywhere,
+            grants: grants.iter().map(grant).collect(),
+        }
+    }
+
+    #[test]
+    fn the_higher_of_two_roles_holds() {
+        let ada = viewer(Some(Role::Operator), &[("billing", Role::Admin), ("ops", Role::Viewer)]);
+        let held = ["billing", "ops", "default"].map(|namespace| ada.role_in(namespace));
+        assert_eq!(held, [Some(Role::Admin), Some(Role::Operator), Some(Role::Operator)]);
+    }
+
+    #[test]
+    fn a_member_of_one_namespace_begins_there() {
+        let ada = viewer(None, &[("billing", Role::Editor)]);
+        assert_eq!(ada.home(None), "billing");
+        assert_eq!(ada.home(Some("ops".to_owned())), "billing");
+        assert_eq!(viewer(Some(Role::Viewer), &[]).home(None), "default");
+        assert_eq!(viewer(Some(Role::Viewer), &[]).home(Some("ops".to_owned())), "ops");
+    }
+}
