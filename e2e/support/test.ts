@@ -67,5 +67,5 @@ export async function signIn(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("button", { name: "Sign out" })).toBeAttached();
+  await expect(page.getByTestId("connection")).toBeAttached();
 }

@@ -29,7 +29,7 @@ workflows:
   chooser:
     tasks:
       - { name: fetch, target: { command: { script: "echo fetched the files" } } }
-      - { name: build, needs: [fetch], retry: { max_attempts: 2, initial: 0.1s }, target: { command: { script: "echo building; exit 7" } } }
+      - { name: build, needs: [fetch], retry: { max_attempts: 2, initial: 1s }, target: { command: { script: "echo building; exit 7" } } }
       - { name: mourn, needs: [build], when: failure, target: { noop: {} } }
 schedules:
   chooser: { when: "0 0 1 1 *", workflow: chooser }
@@ -184,7 +184,7 @@ test("a run that waits says for what, and links to it", async ({ page, server, a
     "queue",
     `
 module: queue
-groups: { narrow: { limit: 1 } }
+groups: { narrow: 1 }
 schedules:
   first: { when: "0 0 1 1 *", group: narrow, task: { target: { command: { script: "while ! test -e ${gate}; do sleep 0.1; done" } } } }
   second: { when: "0 0 1 1 *", group: narrow, task: { target: { noop: {} } } }

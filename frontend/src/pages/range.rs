@@ -77,7 +77,7 @@ pub(super) fn range_picker(range: Range) -> AnyView {
     let all = (range.default == ALL).then_some((ALL, "Any time", 0));
     let choices = all.into_iter().chain(PRESETS).chain([(OTHER, "From … until …", 0)]);
     let choice = |(name, words, _): Preset| {
-        view! { <option value=name selected=move || range.name() == name>{words}</option> }
+        view! { <option value=name prop:selected=move || range.name() == name>{words}</option> }
             .into_any()
     };
     let choices: Vec<_> = choices.map(choice).collect();

@@ -135,7 +135,7 @@ fn query(filters: Filters, range: Range) -> AuditQuery {
 
 fn kinds(filters: Filters) -> AnyView {
     let kind = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name selected=move || filters.get("kind") == name>{words}</option> }
+        view! { <option value=name prop:selected=move || filters.get("kind") == name>{words}</option> }
             .into_any()
     };
     view! {

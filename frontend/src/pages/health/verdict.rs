@@ -19,14 +19,14 @@ pub(in crate::pages) fn verdict(
 ) -> AnyView {
     let link = use_socket().link();
     let silent = Memo::new(move |_| loading.failure().is_some() || link.get() == Link::Waiting);
-    let heard = StoredValue::new(Moment::now());
+    let heard = RwSignal::new(Moment::now());
     Effect::new(move |_| {
-        if !silent.get() {
-            heard.set_value(Moment::now());
+        if silent.get() {
+            heard.set(Moment::now());
         }
     });
     live(move || match health() {
-        _ if silent.get() => unknown(heard.get_value()),
+        _ if silent.get() => unknown(heard.get()),
         Some(health) => line(&health),
         None => ().into_any(),
     })

@@ -148,7 +148,7 @@ fn all_of(filters: Filters, range: Range) -> LedgerQuery {
 
 fn verdicts(filters: Filters) -> AnyView {
     let option = move |(name, words, _): (&'static str, &'static str, _)| {
-        view! { <option value=name selected=move || filters.get("verdict") == name>{words}</option> }.into_any()
+        view! { <option value=name prop:selected=move || filters.get("verdict") == name>{words}</option> }.into_any()
     };
     view! {
         <select aria-label="Verdict" on:change:target=move |event| filters.set(&[("verdict", &event.target().value()), ("reason", "")])>
@@ -160,7 +160,7 @@ fn verdicts(filters: Filters) -> AnyView {
 
 fn reasons(filters: Filters) -> AnyView {
     let option = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name selected=move || filters.get("reason") == name>{words}</option> }
+        view! { <option value=name prop:selected=move || filters.get("reason") == name>{words}</option> }
             .into_any()
     };
     let known = ReasonCode::ALL.into_iter().map(|(_, name, words)| (name, words));

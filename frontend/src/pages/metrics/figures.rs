@@ -19,7 +19,7 @@ pub(super) fn sums(stats: &RunStats) -> AnyView {
     let note = |words: &str| words.to_owned();
     let rate = share(succeeded, ended);
     view! {
-        <dl class="figures">
+        <dl class="figures figures-4">
             {figure("Ended", count(ended), "", note("in the range"), None)}
             {figure("Succeeded", rate, if failed == 0 && ended > 0 { "succeeded" } else { "" }, format!("{succeeded} of {ended}"), None)}
             {figure("Failed", count(failed), if failed > 0 { "failed" } else { "" }, note("failed or timed out"), Some(Route::Runs.narrowed(&[("state", "failed")])))}
@@ -45,7 +45,7 @@ pub(super) fn now(metrics: &Metrics) -> AnyView {
     );
     let per_minute = format!("{:.1}", metrics.executions_per_minute);
     view! {
-        <dl class="figures" aria-label="Now">
+        <dl class="figures figures-5" aria-label="Now">
             {figure("Live runs", count(metrics.live_runs), if metrics.live_runs > 0 { "running" } else { "" }, "right now".to_owned(), Some(live))}
             {figure("Queue", count(metrics.pending_handoffs), if metrics.pending_handoffs > 0 { "queued" } else { "" }, waits, None)}
             {figure("Runs a minute", per_minute, "", rate, None)}

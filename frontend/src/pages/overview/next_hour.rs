@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{BarColumn, Drag, stacked_bars, when_relative},
+    components::{BarColumn, Drag, When, stacked_bars},
     model::{Minutes, NextSchedule},
     pages::steps,
     route::Route,
@@ -52,17 +52,18 @@ fn row(schedule: &NextSchedule) -> AnyView {
     let zone = Some(schedule.timing.zone.clone());
     let times: Vec<Moment> = schedule.next_fires.iter().map(|fire| fire.at).collect();
     let suppressed = schedule.next_fires.first().and_then(|fire| fire.suppressed_by.clone());
-    let when = match often(&times) {
-        Some(words) => view! { <span class="when-often" title=schedule.timing.description.clone()>{words}</span> }.into_any(),
-        None => times.first().map_or_else(|| ().into_any(), |at| when_relative(*at, zone)),
+    let when = match (often(&times), times.first()) {
+        (Some(words), _) => {
+            let title = schedule.timing.description.clone();
+            view! { <span class="when-often" title=title>{words}</span> }.into_any()
+        }
+        (None, Some(at)) => When::new(*at).zone(zone).far().suppressed(suppressed).view(),
+        (None, None) => ().into_any(),
     };
-    let class = if suppressed.is_some() { "suppressed" } else { "" };
-    let note = suppressed
-        .map(|name| view! { <span class="muted">"suppressed by "{name}</span> }.into_any());
     view! {
         <li data-testid="next-schedule">
             <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>
-            {note}<span class=class>{when}</span>
+            {when}
         </li>
     }
     .into_any()

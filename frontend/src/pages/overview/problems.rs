@@ -9,6 +9,7 @@ use crate::{
     components::{Dialog, Field, Look, button, live, when_relative},
     data::{Actor, Load, Loading, new_key, use_actor},
     model::{ProblemKind, WorkProblem},
+    pages::run::log::plain,
     route::Route,
     state::{Hidden, Session, use_hidden, use_session},
 };
@@ -87,7 +88,7 @@ fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
     };
     let state = if problem.is_open { state } else { "queued" };
     let over = (!problem.is_open).then_some(", over");
-    let why = problem.error.clone().unwrap_or_else(|| {
+    let why = problem.error.as_deref().map(plain).unwrap_or_else(|| {
         problem.reason.map_or("no message", |reason| reason.name_and_words().1).to_owned()
     });
     let href = Route::Schedule(problem.schedule.id.clone()).path();

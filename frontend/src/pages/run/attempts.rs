@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::log::plain;
 use crate::{
     components::{Chosen, Mark, badge, heading, json_view, table, when},
     model::{Attempt, RunDetail},
@@ -56,7 +57,7 @@ fn row(task: &str, attempt: &Attempt, zone: Option<String>) -> AnyView {
             <td class="number">{attempt.duration_ms.map_or_else(|| "–".to_owned(), duration)}</td>
             <td class="code nowrap">{attempt.code().unwrap_or_else(|| "–".to_owned())}</td>
             <td class="wide">{attempt.node.clone()}</td>
-            <td class="why-cell">{attempt.error.clone()}{output}</td>
+            <td class="why-cell">{attempt.error.as_deref().map(plain)}{output}</td>
         </tr>
     }
     .into_any()

@@ -10,6 +10,7 @@ use crate::{
     data::{Load, use_load},
     model::{Page, RunDetail, RunRow, RunState},
     route::Route,
+    state::{Address, use_address},
     time::duration,
 };
 
@@ -18,17 +19,18 @@ const BARS: usize = 40;
 /// Nothing for a run without a schedule.
 #[component]
 pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
+    let address = use_address();
     let schedule =
         Memo::new(move |_| run.with(|run| Some(run.row.schedule.as_ref()?.id.clone())).flatten());
     let state = Memo::new(move |_| run.with(|run| run.row.state));
     let runs = use_load(move || {
-        state.track();
-        let query = RunQuery { schedule: Some(schedule.get()?), ..RunQuery::default() };
+        let _settles = state.get();
+        let query = RunQuery { schedule: Some(schedule.get()?), ..of(address) };
         Some(api::runs(query, BARS))
     });
     let succeeded = use_load(move || {
         let states = vec![RunState::Succeeded];
-        let query = RunQuery { schedule: Some(schedule.get()?), states, ..RunQuery::default() };
+        let query = RunQuery { schedule: Some(schedule.get()?), states, ..of(address) };
         Some(api::runs(query, 2))
     });
     live(move || {
@@ -45,6 +47,10 @@ pub(super) fn Earlier(run: Load<RunDetail>) -> impl IntoView {
             },
         )
     })
+}
+
+fn of(address: Address) -> RunQuery {
+    RunQuery { namespace: address.namespace(), ..RunQuery::default() }
 }
 
 /// Oldest first, as high as they took long.

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::log::plain;
 use crate::{
     api,
     components::{Dialog, Field, Look, Mark, badge, button, live},
@@ -50,7 +51,7 @@ fn head(run: &RunDetail, tools: Tools) -> AnyView {
         None => name.into_any(),
     };
     let actions = tools.session.operates().then(|| actions(run, tools));
-    let error = run.row.error.clone().map(|error| {
+    let error = run.row.error.as_deref().map(plain).map(|error| {
         view! { <p class="run-error"><strong>"Error"</strong>" "{error}</p> }.into_any()
     });
     view! {
@@ -139,7 +140,7 @@ fn cancel(tools: Tools) -> AnyView {
         tools.actor.act(api::cancel_run(id, reason), said, move |_| loading.refresh());
         tools.cancels.set(false);
     };
-    let submit = cancel.clone();
+    let submit = cancel;
     view! {
         <form
             class="dialog-form"

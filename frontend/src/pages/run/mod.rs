@@ -13,7 +13,7 @@ mod attempts;
 mod earlier;
 mod facts;
 mod header;
-mod log;
+pub(super) mod log;
 mod looking;
 mod waiting;
 mod work;

@@ -23,6 +23,11 @@ pub(super) struct Stroke {
     pub(super) pen: Pen,
 }
 
+/// The text alone.
+pub(in crate::pages) fn plain(raw: &str) -> String {
+    read(raw, &mut Pen::default()).0
+}
+
 const ESCAPE: char = '\u{1b}';
 
 /// The text without sequences, and where the pen changes. The pen goes on from line to line.
@@ -184,7 +189,7 @@ fn nearest(red: u16, green: u16, blue: u16) -> u8 {
 mod tests {
     use super::*;
 
-    fn plain(raw: &str) -> (String, Vec<(usize, String)>) {
+    fn found(raw: &str) -> (String, Vec<(usize, String)>) {
         let (text, strokes) = read(raw, &mut Pen::default());
         (text, strokes.into_iter().map(|stroke| (stroke.from, stroke.pen.class())).collect())
     }
@@ -195,30 +200,38 @@ mod tests {
 
     #[test]
     fn colours_are_taken_out_of_the_text() {
-        let (text, found) = plain("\u{1b}[31mred\u{1b}[0m plain \u{1b}[1;32;44mloud\u{1b}[m");
+        let (text, colours) = found("\u{1b}[31mred\u{1b}[0m plain \u{1b}[1;32;44mloud\u{1b}[m");
         assert_eq!(text, "red plain loud");
-        assert_eq!(found, strokes(&[(0, "ink-1"), (3, ""), (10, "ink-2 ground-4 pen-bold")]));
+        assert_eq!(colours, strokes(&[(0, "ink-1"), (3, ""), (10, "ink-2 ground-4 pen-bold")]));
     }
 
     #[test]
     fn a_colour_of_the_large_palettes_becomes_a_named_one() {
-        assert_eq!(plain("\u{1b}[38;5;196mx").1, strokes(&[(0, "ink-1")]));
-        assert_eq!(plain("\u{1b}[38;2;30;200;190mx").1, strokes(&[(0, "ink-6")]));
-        assert_eq!(plain("\u{1b}[48;5;250mx").1, strokes(&[(0, "ground-7")]));
+        assert_eq!(found("\u{1b}[38;5;196mx").1, strokes(&[(0, "ink-1")]));
+        assert_eq!(found("\u{1b}[38;2;30;200;190mx").1, strokes(&[(0, "ink-6")]));
+        assert_eq!(found("\u{1b}[48;5;250mx").1, strokes(&[(0, "ground-7")]));
+    }
+
+    #[test]
+    fn an_error_is_shown_without_colours() {
+        assert_eq!(
+            plain("exited with code 3: \u{1b}[1;31merror\u{1b}[0m"),
+            "exited with code 3: error"
+        );
     }
 
     #[test]
     fn other_sequences_are_left_out() {
-        assert_eq!(plain("a\u{1b}[2Kb\u{1b}]0;title\u{7}c\u{1b}]8;;url\u{1b}\\d").0, "abcd");
-        assert_eq!(plain("cut off \u{1b}[3").0, "cut off ");
-        assert_eq!(plain("cut off \u{1b}").0, "cut off ");
+        assert_eq!(found("a\u{1b}[2Kb\u{1b}]0;title\u{7}c\u{1b}]8;;url\u{1b}\\d").0, "abcd");
+        assert_eq!(found("cut off \u{1b}[3").0, "cut off ");
+        assert_eq!(found("cut off \u{1b}").0, "cut off ");
     }
 
     #[test]
     fn a_line_that_writes_itself_over_shows_its_last_state() {
-        assert_eq!(plain("10 %\r50 %\r100 %").0, "100 %");
-        assert_eq!(plain("done\r").0, "done");
-        assert_eq!(plain("abc\u{8}d").0, "abd");
+        assert_eq!(found("10 %\r50 %\r100 %").0, "100 %");
+        assert_eq!(found("done\r").0, "done");
+        assert_eq!(found("abc\u{8}d").0, "abd");
     }
 
     #[test]
@@ -232,7 +245,7 @@ mod tests {
 
     #[test]
     fn swapped_colours_change_places() {
-        assert_eq!(plain("\u{1b}[7mx").1, strokes(&[(0, "pen-swapped")]));
-        assert_eq!(plain("\u{1b}[31;7mx").1, strokes(&[(0, "ground-1")]));
+        assert_eq!(found("\u{1b}[7mx").1, strokes(&[(0, "pen-swapped")]));
+        assert_eq!(found("\u{1b}[31;7mx").1, strokes(&[(0, "ground-1")]));
     }
 }

@@ -17,6 +17,7 @@ mod tools;
 
 use leptos::prelude::*;
 
+pub(in crate::pages) use self::ansi::plain;
 pub(super) use self::tools::stream;
 use self::{
     lines::{Filter, Log},

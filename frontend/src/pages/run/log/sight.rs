@@ -53,15 +53,14 @@ pub(super) fn use_sight(kept: Kept) -> Sight {
     };
     let count = Memo::new(move |_| kept.with(Log::rows));
     Effect::new(move |_| {
-        count.track();
-        if sight.follow.get() {
+        // A memo that is not read does not follow its signals.
+        if count.get() > 0 && sight.follow.get() {
             request_animation_frame(move || sight.to_end());
         }
     });
     let is_mixed = Memo::new(move |_| kept.with(Log::is_mixed));
     Effect::new(move |_| {
-        is_mixed.track();
-        sight.wraps.track();
+        let (_mixed, _wraps) = (is_mixed.get(), sight.wraps.get());
         request_animation_frame(move || sight.measure());
     });
     let resized = window_event_listener(ev::resize, move |_| sight.measure());

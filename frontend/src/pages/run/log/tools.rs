@@ -45,7 +45,7 @@ pub(super) fn tools(tools: Tools) -> AnyView {
         save_text(&name, "text/plain", &kept.log.with_value(Log::text));
     };
     let level = move |(name, words): (&'static str, &'static str)| {
-        view! { <option value=name selected=untrack(|| looking.stream_name() == name)>{words}</option> }
+        view! { <option value=name prop:selected=move || looking.stream_name() == name>{words}</option> }
             .into_any()
     };
     view! {
