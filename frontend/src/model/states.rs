@@ -22,7 +22,7 @@ states! {
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
-    NodeState { Alive, Draining, Left, Dead }
+    NodeState { Alive, Draining, Drained, Left, Dead }
     LogStream { Stdout, Stderr, System }
     ReasonCode {
         OnTime, Late, CaughtUp, Recovered, Overlap, Buffered, BufferFull, Quota, Purged, Replaced, Paused, Deadline,

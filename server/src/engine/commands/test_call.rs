@@ -87,7 +87,7 @@ impl Commands {
         // Never closed.
         let place = self.test_calls.try_acquire().map_err(|_| CommandError::TooOften(1))?;
         self.note_test_call(right, namespace, (&name, &task.target), call).await?;
-        let called = self.carry_out(namespace, &name, (&task, context)).await;
+        let called = self.try_out(namespace, &name, (&task, context)).await;
         drop(place);
         called
     }
@@ -139,7 +139,7 @@ impl Commands {
         Ok(self.store.commit(tx).await?)
     }
 
-    async fn carry_out(
+    async fn try_out(
         &self,
         namespace: Uuid,
         name: &str,

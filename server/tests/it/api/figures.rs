@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::{
     desk::{Desk, noon},
-    ledger::{fire, plant as plant_fires},
+    ledger::{plant as plant_fires, planted_fire},
     sorting::settle,
 };
 use crate::support::{TestDatabase, on_both};
@@ -128,7 +128,7 @@ async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDataba
         settle(&desk, &run, state, took).await;
     }
     let missed = (Verdict::Missed, Reason::Outage);
-    let lost = fire(&mine, home.id, 2, missed);
+    let lost = planted_fire(&mine, home.id, 2, missed);
     plant_fires(&desk, [fire::Model { count: 4, ..lost }]).await;
     let query = "query($schedule: UUID, $tag: String) {
         runStats(scheduleId: $schedule, tag: $tag, step: 300, until: \"2026-03-01T12:05:00Z\") {

@@ -23,7 +23,7 @@ on_both!(
 );
 
 /// A row of the ledger, so many minutes before noon.
-pub(super) fn fire(
+pub(super) fn planted_fire(
     schedule: &str,
     namespace_id: Uuid,
     minutes: i64,
@@ -96,9 +96,9 @@ async fn the_ledger_of_all_namespaces_is_paged_in_the_order_of_time(database: Te
     let mine = desk.schedule("mine", "@hourly").await;
     let home = namespace(&desk, "default").await;
     let (theirs, other) = elsewhere(&desk).await;
-    let of_mine = [1, 3, 5, 7].map(|minutes| fire(&mine, home, minutes, STARTED));
+    let of_mine = [1, 3, 5, 7].map(|minutes| planted_fire(&mine, home, minutes, STARTED));
     // One at the same instant as the other's.
-    let of_theirs = [2, 3, 4].map(|minutes| fire(&theirs, other, minutes, SKIPPED));
+    let of_theirs = [2, 3, 4].map(|minutes| planted_fire(&theirs, other, minutes, SKIPPED));
     plant(&desk, of_mine.into_iter().chain(of_theirs)).await;
 
     let all = desk.ask(LEDGER, json!({})).await;
@@ -134,7 +134,7 @@ async fn totals_add_up_to_what_was_due(database: TestDatabase) {
     let home = namespace(&desk, "default").await;
     let waiting = (Verdict::Pending, Reason::AwaitingHandoff);
     let collapsed = (Verdict::Collapsed, Reason::Outage);
-    let of = |minutes, what| fire(&mine, home, minutes, what);
+    let of = |minutes, what| planted_fire(&mine, home, minutes, what);
     let many = fire::Model { count: 90, ..of(6, LOST) };
     let old = of(25 * 60, LOST);
     let rows = [of(1, STARTED), of(2, STARTED), of(3, SKIPPED), of(4, waiting), of(5, collapsed)];
@@ -165,10 +165,10 @@ async fn the_ledger_is_narrowed_to_what_was_asked_for(database: TestDatabase) {
     let home = namespace(&desk, "default").await;
     let (theirs, other) = elsewhere(&desk).await;
     let rows = [
-        fire(&mine, home, 1, STARTED),
-        fire(&mine, home, 2, LOST),
-        fire(&theirs, other, 3, LOST),
-        fire(&theirs, other, 4, SKIPPED),
+        planted_fire(&mine, home, 1, STARTED),
+        planted_fire(&mine, home, 2, LOST),
+        planted_fire(&theirs, other, 3, LOST),
+        planted_fire(&theirs, other, 4, SKIPPED),
     ];
     plant(&desk, rows).await;
     for (filter, search, found) in [
@@ -196,14 +196,16 @@ async fn the_newest_fires_of_a_page_of_schedules_are_read_at_once(database: Test
     let statements = std::sync::Arc::new(std::sync::Mutex::new(0_usize));
     let seen = statements.clone();
     let desk = Desk::with(database, carillon::target::Policy::default(), |store| {
-        store.with_observer(move |sql| *seen.lock().unwrap() += usize::from(sql.contains("fire")))
+        store.with_observer(move |sql| {
+            *seen.lock().unwrap() += usize::from(sql.contains("fire.schedule_id = v.id"))
+        })
     })
     .await;
     let home = namespace(&desk, "default").await;
     let mut rows = Vec::new();
     for name in ["a", "b", "c"] {
         let id = desk.schedule(name, "@hourly").await;
-        rows.extend((1..=5).map(|minutes| fire(&id, home, minutes, STARTED)));
+        rows.extend((1..=5).map(|minutes| planted_fire(&id, home, minutes, STARTED)));
     }
     plant(&desk, rows).await;
     *statements.lock().unwrap() = 0;

@@ -128,6 +128,7 @@ async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) 
     let states = "{ serverNodes { name state } }";
     let nodes = desk.ask(states, json!({})).await["serverNodes"].take();
     assert_eq!(nodes[0], json!({ "name": "a", "state": "DRAINED" }));
+    desk.clock.pass(std::time::Duration::from_millis(10));
     let node = desk.ask(undrain, json!({ "id": again })).await["undrainNode"]["node"].take();
     assert_eq!(node, json!({ "state": "ALIVE", "drain": null }));
     let log = "{ auditEvents { nodes { action subject reason } } }";

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     desk::Desk,
-    ledger::{fire, plant},
+    ledger::{plant, planted_fire},
     sorting::settle,
     walking::{member_of, namespace},
 };
@@ -29,9 +29,9 @@ const PROBLEMS: &str = "query($in: String) { problems(namespace: $in) {
     kind count since last error reason isOpen schedule { name } lastRun { id } } }";
 
 /// A run of the schedule that failed so.
-async fn failed(desk: &Desk, schedule: &str, error: &str) -> String {
+async fn failed(desk: &Desk, schedule: &str, error: &str, took_ms: i64) -> String {
     let run = desk.trigger(schedule).await;
-    settle(desk, &run, State::Failed, 10).await;
+    settle(desk, &run, State::Failed, took_ms).await;
     let tx = desk.database.store.begin().await.unwrap();
     run::Entity::update_many()
         .col_expr(run::Column::Error, Expr::value(error))
@@ -47,10 +47,12 @@ async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase)
     let desk = Desk::open(database).await;
     let (one, other) =
         (desk.schedule("one", "@hourly").await, desk.schedule("two", "@hourly").await);
-    failed(&desk, &one, "exit code 1: no disk\nat line 3").await;
-    let last = failed(&desk, &one, "exit code 1: no disk\nat line 9").await;
-    failed(&desk, &one, "timed out").await;
-    failed(&desk, &other, "exit code 1: no disk").await;
+    failed(&desk, &one, "exit code 1: no disk\nat line 3", 10).await;
+    let last = failed(&desk, &one, "exit code 1: no disk\nat line 9", 20).await;
+    failed(&desk, &one, "timed out", 30).await;
+    failed(&desk, &other, "exit code 1: no disk", 40).await;
+    // Keys are in the order of time.
+    desk.clock.pass(Duration::from_millis(10));
     let mended = desk.trigger(&other).await;
     settle(&desk, &mended, State::Succeeded, 10).await;
     let problems = desk.ask(PROBLEMS, json!({})).await["problems"].clone();
@@ -83,11 +85,11 @@ async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDa
     let missed = (Verdict::Missed, Reason::Outage);
     let given_up = (Verdict::Abandoned, Reason::TooOld);
     let rows = [
-        fire::Model { count: 5, ..fire(&losing, home, 9, missed) },
-        fire(&losing, home, 8, missed),
-        fire(&losing, home, 7, given_up),
-        fire(&mended, home, 6, missed),
-        fire(&mended, home, 5, (Verdict::Started, Reason::OnTime)),
+        fire::Model { count: 5, ..planted_fire(&losing, home, 9, missed) },
+        planted_fire(&losing, home, 8, missed),
+        planted_fire(&losing, home, 7, given_up),
+        planted_fire(&mended, home, 6, missed),
+        planted_fire(&mended, home, 5, (Verdict::Started, Reason::OnTime)),
     ];
     plant(&desk, rows).await;
     let problems = desk.ask(PROBLEMS, json!({})).await["problems"].clone();
@@ -116,9 +118,9 @@ async fn a_finding_says_what_to_do_and_whom_it_counts(database: TestDatabase) {
         (desk.schedule("much", "@hourly").await, desk.schedule("little", "@hourly").await);
     let missed = (Verdict::Missed, Reason::Outage);
     let rows = [
-        fire::Model { count: 20, ..fire(&much, home, 30, missed) },
-        fire(&little, home, 40, missed),
-        fire(&little, home, 90, missed),
+        fire::Model { count: 20, ..planted_fire(&much, home, 30, missed) },
+        planted_fire(&little, home, 40, missed),
+        planted_fire(&little, home, 90, missed),
     ];
     plant(&desk, rows).await;
     let query = "query($in: String) { health(namespace: $in) { issues findings {

@@ -1,5 +1,7 @@
 //! Lists in another order than their usual one, and what the runs of a schedule came to.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use entity::{
     Timestamp,
@@ -123,6 +125,7 @@ async fn runs_are_sorted_and_paged_in_each_order(database: TestDatabase) {
         let run = desk.trigger(&schedule).await;
         settle(&desk, &run, State::Succeeded, took).await;
         runs.push(run);
+        desk.clock.pass(Duration::from_millis(10));
     }
     let waiting = desk.trigger(&schedule).await;
     let query = "query($sort: RunSort, $first: Int, $after: String) {

@@ -57,7 +57,7 @@ async fn what_a_target_that_is_tried_says_is_masked(database: TestDatabase) {
     desk.ask(set, json!({})).await;
     let input = json!({
         "target": { "command": {
-            "script": "echo \"$DOOR $OWN $1\"",
+            "script": "echo \"$DOOR $OWN\"",
             "environment": [
                 { "name": "DOOR", "value": "{{ secrets.door }}" },
                 { "name": "OWN", "value": "{{ context.word }}" },
