@@ -21,11 +21,11 @@ use super::{
 };
 use crate::{
     api::{self, AuditQuery},
-    components::{AsyncView, Look, button, heading, live, pager, rows, table},
+    components::{AsyncView, Look, RowName, Table, button, live, pager},
     data::use_listing,
-    model::Place,
+    model::{AuditEvent, Place},
     route::Route,
-    state::{use_every, use_notices, use_title},
+    state::{List, use_every, use_notices, use_title},
 };
 
 const SIZE: usize = 50;
@@ -106,15 +106,19 @@ pub(crate) fn Audit() -> impl IntoView {
                 <p>{if is_narrowed() { "No change fits the filters." } else { "Every change to schedules, runs and people is written down here." }}</p>
             }
         >
-            {table(
-                "Changes",
-                "table",
-                vec![heading("When", ""), heading("Who", ""), heading("Action", ""), heading("Subject", ""), heading("Why and what", "")],
-                rows(events.list, move |event| row::row(event, filters)),
-            )}
+            {changes(events.list, filters)}
             {pager(events.beside(), "changes", go)}
         </AsyncView>
     }
+}
+
+fn changes(list: List, filters: Filters) -> AnyView {
+    let name = |event: &AuditEvent| RowName {
+        name: format!("{} of {}", event.action, event.subject),
+        test: "audit-row",
+        state: "",
+    };
+    Table::new("Changes", list, row::columns(filters), name).view()
 }
 
 /// What the address asks for; tracked.

@@ -3,16 +3,44 @@
 use leptos::prelude::*;
 
 use super::diff::{Difference, differences};
-use crate::{components::when_relative, model::AuditEvent, pages::filters::Filters, route::Route};
+use crate::{
+    components::{Column, when_relative},
+    model::AuditEvent,
+    pages::filters::Filters,
+    route::Route,
+};
 
-/// The row, and under it the differences, folded away.
-pub(super) fn row(event: &AuditEvent, filters: Filters) -> AnyView {
-    let differences = differences(event.before.as_ref(), event.after.as_ref());
-    let narrowed = |name: &'static str, value: &str, words: String| {
-        let href = filters.href(&[(name, value)]);
+/// When, who, what, to what, and why with what is otherwise since.
+pub(super) fn columns(filters: Filters) -> Vec<Column> {
+    let narrowed = move |name: &'static str, value: &str| {
+        let (href, words) = (filters.href(&[(name, value)]), value.to_owned());
         view! { <a href=href>{words}</a> }.into_any()
     };
-    let subject = match place(event) {
+    vec![
+        Column::new("when", "When", |event: &AuditEvent| when_relative(event.at, None)),
+        Column::new("who", "Who", move |event: &AuditEvent| {
+            view! { {narrowed("actor", &event.actor)}<span class="cell-note">{event.source.clone()}</span> }
+                .into_any()
+        }),
+        Column::new("action", "Action", move |event: &AuditEvent| {
+            narrowed("action", &event.action)
+        })
+        .class("code"),
+        Column::new("subject", "Subject", move |event: &AuditEvent| subject(event, filters)).head(),
+        Column::new("what", "Why and what", |event: &AuditEvent| {
+            let differences = differences(event.before.as_ref(), event.after.as_ref());
+            let reason = event
+                .reason
+                .clone()
+                .map(|reason| view! { <p class="audit-reason">"“"{reason}"”"</p> }.into_any());
+            view! { {reason}{changed(&differences)} }.into_any()
+        })
+        .class("why-cell"),
+    ]
+}
+
+fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
+    let name = match place(event) {
         Some(route) => view! { <a href=route.path()>{event.subject.clone()}</a> }.into_any(),
         None => event.subject.clone().into_any(),
     };
@@ -20,20 +48,7 @@ pub(super) fn row(event: &AuditEvent, filters: Filters) -> AnyView {
         let href = filters.href(&[("id", id)]);
         view! { <a class="cell-note" href=href>"its history"</a> }.into_any()
     });
-    let reason = event
-        .reason
-        .clone()
-        .map(|reason| view! { <p class="audit-reason">"“"{reason}"”"</p> }.into_any());
-    view! {
-        <tr data-testid="audit-row">
-            <td>{when_relative(event.at, None)}</td>
-            <td>{narrowed("actor", &event.actor, event.actor.clone())}<span class="cell-note">{event.source.clone()}</span></td>
-            <td class="code">{narrowed("action", &event.action, event.action.clone())}</td>
-            <th scope="row" class="name-cell">{subject}{history}</th>
-            <td class="why-cell">{reason}{changed(&differences)}</td>
-        </tr>
-    }
-    .into_any()
+    view! { {name}{history} }.into_any()
 }
 
 /// Where what was changed is to be seen.

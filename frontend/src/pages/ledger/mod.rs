@@ -21,11 +21,11 @@ use super::{
 };
 use crate::{
     api::{self, LedgerQuery},
-    components::{AsyncView, Look, SearchLine, button, heading, live, pager, rows, table},
+    components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
     data::{Feed, use_actor, use_feed, use_listing, use_load},
-    model::{Place, ReasonCode, Verdict},
+    model::{LedgerRow, Place, ReasonCode, Verdict},
     route::Route,
-    state::{use_every, use_session, use_title},
+    state::{List, use_every, use_session, use_title},
 };
 
 const SIZE: usize = 50;
@@ -108,16 +108,22 @@ pub(crate) fn Ledger() -> impl IntoView {
                 <p>{if is_narrowed() { "No expected fire fits the filters." } else { "A row appears for every instant at which a schedule is due." }}</p>
             }
         >
-            {table(
-                "Ledger of all schedules",
-                "table",
-                vec![heading("Expected", ""), heading("Schedule", ""), heading("Verdict", ""), heading("Why", ""), heading("Run", "")],
-                rows(fires.list, move |fire| row::row(fire, acts())),
-            )}
+            {table(fires.list, acts)}
             {pager(fires.beside(), "fires", go)}
         </AsyncView>
         {backfilling.dialog()}
     }
+}
+
+fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'static) -> AnyView {
+    let name = |row: &LedgerRow| RowName {
+        name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
+        test: "ledger-row",
+        state: Mark::Verdict(row.row.verdict).state(),
+    };
+    Table::new("Ledger of all schedules", list, row::columns(), name)
+        .actions(move |row: &LedgerRow| row::actions(row, acts()))
+        .view()
 }
 
 /// What the address asks for; tracked.
