@@ -192,6 +192,13 @@ impl Dialect {
         }
     }
 
+    /// A column of few rows that a condition of their own finds, where another index over that column
+    /// would find many. PostgreSQL knows by its statistics; SQLite has none, and a plus keeps it from
+    /// that index.
+    pub(crate) fn of_few(&self, column: &'static str) -> String {
+        if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
+    }
+
     /// Whether the JSON list in `column` has the text of the placeholder.
     pub fn list_has(&self, column: &str, placeholder: &str) -> String {
         if self.is_postgres() {

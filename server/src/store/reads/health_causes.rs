@@ -44,6 +44,13 @@ pub async fn causes(
 ) -> Result<Vec<Cause>, StoreError> {
     let hour_ago = now.0 - HOUR_MS;
     let home = if namespace.is_some() { "= $2" } else { "IN (SELECT id FROM namespace)" };
+    let column = match counted {
+        // An index has them by namespace and end.
+        Counted::Failed => "namespace_id".to_owned(),
+        Counted::Missed | Counted::Stalled | Counted::PendingHandoffs | Counted::Unclaimed => {
+            store.dialect().of_few("namespace_id")
+        }
+    };
     let database_now = store.dialect().now();
     let (what, table, which) = match counted {
         Counted::Missed => (
@@ -88,7 +95,7 @@ pub async fn causes(
     let order = if counted == Counted::Unclaimed { "since" } else { "count DESC, since" };
     let sql = format!(
         "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \
-         FROM {table} WHERE {which} AND namespace_id {home} AND {id} IS NOT NULL \
+         FROM {table} WHERE {which} AND {column} {home} AND {id} IS NOT NULL \
          GROUP BY {id} ORDER BY {order} LIMIT $1"
     );
     let mut values = vec![limit.into()];

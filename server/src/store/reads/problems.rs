@@ -8,8 +8,8 @@ use entity::{
     run,
 };
 use sea_orm::{
-    ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
-    sea_query::Expr,
+    ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, sea_query::Expr,
 };
 use uuid::Uuid;
 
@@ -118,6 +118,13 @@ async fn failing(
     Ok(groups.into_values().collect())
 }
 
+/// That one of few fires lies in a namespace.
+fn of_few_in(store: &Store, within: &Within) -> Condition {
+    use sea_orm::sea_query::ExprTrait;
+    let column = Expr::cust(store.dialect().of_few("fire.namespace_id"));
+    Condition::all().add(column.in_subquery(within.keys()))
+}
+
 async fn losing(
     store: &Store,
     within: &Within,
@@ -141,7 +148,7 @@ async fn losing(
             Column::LastScheduledAt,
             Column::Count,
         ])
-        .filter(within.holds_each(Column::NamespaceId))
+        .filter(of_few_in(store, within))
         // In the words of the index over such fires.
         .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
         .filter(Column::DecidedAt.gte(since))
