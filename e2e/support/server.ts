@@ -58,10 +58,10 @@ export class Server {
   }
 
   /** Asks the API as another tool would, and returns the data of the answer. */
-  async ask<T>(query: string, variables: object): Promise<T> {
+  async ask<T>(query: string, variables: object, token = this.token): Promise<T> {
     const answer = await fetch(`${this.url}/graphql`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` },
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
       body: JSON.stringify({ query, variables }),
     });
     const { data, errors } = (await answer.json()) as { data: T; errors?: unknown };
@@ -72,6 +72,16 @@ export class Server {
   addPerson(name: string, role: string): Person {
     const password = `correct horse battery ${name}`;
     this.cli(["user", "add", name, "--role", role, "--sees-payloads", "--password-stdin"], `${password}\n`);
+    return { name, password };
+  }
+
+  /** Somebody who may do something in one namespace, and nothing anywhere else. */
+  async addMember(name: string, role: string, namespace: string): Promise<Person> {
+    const password = `correct horse battery ${name}`;
+    const token = this.cli(["token", "create", `for-${name}`, "--role", "admin"]).trim();
+    const create = `mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }`;
+    await this.ask(create, { input: { name, password } }, token);
+    this.cli(["member", "add", name, "--namespace", namespace, "--role", role]);
     return { name, password };
   }
 

@@ -67,5 +67,11 @@ export async function signIn(page: Page, person: Person): Promise<void> {
   await page.getByLabel("Name").fill(person.name);
   await page.getByLabel("Password").fill(person.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByTestId("connection")).toBeAttached();
+  await expect(page.getByRole("button", { name: "You" })).toBeVisible();
+}
+
+/** Goes to a tab of the schedule's page. */
+export async function openTab(page: Page, name: string): Promise<void> {
+  const tabs = page.getByRole("navigation", { name: "Parts of the schedule" });
+  await tabs.getByRole("link", { name }).click();
 }

@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
 import { Server } from "../support/server.ts";
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 /** One of everything that a page can show. */
@@ -57,11 +57,27 @@ for (const theme of themes) {
         const overlaps = page.getByTestId("schedule-row").filter({ hasText: "overlaps" });
         await expect(overlaps).toBeVisible();
         await hasNoViolations(page, `schedules, ${look}`);
+        await page.getByLabel("Choose overlaps").check();
+        await page.getByRole("region", { name: /chosen/ }).getByRole("button", { name: "Pause" }).click();
+        await expect(page.getByRole("dialog")).toContainText("1 schedule");
+        await hasNoViolations(page, `order for many, ${look}`);
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("Control+k");
+        await expect(page.getByRole("option").first()).toBeVisible();
+        await hasNoViolations(page, `palette, ${look}`);
+        await page.keyboard.press("Escape");
 
         await overlaps.getByRole("link", { name: "overlaps" }).click();
-        await expect(page.getByTestId("run-row").first()).toBeVisible();
         await expect(page.getByTestId("ledger-row").nth(1)).toBeVisible();
         await hasNoViolations(page, `schedule, ${look}`);
+        await page.getByRole("button", { name: "Explain" }).first().click();
+        await hasNoViolations(page, `a fire explained, ${look}`);
+        await page.keyboard.press("Escape");
+        for (const tab of ["Runs", "Next", "Definition", "Versions", "Audit"]) {
+          await openTab(page, tab);
+          await expect(page.locator(".loading")).toHaveCount(0);
+          await hasNoViolations(page, `schedule, ${tab}, ${look}`);
+        }
         await page.getByRole("button", { name: "Pause" }).click();
         await expect(page.getByRole("dialog")).toBeVisible();
         await hasNoViolations(page, `pause dialog, ${look}`);

@@ -1,4 +1,4 @@
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 const MODULE = `
@@ -36,8 +36,12 @@ for (const width of [390, 320]) {
       await fits("schedules");
       await link.click();
       await expect(page.getByTestId("ledger-row").nth(2)).toBeVisible();
-      await expect(page.getByTestId("run-row").first()).toBeVisible();
       await fits("schedule");
+      for (const tab of ["Next", "Definition", "Versions", "Audit", "Runs"]) {
+        await openTab(page, tab);
+        await fits(`schedule, ${tab}`);
+      }
+      await expect(page.getByTestId("run-row").first()).toBeVisible();
       // The rows move every second: the address is read at one glance, where a click takes two.
       const run = page.getByTestId("run-row").first().getByRole("link").first();
       await page.goto((await run.getAttribute("href")) ?? "");

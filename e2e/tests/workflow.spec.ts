@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, signIn, test } from "../support/test.ts";
+import { expect, openTab, signIn, test } from "../support/test.ts";
 import { deploy } from "../support/world.ts";
 
 test("a run of several tasks shows where each stands, and goes on from where it failed", async ({
@@ -27,6 +27,7 @@ schedules:
   await signIn(page, admin);
   await page.getByRole("link", { name: "assembly-line" }).click();
   await page.getByRole("button", { name: "Run now" }).click();
+  await openTab(page, "Runs");
   await page.getByTestId("run-row").first().getByRole("link").first().click();
 
   const state = page.getByTestId("run-state");

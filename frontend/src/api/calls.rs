@@ -12,10 +12,11 @@ use super::{
 };
 use crate::{
     model::{
-        AuditEvent, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun, Metrics,
-        Minutes, Named, NextSchedule, OverviewAnswer, Page, Place, Preview, ReasonCode, RunDetail,
-        RunRow, RunState, RunStats, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
-        ScheduleState, Seen, Verdict, Viewer, WorkProblem,
+        AuditEvent, AuditRow, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun,
+        ManyOutcome, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, Place, Preview,
+        PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats,
+        ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow, Seen, Verdict, Viewer,
+        WorkProblem,
     },
     time::Moment,
 };
@@ -26,8 +27,6 @@ pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
-    pub(crate) tag: Option<String>,
-    pub(crate) state: Option<ScheduleState>,
     pub(crate) place: Place,
 }
 
@@ -77,15 +76,9 @@ pub(crate) fn cluster() -> Ask<Fleet> {
 
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
-    let filter = operations::schedules::ScheduleFilter {
-        text: None,
-        tag: query.tag,
-        state: query.state,
-        workflow: None,
-    };
-    let (namespace, filter, search) = (query.namespace, Some(filter), query.search);
+    let (namespace, search) = (query.namespace, query.search);
     let variables =
-        operations::schedules::Variables { namespace, filter, search, first, after, last, before };
+        operations::schedules::Variables { namespace, search, first, after, last, before };
     Ask::new::<Schedules>(variables)
 }
 
@@ -93,9 +86,21 @@ pub(crate) fn schedule(id: String) -> Ask<ScheduleDetail> {
     Ask::new::<operations::Schedule>(operations::schedule::Variables { id, fires: 8 })
 }
 
-pub(crate) fn fires(schedule_id: String, place: Place, size: usize) -> Ask<Page<Fire>> {
+pub(crate) fn fires(
+    schedule_id: String,
+    verdicts: Option<Vec<Verdict>>,
+    place: Place,
+    size: usize,
+) -> Ask<Page<Fire>> {
     let (first, after, last, before) = place.arguments(size);
-    Ask::new::<Fires>(operations::fires::Variables { schedule_id, first, after, last, before })
+    Ask::new::<Fires>(operations::fires::Variables {
+        schedule_id,
+        verdicts,
+        first,
+        after,
+        last,
+        before,
+    })
 }
 
 pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
@@ -289,6 +294,43 @@ pub(crate) fn workflows(namespace: String) -> Ask<Vec<Named>> {
     Ask::new::<Workflows>(operations::workflows::Variables { namespace })
 }
 
+/// The first hundred calendars.
+pub(crate) fn calendars(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<operations::Calendars>(operations::calendars::Variables { namespace })
+}
+
+pub(crate) fn groups(namespace: String) -> Ask<Vec<Named>> {
+    Ask::new::<operations::Groups>(operations::groups::Variables { namespace })
+}
+
+/// What resuming a schedule would do, for each way to resume.
+pub(crate) fn resume_preview(id: String) -> Ask<ResumeEffect> {
+    Ask::new::<operations::ResumePreview>(operations::resume_preview::Variables { id })
+}
+
+/// The fires to come of a schedule, from an instant on.
+pub(crate) fn fires_ahead(id: String, count: i64, from: Option<Moment>) -> Ask<Vec<PreviewFire>> {
+    Ask::new::<operations::FiresAhead>(operations::fires_ahead::Variables { id, count, from })
+}
+
+/// Who changed a schedule, newest first.
+pub(crate) fn schedule_audit(
+    namespace: String,
+    subject_id: String,
+    place: Place,
+    size: usize,
+) -> Ask<Page<AuditRow>> {
+    let (first, after, last, before) = place.arguments(size);
+    Ask::new::<operations::ScheduleAudit>(operations::schedule_audit::Variables {
+        namespace,
+        subject_id,
+        first,
+        after,
+        last,
+        before,
+    })
+}
+
 // What changes something answers the id of what it made or changed. A `key` makes it happen once, however often it is sent.
 
 pub(crate) fn create_schedule(
@@ -353,6 +395,102 @@ pub(crate) fn trigger_schedule(
 ) -> Ask<String> {
     let key = Some(key);
     Ask::new::<TriggerSchedule>(operations::trigger_schedule::Variables { id, context, as_of, key })
+}
+
+/// Leaves out the next fires.
+pub(crate) fn skip_next(id: String, count: i64, reason: String, key: String) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<operations::SkipNext>(operations::skip_next::Variables { id, count, reason, key })
+}
+
+/// Makes an earlier version the next one.
+pub(crate) fn rollback_schedule(
+    id: String,
+    to_version: i64,
+    expected_version: i64,
+    reason: Option<String>,
+    key: String,
+) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<operations::RollbackSchedule>(operations::rollback_schedule::Variables {
+        id,
+        to_version,
+        expected_version,
+        reason,
+        key,
+    })
+}
+
+/// Brings a deleted schedule back.
+pub(crate) fn undelete_schedule(id: String, key: String) -> Ask<String> {
+    let key = Some(key);
+    Ask::new::<operations::UndeleteSchedule>(operations::undelete_schedule::Variables { id, key })
+}
+
+/// What an order for many is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Order {
+    Pause { reason: String, until: Option<Moment> },
+    Resume { missed: CatchUp },
+    Skip { count: i64, reason: String },
+    Run { reason: Option<String> },
+    Delete { reason: Option<String> },
+}
+
+/// Whom it is for: all schedules of a namespace that a search finds. With an expected count another number is a conflict;
+/// without one it is only counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Many {
+    pub(crate) namespace: String,
+    pub(crate) search: String,
+    pub(crate) expected_count: Option<i64>,
+}
+
+/// An order for many schedules, or what it would do.
+pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<ManyOutcome> {
+    use operations::{
+        delete_schedules, pause_schedules, resume_schedules, skip_next_of_schedules,
+        trigger_schedules,
+    };
+    macro_rules! which {
+        ($operation:ident) => {
+            $operation::ManyInput {
+                namespace: many.namespace,
+                search: many.search,
+                dry_run: many.expected_count.is_none(),
+                expected_count: many.expected_count,
+            }
+        };
+    }
+    // A dry run with the key of the order would be answered in its place.
+    let key = many.expected_count.map(|_| key);
+    match order {
+        Order::Pause { reason, until } => {
+            let which = which!(pause_schedules);
+            let variables = pause_schedules::Variables { which, reason, until, key };
+            Ask::new::<operations::PauseSchedules>(variables)
+        }
+        Order::Resume { missed } => {
+            let which = which!(resume_schedules);
+            let variables = resume_schedules::Variables { which, missed, key };
+            Ask::new::<operations::ResumeSchedules>(variables)
+        }
+        Order::Skip { count, reason } => {
+            let which = which!(skip_next_of_schedules);
+            let variables = skip_next_of_schedules::Variables { which, count, reason, key };
+            Ask::new::<operations::SkipNextOfSchedules>(variables)
+        }
+        Order::Run { reason } => {
+            let which = which!(trigger_schedules);
+            let variables = trigger_schedules::Variables { which, reason, key };
+            Ask::new::<operations::TriggerSchedules>(variables)
+        }
+        Order::Delete { reason } => {
+            let which = which!(delete_schedules);
+            let variables = delete_schedules::Variables { which, reason, key };
+            Ask::new::<operations::DeleteSchedules>(variables)
+        }
+    }
 }
 
 pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {

@@ -4,12 +4,12 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    AuditEvent, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HealthEvent,
-    HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream, Named,
-    NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer, Page,
-    Preview as PreviewAnswer, ProblemKind, ReasonCode, Role, RunDetail, RunEvent, RunRow, RunState,
-    RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow,
-    ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
+    AuditEvent, AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy,
+    HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
+    ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
+    Page, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode, ResumeEffect, Role,
+    RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
+    ScheduleName, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -94,6 +94,19 @@ operations! {
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
+    RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
+    UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;
+    PauseSchedules = "graphql/pause_schedules.graphql", "/pauseSchedules" => ManyOutcome;
+    ResumeSchedules = "graphql/resume_schedules.graphql", "/resumeSchedules" => ManyOutcome;
+    SkipNextOfSchedules = "graphql/skip_next_of_schedules.graphql", "/skipNextOfSchedules" => ManyOutcome;
+    TriggerSchedules = "graphql/trigger_schedules.graphql", "/triggerSchedules" => ManyOutcome;
+    DeleteSchedules = "graphql/delete_schedules.graphql", "/deleteSchedules" => ManyOutcome;
+    ResumePreview = "graphql/resume_preview.graphql", "/resumePreview" => ResumeEffect;
+    ScheduleAudit = "graphql/schedule_audit.graphql", "/auditEvents" => Page<AuditRow>;
+    Calendars = "graphql/calendars.graphql", "/calendars/nodes" => Vec<Named>;
+    Groups = "graphql/groups.graphql", "/concurrencyGroups" => Vec<Named>;
+    FiresAhead = "graphql/fires_ahead.graphql", "/schedule/nextFires" => Vec<PreviewFire>;
     CancelRun = "graphql/cancel_run.graphql", "/cancelRun/run/id" => String;
     RetryRun = "graphql/retry_run.graphql", "/retryRun/run/id" => String;
     RerunFromFailed = "graphql/rerun_from_failed.graphql", "/rerunFromFailed/run/id" => String;

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{Glyph, icon_button};
+use super::{Glyph, Look, button, icon_button};
 use crate::state::{Notice, Notices, use_notices};
 
 /// What just happened.
@@ -23,9 +23,19 @@ fn shown(notices: Notices, errors: bool) -> Vec<AnyView> {
     let view = |notice: Notice| {
         let state = if errors { "failed" } else { "succeeded" };
         let dismiss = move || notices.dismiss(notice.id);
+        let link =
+            notice.said.link.map(|(words, href)| view! { <a href=href>{words}</a> }.into_any());
+        let undo = notice.said.undo.map(|undo| {
+            let undone = move || {
+                notices.dismiss(notice.id);
+                undo.run(());
+            };
+            button(Look::Plain, None, "Undo", undone)
+        });
         view! {
             <div class="notice" data-state=state>
-                <p>{notice.text}</p>
+                <p>{notice.said.text}</p>
+                {link}{undo}
                 {icon_button(Glyph::Close, "Dismiss", "Dismiss".to_owned(), dismiss)}
             </div>
         }

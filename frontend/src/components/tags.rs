@@ -10,7 +10,7 @@ pub(crate) fn tags(tags: &[String]) -> AnyView {
         return ().into_any();
     }
     let link = |tag: &String| {
-        let href = Route::Schedules.narrowed(&[("tag", tag)]);
+        let href = Route::Schedules.narrowed(&[("q", &format!("tag:{tag}"))]);
         view! { <a class="tag" href=href>{tag.clone()}</a> }.into_any()
     };
     view! { <span class="tags">{tags.iter().map(link).collect::<Vec<_>>()}</span> }.into_any()

@@ -4,12 +4,13 @@
 //! signals, which may be gone. What is needed is read before.
 
 use leptos::{prelude::*, task::spawn_local};
+use serde::de::DeserializeOwned;
 
 use super::session;
 use crate::{
     api::Ask,
     model::{Code, Failure},
-    state::{Notices, Session, use_notices, use_session},
+    state::{Notices, Said, Session, use_notices, use_session},
     time::Moment,
 };
 
@@ -29,11 +30,11 @@ type Outcome = Result<String, Failure>;
 
 impl Actor {
     /// Sends a change, and hands over what came of it.
-    pub(crate) fn send(self, change: Ask<String>, done: impl FnOnce(Outcome) + 'static) {
-        self.send_boxed(change, Box::new(done));
-    }
-
-    fn send_boxed(self, change: Ask<String>, done: Box<dyn FnOnce(Outcome)>) {
+    pub(crate) fn send<T: DeserializeOwned + 'static>(
+        self,
+        change: Ask<T>,
+        done: impl FnOnce(Result<T, Failure>) + 'static,
+    ) {
         spawn_local(async move {
             let outcome = change.send().await;
             if let Err(failure) = &outcome {
@@ -44,17 +45,23 @@ impl Actor {
     }
 
     /// Says that something was done.
-    pub(crate) fn say(self, said: String) {
+    pub(crate) fn say(self, said: impl Into<Said>) {
         self.notices.done(said);
+    }
+
+    /// Says that something failed.
+    pub(crate) fn complain(self, failure: &Failure) {
+        self.notices.failed(failure);
     }
 
     /// Sends a change and says so when it is done, or why it is not.
     pub(crate) fn act(
         self,
         change: Ask<String>,
-        said: String,
+        said: impl Into<Said>,
         then: impl FnOnce(String) + 'static,
     ) {
+        let said = said.into();
         self.send(change, move |outcome| match outcome {
             Ok(id) => {
                 self.notices.done(said);

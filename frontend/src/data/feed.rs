@@ -1,7 +1,8 @@
 //! A subscription as a page sees it: events in batches, a few times a second, until the page goes.
 //!
 //! A storm of runs changes a list more often than anybody can read; what comes within a fifth of a second is handed over
-//! at once, so a page draws once for it. Nothing moves under a pointer that is down: it waits for the release.
+//! at once, so a page draws once for it. Nothing moves under a pointer that is down, or
+//! while lists are held: it waits for the release.
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use super::use_socket;
 use crate::{
     api::{Feed, Notice, Request, Subscriber, pluck, read},
-    state::{Press, use_press},
+    state::{Hold, Press, use_hold, use_press},
 };
 
 const BEAT: Duration = Duration::from_millis(200);
@@ -34,13 +35,14 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     let batch = Rc::new(RefCell::new(Vec::new()));
     // Lives as long as the page does: a timer that comes later finds it gone.
     let here = StoredValue::new(());
-    let press = use_press();
+    let (press, hold) = (use_press(), use_hold());
     let at = request.at;
     let listen = Rc::new(move |notice| match notice {
         Notice::Event(mut data) => {
             let event = pluck(&mut data, at)?;
             let cursor = event["cursor"].as_str().map(str::to_owned);
             batch.borrow_mut().push(event);
+            hold.count();
             if batch.borrow().len() == 1 {
                 let (batch, on_batch) = (batch.clone(), on_batch.clone());
                 let deliver = move || {
@@ -49,7 +51,7 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
                         on_batch(events);
                     }
                 };
-                set_timeout(move || when_released(press, deliver), BEAT);
+                set_timeout(move || when_free(press, hold, deliver), BEAT);
             }
             cursor
         }
@@ -60,7 +62,7 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
                     on_gap();
                 }
             };
-            when_released(press, deliver);
+            when_free(press, hold, deliver);
             None
         }
     });
@@ -70,10 +72,11 @@ fn follow(request: Request, ends: bool, on_batch: Rc<dyn Fn(Vec<Value>)>, on_gap
     on_cleanup(move || socket.with_value(|socket| socket.leave(id)));
 }
 
-fn when_released(press: Press, action: impl FnOnce() + 'static) {
-    if press.is_held() {
-        set_timeout(move || when_released(press, action), BEAT);
+/// Does it when no pointer is down and nothing is held.
+pub(super) fn when_free(press: Press, hold: Hold, work: impl FnOnce() + 'static) {
+    if press.is_held() || untrack(|| hold.is_held()) {
+        set_timeout(move || when_free(press, hold, work), BEAT);
     } else {
-        action();
+        work();
     }
 }

@@ -12,12 +12,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use web_sys::AbortController;
 
-use super::session;
+use super::{feed::when_free, session};
 use crate::{
     api::{self, Ask, Request},
     components::Waiting,
     model::Failure,
-    state::{Held, Session, Throttle, use_session},
+    state::{Held, Hold, Press, Session, Throttle, use_hold, use_press, use_session},
 };
 
 /// What is loaded, as a `T`.
@@ -59,6 +59,7 @@ pub(crate) struct Loading {
     work: StoredValue<Work, LocalStorage>,
     throttle: Throttle,
     session: Session,
+    calm: (Press, Hold),
 }
 
 struct Work {
@@ -113,7 +114,8 @@ impl Loading {
 
     /// Asks again soon: many calls within a second make one request.
     pub(crate) fn refresh(self) {
-        self.throttle.run(move || self.reload());
+        let (press, hold) = self.calm;
+        self.throttle.run(move || when_free(press, hold, move || self.reload()));
     }
 
     fn start(self, request: Request) {
@@ -222,6 +224,7 @@ fn begin(
         }),
         throttle: Throttle::new(1_000),
         session: use_session(),
+        calm: (use_press(), use_hold()),
     };
     Effect::new(move |_| {
         if let Some(request) = make() {

@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use super::{
-    connection::Connection, namespaces, person, rail::PAGES, shortcut_keys::ShortcutKeys, zones,
+    connection::Connection, hold, namespaces, palette::Palette, person, rail::PAGES,
+    shortcut_keys::ShortcutKeys, zones,
 };
 use crate::{
     components::live,
@@ -17,8 +18,10 @@ pub(crate) fn Header() -> impl IntoView {
         <header class="header">
             {namespaces::picker()}
             {breadcrumb()}
+            <Palette/>
             <div class="header-tools">
                 <Connection/>
+                {hold::button()}
                 {zones::picker()}
                 <ShortcutKeys/>
                 {person::menu_of()}

@@ -7,12 +7,16 @@
 //! - `zones`: whose clock times are shown on
 //! - `person`: theme, keys, signing out
 //! - `phone_bar`: the pages on a phone
+//! - `palette`: goes and does by a few letters
+//! - `hold`: live lists held still
 //! - `connection`: whether events flow
 //! - `shortcut_keys`: single keys that work wherever nothing is being typed
 
 mod connection;
 mod header;
+mod hold;
 mod namespaces;
+mod palette;
 mod person;
 mod phone_bar;
 mod rail;

@@ -2,7 +2,7 @@
 
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, KeyboardEvent};
+use web_sys::HtmlElement;
 
 use super::rail::PAGES;
 use crate::{

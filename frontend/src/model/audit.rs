@@ -28,3 +28,24 @@ impl Row for AuditEvent {
         &self.id
     }
 }
+
+/// One entry of the audit log.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct AuditRow {
+    pub(crate) id: String,
+    pub(crate) at: Moment,
+    pub(crate) actor: String,
+    pub(crate) source: String,
+    /// As `schedule.pause`.
+    pub(crate) action: String,
+    pub(crate) subject: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
+}
+
+impl Row for AuditRow {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}

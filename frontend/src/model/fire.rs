@@ -10,7 +10,14 @@ use crate::time::Moment;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Fire {
     pub(crate) id: String,
+    pub(crate) schedule_version: i64,
     pub(crate) scheduled_at: Moment,
+    /// With jitter.
+    pub(crate) due_at: Moment,
+    pub(crate) claimed_at: Moment,
+    pub(crate) decided_at: Option<Moment>,
+    /// The one that claimed it.
+    pub(crate) node: Option<String>,
     pub(crate) local: String,
     pub(crate) offset: String,
     pub(crate) kind: FireKind,
@@ -34,6 +41,8 @@ pub(crate) struct Reason {
 pub(crate) struct FireRun {
     pub(crate) id: String,
     pub(crate) state: RunState,
+    pub(crate) started_at: Option<Moment>,
+    pub(crate) node: Option<String>,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) lateness_ms: Option<i64>,
 }

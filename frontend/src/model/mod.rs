@@ -10,6 +10,8 @@
 //! - `run`, `schedule`, `task`, `fire`, `overview`, `cluster`: one noun a file
 //! - `viewer`: who is asking
 //! - `timing`: previews, warnings, problems
+//! - `many`: what became of an order for many
+//! - `audit`: what was changed by whom
 //! - `page`: one page of a list
 //! - `full`: a row together with what only its own page shows
 
@@ -21,6 +23,7 @@ mod full;
 mod health;
 mod ledger;
 mod metrics;
+mod many;
 mod overview;
 mod page;
 mod problem;
@@ -31,12 +34,13 @@ mod task;
 mod timing;
 mod viewer;
 
-pub(crate) use audit::AuditEvent;
+pub(crate) use audit::{AuditEvent, AuditRow};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
 pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
 pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
+pub(crate) use many::ManyOutcome;
 pub(crate) use metrics::{
     FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, ScheduleName, StatPoint,
 };
@@ -49,7 +53,8 @@ pub(crate) use run::{
     Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
+    Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
@@ -58,4 +63,4 @@ pub(crate) use states::{
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::{Grant, Viewer};
+pub(crate) use viewer::Viewer;

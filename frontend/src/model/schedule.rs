@@ -147,9 +147,29 @@ pub(crate) struct Versions {
     pub(crate) nodes: Vec<Version>,
 }
 
+/// What resuming would do, for each way to resume.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ResumeEffect {
+    pub(crate) choices: Vec<ResumeChoice>,
+}
+
+/// One way to resume: what becomes of the fires that fell into the pause.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResumeChoice {
+    pub(crate) missed: CatchUp,
+    /// How many of them would run.
+    pub(crate) runs: i64,
+    /// How many would not.
+    pub(crate) others: i64,
+    pub(crate) next_fire_at: Option<Moment>,
+}
+
 /// One entry of the history.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Version {
+    /// All of it, secrets masked.
+    pub(crate) snapshot: Value,
     pub(crate) version: i64,
     pub(crate) by: String,
     pub(crate) at: Moment,

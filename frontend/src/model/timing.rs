@@ -22,6 +22,8 @@ pub(crate) struct PreviewFire {
 pub(crate) struct Warning {
     pub(crate) code: String,
     pub(crate) message: String,
+    /// As `expressions[0]`.
+    pub(crate) field: String,
     pub(crate) suggestion: Option<String>,
 }
 

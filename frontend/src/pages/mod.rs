@@ -5,6 +5,7 @@
 
 mod actions;
 mod audit;
+mod bulk;
 mod cluster;
 mod filters;
 mod health;

@@ -7,12 +7,14 @@
 //! - `hidden`: what is not to be seen until it happens again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
+//! - `drafts`: what was typed and not sent
 //! - `density`: how high rows are
 //! - `keys`: whether single keys do something
 //! - `notices`: what just happened, said once and read aloud
 //! - `memory`: the browser's storage
 //! - `press`: whether a pointer is held down
 //! - `rows`: a list that events merge into
+//! - `hold`: live lists held still
 //! - `held`: a value of any type behind a pointer
 //! - `throttle`: many calls, one piece of work
 //! - `remembered`: a choice that outlives the page
@@ -21,9 +23,11 @@
 mod address;
 mod clock;
 mod density;
+mod drafts;
 mod every;
 mod held;
 mod hidden;
+mod hold;
 mod keys;
 mod memory;
 mod notices;
@@ -39,11 +43,13 @@ mod zone;
 pub(crate) use address::{Address, use_address};
 pub(crate) use clock::use_now;
 pub(crate) use density::use_density;
+pub(crate) use drafts::use_draft;
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
 pub(crate) use hidden::{Hidden, use_hidden};
+pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
-pub(crate) use notices::{Notice, Notices, use_notices};
+pub(crate) use notices::{Notice, Notices, Said, use_notices};
 pub(crate) use press::{Press, use_press};
 pub(crate) use remembered::use_remembered;
 pub(crate) use rows::{Change, Item, List};
@@ -61,6 +67,7 @@ pub(crate) fn provide() {
     theme::provide();
     density::provide();
     hidden::provide();
+    hold::provide();
     keys::provide();
     notices::provide();
     press::provide();

@@ -1,4 +1,5 @@
-//! What just happened, said once: shown in the corner for a while and read aloud by screen readers.
+//! What just happened, said once: shown in the corner for a while and read aloud by screen readers. Where it can be looked
+//! at there is a link to it, and where it can be undone a button.
 
 use std::time::Duration;
 
@@ -7,13 +8,44 @@ use leptos::prelude::*;
 use crate::model::Failure;
 
 const SHOWN: Duration = Duration::from_secs(6);
+/// What can be undone stays as long as one needs to see that one should.
+const UNDOABLE: Duration = Duration::from_secs(20);
 
 /// One thing to say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub(crate) struct Notice {
     pub(crate) id: u32,
-    pub(crate) text: String,
+    pub(crate) said: Said,
     pub(crate) is_error: bool,
+}
+
+/// What is said, and what can be done about it.
+#[derive(Clone)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    /// Its words and its address.
+    pub(crate) link: Option<(&'static str, String)>,
+    pub(crate) undo: Option<Callback<()>>,
+}
+
+impl Said {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), link: None, undo: None }
+    }
+
+    pub(crate) fn link(self, words: &'static str, href: String) -> Self {
+        Self { link: Some((words, href)), ..self }
+    }
+
+    pub(crate) fn undo(self, undo: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { undo: Some(Callback::new(move |()| undo())), ..self }
+    }
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
 }
 
 /// The notices on show, newest last.
@@ -25,27 +57,29 @@ pub(crate) struct Notices {
 
 impl Notices {
     /// Says that something was done.
-    pub(crate) fn done(self, text: impl Into<String>) {
-        let id = self.push(text.into(), false);
-        set_timeout(move || self.dismiss(id), SHOWN);
+    pub(crate) fn done(self, said: impl Into<Said>) {
+        let said = said.into();
+        let shown = if said.undo.is_some() { UNDOABLE } else { SHOWN };
+        let id = self.push(said, false);
+        set_timeout(move || self.dismiss(id), shown);
     }
 
     /// Says that something failed, and what to do. It stays until it is dismissed.
     pub(crate) fn failed(self, failure: &Failure) {
-        self.push(format!("{} {}", failure.message, failure.advice()), true);
+        self.push(Said::new(format!("{} {}", failure.message, failure.advice())), true);
     }
 
     pub(crate) fn dismiss(self, id: u32) {
         self.list.update(|list| list.retain(|notice| notice.id != id));
     }
 
-    fn push(self, text: String, is_error: bool) -> u32 {
+    fn push(self, said: Said, is_error: bool) -> u32 {
         let id = self.next.get_value();
         self.next.set_value(id.wrapping_add(1));
         self.list.update(|list| {
-            // The same error again adds nothing.
-            list.retain(|notice| notice.text != text);
-            list.push(Notice { id, text, is_error });
+            // The same once more adds nothing.
+            list.retain(|notice| notice.said.text != said.text);
+            list.push(Notice { id, said, is_error });
         });
         id
     }

@@ -5,14 +5,17 @@
 //!
 //! - `moment`: an instant, as the API sends it
 //! - `wall`: an instant on the clock of a zone
+//! - `changes`: when the clocks of a zone change
 //! - `days`: days in words, and zones by their city
 //! - `words`: durations and distances in words (pure)
 
+mod changes;
 mod days;
 mod moment;
 mod wall;
 mod words;
 
+pub(crate) use changes::clock_changes;
 pub(crate) use days::{city, day_words};
 pub(crate) use moment::Moment;
 pub(crate) use wall::{Wall, browser_zone};

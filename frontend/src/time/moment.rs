@@ -20,6 +20,14 @@ impl Moment {
         millis.is_finite().then_some(Self(millis as i64))
     }
 
+    pub(crate) fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) fn earlier(self, millis: i64) -> Self {
+        Self(self.0 - millis)
+    }
+
     pub(crate) fn millis(self) -> i64 {
         self.0
     }

@@ -1,17 +1,19 @@
-//! Run once with other values, pause with a reason, resume with a choice, delete with the name typed out.
+//! Run once with other values, pause with a reason, resume with a choice, skip what is next, delete with the name typed
+//! out.
 
 use leptos::prelude::*;
 
 use super::{
-    Action, Actions,
+    Action, Actions, Subject,
     form::{Plan, form, of},
 };
 use crate::{
-    api::{self},
-    components::{Dialog, Field, Look},
-    model::{CatchUp, Failure},
+    api,
+    components::{Dialog, Field, Look, when},
+    data::{self, use_load},
+    model::{CatchUp, Failure, ResumeChoice},
     route::Route,
-    state::use_zone,
+    state::{Said, use_zone},
     time::{Moment, Wall},
 };
 
@@ -22,6 +24,7 @@ impl Actions {
             <Dialog open=self.run_with title="Run with other values">{run_with(self)}</Dialog>
             <Dialog open=self.pause title="Pause schedule">{pause(self)}</Dialog>
             <Dialog open=self.resume title="Resume schedule">{resume(self)}</Dialog>
+            <Dialog open=self.skip title="Skip the next fires">{skip(self)}</Dialog>
             <Dialog open=self.delete title="Delete schedule">{delete(self)}</Dialog>
         }
         .into_any()
@@ -41,21 +44,23 @@ fn instant(field: &str, text: RwSignal<String>) -> Result<Option<Moment>, Failur
 fn run_with(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
-    let context = RwSignal::new("{}".to_owned());
+    let context = RwSignal::new(String::new());
     let as_of = RwSignal::new(String::new());
     let plan = move |key| {
-        let context = serde_json::from_str(&context.get_untracked())
+        let text = context.get_untracked();
+        let text = if text.trim().is_empty() { "{}" } else { text.as_str() };
+        let context = serde_json::from_str(text)
             .map_err(|why| Failure::of_field("context", format!("This is not JSON: {why}.")))?;
         let at = instant("asOf", as_of)?;
         Ok(Plan {
             change: api::trigger_schedule(subject.id.clone(), Some(context), at, key),
-            said: format!("{} runs now.", subject.name),
+            said: Said::new(format!("{} runs now.", subject.name)),
             then: None,
         })
     };
     let fields = view! {
         {Field::new("run-context", "Context (JSON)", context).code().first().error(of(wrong, "context"))
-            .hint("Laid over the schedule's own, key by key.").area(4)}
+            .hint("Laid over the schedule's own, key by key: {\"day\": \"2026-01-31\"}. Empty: as it is.").area(4)}
         {Field::new("run-as-of", "As of (optional, your time)", as_of).kind("datetime-local").error(of(wrong, "asOf"))
             .hint("The instant that the run is told it stands for.").text()}
     };
@@ -70,10 +75,7 @@ fn pause(actions: Actions) -> AnyView {
     let reason = RwSignal::new(String::new());
     let until = RwSignal::new(String::new());
     let plan = move |key| {
-        let text = reason.get_untracked().trim().to_owned();
-        if text.is_empty() {
-            return Err(Failure::of_field("reason", "Say why, for whoever finds it paused."));
-        }
+        let text = given_reason(reason)?;
         let end = instant("until", until)?;
         let zone = untrack(|| zone.get()).zone(Some(&subject.zone));
         let said = match end.and_then(|end| Wall::read(end, &zone)) {
@@ -81,6 +83,11 @@ fn pause(actions: Actions) -> AnyView {
             None => format!("{} is paused. Nothing fires until it is resumed.", subject.name),
         };
         let change = api::pause_schedule(subject.id.clone(), text, end, key);
+        let id = subject.id.clone();
+        let said = Said::new(said).undo(move || {
+            let back = api::resume_schedule(id.clone(), CatchUp::Latest, data::new_key());
+            actions.actor.act(back, "It is active again.".to_owned(), move |_| actions.refresh());
+        });
         Ok(Plan { change, said, then: None })
     };
     let fields = view! {
@@ -93,32 +100,102 @@ fn pause(actions: Actions) -> AnyView {
     form(actions, Action::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
 }
 
-/// Asks what becomes of the fires that fell into the pause.
+/// Asks what becomes of the fires that fell into the pause, and says what each choice comes to.
 fn resume(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
     let wrong = RwSignal::new(None);
     let missed = RwSignal::new("skip".to_owned());
+    let id = subject.id.clone();
+    let effect = use_load(move || Some(api::resume_preview(id.clone())));
     let plan = move |key| {
-        let choice = match missed.get_untracked().as_str() {
-            "latest" => CatchUp::Latest,
-            "all" => CatchUp::All,
-            _ => CatchUp::Skip,
-        };
+        let choice =
+            CHOICES.iter().find(|(name, ..)| missed.with_untracked(|missed| missed == name));
+        let choice = choice.map_or(CatchUp::Skip, |(.., choice)| *choice);
         Ok(Plan {
             change: api::resume_schedule(subject.id.clone(), choice, key),
-            said: format!("{} is active again.", subject.name),
+            said: Said::new(format!("{} is active again.", subject.name)),
             then: None,
         })
     };
-    let fields = Field::new("resume-missed", "Fires that fell into the pause", missed)
-        .first()
-        .error(of(wrong, "missed"))
-        .choice(&[
-            ("skip", "Leave them out"),
-            ("latest", "Start the latest once"),
-            ("all", "Start all, as its catch-up limits allow"),
-        ]);
-    form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields)
+    let zone = Some(subject.zone.clone());
+    let radio = move |(name, words, choice): (&'static str, &'static str, CatchUp)| {
+        let zone = zone.clone();
+        let comes_to = effect.draw(move |effect| {
+            let found = effect.choices.iter().find(|known| known.missed == choice);
+            found.map_or_else(|| ().into_any(), |found| comes_to(found, zone.clone()))
+        });
+        view! {
+            <label class="choice">
+                <input
+                    type="radio"
+                    name="resume-missed"
+                    autofocus=name == "skip"
+                    prop:checked=move || missed.get() == name
+                    on:change=move |_| missed.set(name.to_owned())
+                />
+                <span><strong>{words}</strong>{comes_to}</span>
+            </label>
+        }
+        .into_any()
+    };
+    let fields = view! {
+        <fieldset class="choices">
+            <legend>"Fires that fell into the pause"</legend>
+            {CHOICES.map(radio).into_iter().collect::<Vec<_>>()}
+        </fieldset>
+    };
+    form(actions, Action::Resume, (Look::Primary, "Resume"), wrong, plan, fields.into_any())
+}
+
+/// The ways to resume, as `resumePreview` tells of them.
+const CHOICES: [(&str, &str, CatchUp); 3] = [
+    ("skip", "Leave them out", CatchUp::Skip),
+    ("latest", "Start the latest once", CatchUp::Latest),
+    ("all", "Start all, as its catch-up limits allow", CatchUp::All),
+];
+
+fn comes_to(choice: &ResumeChoice, zone: Option<String>) -> AnyView {
+    let runs = match choice.runs {
+        1 => "1 runs".to_owned(),
+        runs => format!("{runs} run"),
+    };
+    let next = choice.next_fire_at.map(|at| view! { ", next "{when(at, zone)} }.into_any());
+    view! { <span class="hint">{format!("{runs}, {} do not", choice.others)}{next}</span> }
+        .into_any()
+}
+
+/// Asks how many of the next fires are left out.
+fn skip(actions: Actions) -> AnyView {
+    let subject = actions.subject.get_value();
+    let wrong = RwSignal::new(None);
+    let count = RwSignal::new("1".to_owned());
+    let reason = RwSignal::new(String::new());
+    let plan = move |key| {
+        let number = count.get_untracked().trim().parse::<i64>();
+        let number = number.map_err(|_| Failure::of_field("count", "This is not a number."))?;
+        let text = given_reason(reason)?;
+        let fires = if number == 1 { "fire is" } else { "fires are" };
+        Ok(Plan {
+            change: api::skip_next(subject.id.clone(), number, text, key),
+            said: Said::new(format!("The next {number} {fires} left out of {}.", subject.name)),
+            then: None,
+        })
+    };
+    let fields = view! {
+        {Field::new("skip-count", "How many of the next fires", count).kind("number").first()
+            .error(of(wrong, "count")).text()}
+        {Field::new("skip-reason", "Reason", reason).error(of(wrong, "reason"))
+            .hint("Kept with each of them in the ledger.").text()}
+    };
+    form(actions, Action::Skip, (Look::Primary, "Skip"), wrong, plan, fields.into_any())
+}
+
+fn given_reason(reason: RwSignal<String>) -> Result<String, Failure> {
+    let text = reason.get_untracked().trim().to_owned();
+    if text.is_empty() {
+        return Err(Failure::of_field("reason", "Say why, for whoever finds it so."));
+    }
+    Ok(text)
 }
 
 /// Asks for the name, so that nobody deletes by habit.
@@ -133,7 +210,8 @@ fn delete(actions: Actions) -> AnyView {
         }
         Ok(Plan {
             change: api::delete_schedule(subject.id.clone(), key),
-            said: format!("{} is deleted.", subject.name),
+            said: Said::new(format!("{} is deleted.", subject.name))
+                .undo(undelete(actions, &subject)),
             then: Some(Route::Schedules.path()),
         })
     };
@@ -142,4 +220,12 @@ fn delete(actions: Actions) -> AnyView {
         {Field::new("delete-name", "Name of the schedule", typed).first().error(of(wrong, "name")).text()}
     };
     form(actions, Action::Delete, (Look::Danger, "Delete"), wrong, plan, fields.into_any())
+}
+
+fn undelete(actions: Actions, subject: &Subject) -> impl Fn() + use<> {
+    let (id, name) = (subject.id.clone(), subject.name.clone());
+    move || {
+        let back = api::undelete_schedule(id.clone(), data::new_key());
+        actions.actor.act(back, format!("{name} is back."), move |_| actions.refresh());
+    }
 }

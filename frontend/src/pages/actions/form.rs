@@ -8,12 +8,13 @@ use crate::{
     components::{Look, button},
     data::use_once,
     model::Failure,
+    state::Said,
 };
 
 /// What a form does: the change, what is said when it is done, and where one goes then.
 pub(super) struct Plan {
     pub(super) change: Ask<String>,
-    pub(super) said: String,
+    pub(super) said: Said,
     pub(super) then: Option<String>,
 }
 

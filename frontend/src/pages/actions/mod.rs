@@ -1,9 +1,9 @@
-//! What can be done about a schedule, wherever it is shown: run it, pause it, resume it, delete it.
+//! What can be done about a schedule, wherever it is shown: run it, pause it, resume it, skip what is next, delete it.
 //!
 //! The dialogs stand once on a page; a button says which schedule it means and which of them opens.
 //!
 //! - `form`: a form in a dialog
-//! - `dialogs`: run once with other values, pause, resume, delete
+//! - `dialogs`: run once with other values, pause, resume, skip, delete
 
 mod dialogs;
 mod form;
@@ -11,10 +11,11 @@ mod form;
 use leptos::prelude::*;
 
 use crate::{
-    api::{self},
+    api,
     data::{self, Actor, Loading, use_actor},
     model::ScheduleRow,
-    state::{Address, use_address},
+    route::Route,
+    state::{Address, Said, use_address},
 };
 
 /// The schedule that is meant.
@@ -37,6 +38,7 @@ pub(super) enum Action {
     RunWith,
     Pause,
     Resume,
+    Skip,
     Delete,
 }
 
@@ -47,6 +49,7 @@ pub(super) struct Actions {
     run_with: RwSignal<bool>,
     pause: RwSignal<bool>,
     resume: RwSignal<bool>,
+    skip: RwSignal<bool>,
     delete: RwSignal<bool>,
     actor: Actor,
     address: Address,
@@ -60,6 +63,7 @@ pub(super) fn use_actions(shown: Vec<Loading>) -> Actions {
         run_with: RwSignal::new(false),
         pause: RwSignal::new(false),
         resume: RwSignal::new(false),
+        skip: RwSignal::new(false),
         delete: RwSignal::new(false),
         actor: use_actor(),
         address: use_address(),
@@ -82,7 +86,14 @@ impl Actions {
         let Subject { id, name, .. } = Subject::from(row);
         move || {
             let run = api::trigger_schedule(id.clone(), None, None, data::new_key());
-            self.actor.act(run, format!("{name} runs now."), move |_| self.refresh());
+            let text = format!("{name} runs now.");
+            self.actor.send(run, move |outcome| match outcome {
+                Ok(run) => {
+                    self.actor.say(Said::new(text).link("Open the run", Route::Run(run).path()));
+                    self.refresh();
+                }
+                Err(failure) => self.actor.complain(&failure),
+            });
         }
     }
 
@@ -91,11 +102,12 @@ impl Actions {
             Action::RunWith => self.run_with,
             Action::Pause => self.pause,
             Action::Resume => self.resume,
+            Action::Skip => self.skip,
             Action::Delete => self.delete,
         }
     }
 
-    fn refresh(self) {
+    pub(super) fn refresh(self) {
         for loading in self.shown.try_get_value().unwrap_or_default() {
             loading.refresh();
         }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{Glyph, Look, Mark, badge, button, expressions, icon, tags, when, when_relative},
+    components::{Glyph, Look, Mark, When, badge, button, expressions, icon, menu, tags, when},
     model::{Pause, ScheduleDetail, ScheduleState},
     pages::actions::{Action, Actions},
     route::Route,
@@ -17,7 +17,7 @@ pub(super) fn header(schedule: &ScheduleDetail, session: Session, actions: Actio
     let note =
         (!row.note.is_empty()).then(|| view! { <p class="note">{row.note.clone()}</p> }.into_any());
     view! {
-        <header class="schedule-head">
+        <header class="schedule-head schedule-sticky">
             <div class="page-head">
                 <h1>{row.name.clone()}</h1>
                 <span role="status" data-testid="schedule-state" data-state=Mark::Schedule(row.state).state()>
@@ -45,7 +45,7 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
         <p class="pause-note">
             {icon(Glyph::Pause)}
             <strong>{format!("Paused by {}", pause.by)}</strong>
-            {when_relative(pause.at, zone)}
+            {When::new(pause.at).zone(zone).far().minutes().focusable().view()}
             <span>{pause.reason.clone()}</span>
             {until}
         </p>
@@ -56,7 +56,11 @@ fn pause_note(pause: &Pause, zone: Option<String>) -> AnyView {
 /// Run now, pause or resume, edit, delete: what the role allows.
 fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> AnyView {
     let row = &schedule.row;
-    let operating = session.operates().then(|| {
+    let duplicate = session.edits().then(|| {
+        let href = Route::NewSchedule.narrowed(&[("from", &row.id)]);
+        view! { <a class="button" href=href>"Duplicate"</a> }.into_any()
+    });
+    let operating = session.operates().then(move || {
         let other = match row.state {
             ScheduleState::Active => {
                 button(Look::Plain, Some(Glyph::Pause), "Pause", actions.ask(Action::Pause, row))
@@ -69,10 +73,18 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
             ),
             ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
         };
+        let more = view! {
+            <div class="menu-actions" data-closes="">
+                {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
+                {button(Look::Plain, None, "Skip next …", actions.ask(Action::Skip, row))}
+                {duplicate}
+            </div>
+        }
+        .into_any();
         view! {
             {button(Look::Plain, Some(Glyph::Play), "Run now", actions.run(row))}
-            {button(Look::Plain, None, "Run with …", actions.ask(Action::RunWith, row))}
             {other}
+            {menu("More actions", view! { "More"{icon(Glyph::Down)} }.into_any(), more)}
         }
         .into_any()
     });

@@ -1,20 +1,25 @@
-//! A schedule: what will happen, what happened to each fire and why, and what can be done about it.
+//! A schedule: what happened to each fire and why, what will happen, what it is, and what can be done about it.
 //!
-//! The page is one query; events make it ask again, at most once a second, so state, next fires, ledger and versions are
-//! always those of the server's calculator. The runs are a list that events merge into.
+//! The head is one query; events make it ask again, at most once a second, so state, next fires and versions are always
+//! those of the server's calculator. Each tab loads what only it shows.
 //!
 //! - `header`: name, state, actions
-//! - `next_fires`: what is to come, in three zones
-//! - `ledger`: every expected fire with its verdict
-//! - `history`: its runs
-//! - `facts`: policies and targets
-//! - `versions`: who changed what
+//! - `activity`: the ledger, and one fire explained
+//! - `runs`: its runs, by whatever started them
+//! - `next`: what is to come, the next clock changes
+//! - `definition`: what it does, and what it would do when something goes wrong
+//! - `versions`: who changed what, what differs, and the way back
+//! - `audit`: every order about it
 
-mod facts;
+mod activity;
+mod audit;
+mod definition;
+mod explain;
 mod header;
-mod history;
-mod ledger;
+mod next;
 mod next_fires;
+mod runs;
+mod target;
 mod versions;
 
 pub(in crate::pages) use next_fires::fire_table;
@@ -23,51 +28,55 @@ use leptos::prelude::*;
 
 use super::actions::use_actions;
 use crate::{
-    api::{self},
-    components::{AsyncView, panel, warning_list},
-    data::{Feed, use_feed, use_load},
+    api,
+    components::{AsyncView, Tab, live, tab_of, tabs, warning_list},
+    data::{Feed, Load, use_feed, use_load},
     model::ScheduleDetail,
-    state::{use_session, use_title},
+    state::{use_address, use_session, use_title},
 };
+
+/// The tabs: the first is what one comes for.
+const TABS: [Tab; 6] = [
+    Tab { name: "", words: "Activity" },
+    Tab { name: "runs", words: "Runs" },
+    Tab { name: "next", words: "Next" },
+    Tab { name: "definition", words: "Definition" },
+    Tab { name: "versions", words: "Versions" },
+    Tab { name: "audit", words: "Audit" },
+];
 
 /// The schedule with this id.
 #[component]
 pub(crate) fn Schedule(id: String) -> impl IntoView {
-    let session = use_session();
+    let (session, address) = (use_session(), use_address());
     let key = id.clone();
-    let load = use_load(move || Some(api::schedule(key.clone())));
-    let ledger = ledger::use_ledger(id.clone());
-    let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
+    let load: Load<ScheduleDetail> = use_load(move || Some(api::schedule(key.clone())));
     let title = move || load.with(|schedule| schedule.row.name.clone());
     use_title(move || title().unwrap_or_else(|| "Schedule".to_owned()));
-    let actions = use_actions(vec![load.loading, ledger.fires.load.loading]);
-    let refresh = move || {
-        load.loading.refresh();
-        ledger.fires.load.loading.refresh();
+    let actions = use_actions(vec![load.loading]);
+    let changed = move || load.loading.refresh();
+    use_feed(Feed::schedules(Some(vec![id.clone()])), move |_| changed(), changed);
+    let tab = Memo::new(move |_| tab_of(&TABS, &address.query("tab")));
+    let content = move || {
+        let id = id.clone();
+        live(move || match tab.get() {
+            "runs" => view! { <runs::Runs schedule=id.clone() changed=load.loading/> }.into_any(),
+            "next" => next::next(id.clone(), load),
+            "definition" => load.draw(definition::definition),
+            "versions" => versions::versions(load, actions),
+            "audit" => view! { <audit::Audit schedule=id.clone()/> }.into_any(),
+            _ => view! { <activity::Activity schedule=id.clone() load=load/> }.into_any(),
+        })
     };
-    use_feed(Feed::schedules(Some(vec![id.clone()])), move |_| refresh(), refresh);
-    let workflow = |schedule: &ScheduleDetail| {
-        let name = schedule.row.workflow.name.clone();
-        view! { <span class="muted">"workflow "{name}</span> }.into_any()
+    let href = move |name: &'static str| {
+        address.with(&[("tab", name), ("after", ""), ("before", ""), ("verdict", "")])
     };
     view! {
         <AsyncView loading=load.loading what="the schedule">
             {load.draw(move |schedule| header::header(schedule, session, actions))}
             {load.draw(|schedule| warning_list(schedule.row.timing.warnings.iter()))}
-            <div class="schedule-grid">
-                <div class="schedule-main">
-                    {panel("Fire ledger", (), view! { {ledger::pulse(ledger)}{ledger::table(ledger, zone)} })}
-                    {panel("Run history", (), view! {
-                        <history::History schedule=id.clone() changed=ledger.fires.load.loading/>
-                    })}
-                </div>
-                <div class="schedule-side">
-                    {panel("Next fires", (), load.draw(next_fires::next_fires))}
-                    {panel("Target", load.draw(workflow), load.draw(facts::target))}
-                    {panel("Policies", (), load.draw(facts::policies))}
-                    {panel("Versions", (), load.draw(versions::versions))}
-                </div>
-            </div>
+            {tabs("Parts of the schedule", &TABS, tab.into(), href)}
+            {content()}
         </AsyncView>
         {actions.dialogs()}
     }

@@ -3,10 +3,10 @@
 use leptos::prelude::*;
 
 use crate::{
-    components::{fire_mark, heading, silent_heading, table},
+    components::{When, fire_mark, silent_heading, table},
     model::{FireKind, PreviewFire, ScheduleDetail, ScheduleState},
     state::use_now,
-    time::{Moment, Wall, browser_zone, distance},
+    time::{Moment, Wall, browser_zone, city, day_words, distance},
 };
 
 /// The next fires, or why there are none.
@@ -24,7 +24,12 @@ pub(super) fn next_fires(schedule: &ScheduleDetail) -> AnyView {
         return view! { <p class="empty">{why_none}</p> }.into_any();
     }
     let note = note.map(|note| view! { <p class="panel-note">{note}</p> }.into_any());
-    view! { {note}{fire_table(fires, &schedule.row.timing.zone, "Next fires")} }.into_any()
+    let first = fires.first().map(|fire| {
+        let when = When::new(fire.at).zone(schedule.row.zone()).far().focusable();
+        view! { <p class="lede">{when.suppressed(fire.suppressed_by.clone()).view()}</p> }
+            .into_any()
+    });
+    view! { {note}{first}{fire_table(fires, &schedule.row.timing.zone, "Next fires")} }.into_any()
 }
 
 /// Fires on the clock of the schedule, UTC and the browser. Zones that are the same are shown once.
@@ -34,22 +39,21 @@ pub(in crate::pages) fn fire_table(
     caption: &'static str,
 ) -> AnyView {
     let mine = browser_zone();
-    let mut others = vec![("UTC", "UTC".to_owned()), ("Mine", mine)];
+    let mut others =
+        vec![("UTC".to_owned(), "UTC".to_owned()), (format!("{} (mine)", city(&mine)), mine)];
     others.retain(|(_, other)| other != zone);
     others.dedup_by(|(_, next), (_, known)| next == known);
     let mut headings = vec![view! { <th scope="col">{zone.to_owned()}</th> }.into_any()];
-    headings.extend(others.iter().map(|(name, _)| heading(name, "")));
+    headings.extend(
+        others.iter().map(|(name, _)| view! { <th scope="col">{name.clone()}</th> }.into_any()),
+    );
     headings.push(silent_heading("From now"));
     let rows: Vec<_> = fires.iter().map(|fire| row(fire, &others)).collect();
     table(caption, "table table-tight", headings, rows.into_any())
 }
 
-fn row(fire: &PreviewFire, others: &[(&str, String)]) -> AnyView {
+fn row(fire: &PreviewFire, others: &[(String, String)]) -> AnyView {
     let (now, at) = (use_now(), fire.at);
-    // The year is worth its room only where it is another one.
-    let today = Wall::read(Moment::now(), "UTC").unwrap_or_default().date;
-    let is_this_year = today.get(..5).is_some_and(|year| fire.local.starts_with(year));
-    let local = fire.local.get(if is_this_year { 5 } else { 0 }..).unwrap_or_default();
     let day = fire.local.get(..10).unwrap_or_default();
     let others: Vec<_> = others.iter().map(|(_, zone)| clock(at, zone, day)).collect();
     let far = move || distance(at.since(now.get()));
@@ -57,10 +61,16 @@ fn row(fire: &PreviewFire, others: &[(&str, String)]) -> AnyView {
         let text = format!("not run: calendar {calendar}");
         view! { <span class="when-offset">{text}</span> }.into_any()
     });
+    let time = fire.local.get(11..).unwrap_or_default();
+    let text = format!("{} {time}", day_words(day, now.get_untracked()));
+    let clock_text = match fire.suppressed_by {
+        Some(_) => view! { <s>{text}</s> }.into_any(),
+        None => text.into_any(),
+    };
     view! {
         <tr data-kind=(fire.kind != FireKind::Normal).then_some("changed")>
             <th scope="row" class="time-cell">
-                {local.replace('T', " ")}<span class="when-offset">{fire.offset.clone()}</span>
+                {clock_text}<span class="when-offset">{fire.offset.clone()}</span>
                 {fire_mark(fire.kind)}
                 {suppressed}
             </th>

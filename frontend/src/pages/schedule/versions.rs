@@ -1,27 +1,132 @@
-//! Who changed what.
+//! Who changed what, what differs from the version before, and the way back.
 
 use leptos::prelude::*;
 
 use crate::{
-    components::{heading, table, when},
+    api,
+    components::{
+        Dialog, Field, Look, button, diff, fact, heading, live, silent_heading, table, when,
+    },
+    data::{self, Load, use_actor},
     model::{ScheduleDetail, Version},
+    pages::actions::Actions,
+    state::use_session,
 };
 
-/// The latest versions, newest first.
-pub(super) fn versions(schedule: &ScheduleDetail) -> AnyView {
-    let headings =
-        vec![heading("No.", "number"), heading("Change", ""), heading("By", ""), heading("At", "")];
-    let row = |version: &Version| {
-        view! {
-            <tr>
-                <th scope="row" class="number">{version.version}</th>
-                <td>{version.change.clone()}</td>
-                <td>{version.by.clone()}</td>
-                <td>{when(version.at, schedule.row.zone())}</td>
-            </tr>
-        }
-        .into_any()
+/// The tab: the latest versions, newest first.
+pub(super) fn versions(load: Load<ScheduleDetail>, actions: Actions) -> AnyView {
+    let session = use_session();
+    let (open, back) = (RwSignal::new(false), RwSignal::new(false));
+    let meant = RwSignal::new(0_i64);
+    let rows = move |schedule: &ScheduleDetail| {
+        let headings = vec![
+            heading("No.", "number"),
+            heading("Change", ""),
+            heading("By", ""),
+            heading("At", ""),
+            silent_heading("Actions"),
+        ];
+        let may = session.edits() && schedule.more.module.is_none();
+        let row = |version: &Version| {
+            let number = version.version;
+            let look = move || {
+                meant.set(number);
+                open.set(true);
+            };
+            let is_now = number == schedule.row.version;
+            let roll = (may && !is_now).then(|| {
+                button(Look::Plain, None, "Roll back to it", move || {
+                    meant.set(number);
+                    back.set(true);
+                })
+            });
+            view! {
+                <tr>
+                    <th scope="row" class="number">{number}</th>
+                    <td>{version.change.clone()}</td>
+                    <td>{version.by.clone()}</td>
+                    <td>{when(version.at, schedule.row.zone())}</td>
+                    <td><div class="row-actions">{button(Look::Plain, None, "What changed", look)}{roll}</div></td>
+                </tr>
+            }
+            .into_any()
+        };
+        let rows: Vec<_> = schedule.more.versions.nodes.iter().map(row).collect();
+        table("Versions", "table table-tight", headings, rows.into_any())
     };
-    let rows: Vec<_> = schedule.more.versions.nodes.iter().map(row).collect();
-    table("Versions", "table table-tight", headings, rows.into_any())
+    let changed = move || {
+        let number = meant.get();
+        load.with(|schedule| compared(&schedule.more.versions.nodes, number))
+            .unwrap_or_else(|| ().into_any())
+    };
+    view! {
+        <section class="panel" aria-label="Versions">{load.draw(rows)}</section>
+        <Dialog open=open title="What changed">{live(changed)}</Dialog>
+        <Dialog open=back title="Roll back">{roll_back(load, meant, back, actions)}</Dialog>
+    }
+    .into_any()
+}
+
+/// A version beside the one before it; the oldest that is known stands alone.
+fn compared(versions: &[Version], number: i64) -> AnyView {
+    let Some(at) = versions.iter().position(|version| version.version == number) else {
+        return ().into_any();
+    };
+    let nothing = serde_json::Value::Null;
+    let before = versions.get(at + 1).map_or(&nothing, |version| &version.snapshot);
+    let after = versions.get(at).map_or(&nothing, |version| &version.snapshot);
+    diff(before, after)
+}
+
+/// Asks before it changes what fires, and shows what that is.
+fn roll_back(
+    load: Load<ScheduleDetail>,
+    meant: RwSignal<i64>,
+    open: RwSignal<bool>,
+    actions: Actions,
+) -> AnyView {
+    let actor = use_actor();
+    let reason = RwSignal::new(String::new());
+    let number = meant.get_untracked();
+    let Some((id, name, now, effect)) = untrack(|| {
+        load.with(|schedule| {
+            let versions = &schedule.more.versions.nodes;
+            let snapshot = |number: i64| {
+                let found = versions.iter().find(|version| version.version == number);
+                found.map(|version| version.snapshot.clone()).unwrap_or_default()
+            };
+            let now = schedule.row.version;
+            let effect = diff(&snapshot(now), &snapshot(number));
+            (schedule.row.id.clone(), schedule.row.name.clone(), now, effect)
+        })
+    }) else {
+        return ().into_any();
+    };
+    let key = data::new_key();
+    let submit = move |event: leptos::ev::SubmitEvent| {
+        event.prevent_default();
+        let text = reason.get_untracked().trim().to_owned();
+        let given = (!text.is_empty()).then_some(text);
+        let change = api::rollback_schedule(id.clone(), number, now, given, key.clone());
+        let said = format!("{name} is as it was in version {number}.");
+        actor.act(change, said, move |_| {
+            open.set(false);
+            actions.refresh();
+        });
+    };
+    view! {
+        <form on:submit=submit novalidate>
+            <dl class="facts">
+                {fact("Now", format!("version {now}"))}
+                {fact("Then", format!("as in version {number}, as a new version"))}
+            </dl>
+            {effect}
+            {Field::new("rollback-reason", "Reason (optional)", reason).first().text()}
+            <footer class="dialog-foot">
+                {button(Look::Plain, None, "Cancel", move || open.set(false))}
+                <button type="submit" class=Look::Primary.class()>"Roll back"</button>
+            </footer>
+        </form>
+    }
+    .into_any()
 }

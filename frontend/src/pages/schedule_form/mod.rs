@@ -5,14 +5,20 @@
 //! after the last key: next fires, words, warnings, and the error with its place under the field.
 //!
 //! - `draft`: the fields
+//! - `guard`: the fields as one text, kept until it is sent
+//! - `builder`: presets and parts of an expression
+//! - `fixes`: the linter's words, each with its choice
 //! - `plan`: their values (pure)
 //! - `input`: the values as inputs of the API
 //! - `errors`: which error belongs under which field
 //! - `identity`, `timing`, `policies`, `target`: the sections
 //! - `preview`: what the timing would do
 
+mod builder;
 mod draft;
 mod errors;
+mod fixes;
+mod guard;
 mod identity;
 mod input;
 mod plan;
@@ -21,6 +27,8 @@ mod preview;
 mod target;
 mod timing;
 
+use std::sync::Arc;
+
 use leptos::{ev::SubmitEvent, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
@@ -28,28 +36,60 @@ use web_sys::{Element, HtmlElement};
 use self::{draft::Draft, errors::Errors, plan::Plan};
 use crate::{
     api::{self, Ask},
-    components::{AsyncView, live},
+    components::{AsyncView, Look, PageHead, button, live},
     data::{use_actor, use_load, use_once},
     model::{Failure, ScheduleDetail},
     route::Route,
-    state::{use_address, use_title},
+    state::{use_address, use_draft, use_title},
 };
 
 /// What a form makes of its plan: the change, under a key of its own, and what is said when it is done.
-type Save = Box<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
+type Save = Arc<dyn Fn(Plan, String) -> (Ask<String>, String) + Send + Sync>;
+
+/// Where a form begins: the key of its draft, and the schedule that it changes.
+struct Start {
+    key: String,
+    schedule: Option<String>,
+}
 
 /// A new schedule.
 #[component]
 pub(crate) fn NewSchedule() -> impl IntoView {
     use_title(|| "New schedule".to_owned());
     let address = use_address();
-    let save: Save = Box::new(move |plan, key| {
+    let save: Save = Arc::new(move |plan, key| {
         let said = format!("{} is created.", plan.name);
         (api::create_schedule(input::create(plan, untrack(|| address.namespace())), key), said)
     });
+    let from = untrack(|| address.query("from"));
+    let fill = Callback::new(move |draft: Draft| {
+        form(
+            draft,
+            Start { key: "new".to_owned(), schedule: None },
+            "Create schedule",
+            &Route::Schedules,
+            save.clone(),
+        )
+    });
+    let content = if from.is_empty() {
+        fill.run(Draft::new())
+    } else {
+        let load = use_load(move || Some(api::schedule(from.clone())));
+        let copied = move || {
+            untrack(|| {
+                load.with(|schedule| {
+                    let draft = Draft::of(schedule);
+                    draft.name.update(|name| name.push_str("-copy"));
+                    fill.run(draft)
+                })
+            })
+        };
+        view! { <AsyncView loading=load.loading what="the schedule to copy">{copied()}</AsyncView> }
+            .into_any()
+    };
     view! {
-        <header class="page-head"><h1>"New schedule"</h1></header>
-        {form(Draft::new(), None, "Create schedule", &Route::Schedules, save)}
+        {PageHead::new("New schedule").view()}
+        {content}
     }
 }
 
@@ -69,7 +109,7 @@ pub(crate) fn EditSchedule(id: String) -> impl IntoView {
 fn edit(before: &ScheduleDetail) -> AnyView {
     let (id, version, name) = (before.row.id.clone(), before.row.version, before.row.name.clone());
     let back = Route::Schedule(id.clone());
-    let head = view! { <header class="page-head"><h1>"Edit "{name}</h1></header> };
+    let head = PageHead::new(format!("Edit {name}")).view();
     if let Some(module) = before.more.module.clone() {
         return view! {
             {head}
@@ -80,26 +120,25 @@ fn edit(before: &ScheduleDetail) -> AnyView {
         }
         .into_any();
     }
+    let start = Start {
+        key: format!("{}.{version}", before.row.id),
+        schedule: Some(before.row.id.clone()),
+    };
     let original = Draft::of(before).plan().ok();
-    let save: Save = Box::new(move |plan, _| {
+    let save: Save = Arc::new(move |plan, _| {
         let said = format!("{} is saved.", plan.name);
         let keeps_target = original.as_ref().is_some_and(|original| original.work == plan.work);
         (api::update_schedule(input::update(plan, id.clone(), version, keeps_target)), said)
     });
-    view! { {head}{form(Draft::of(before), Some(before.row.id.clone()), "Save changes", &back, save)} }.into_any()
+    view! { {head}{form(Draft::of(before), start, "Save changes", &back, save)} }.into_any()
 }
 
 /// The sections, the preview, and the button.
-fn form(
-    draft: Draft,
-    schedule: Option<String>,
-    action: &'static str,
-    back: &Route,
-    save: Save,
-) -> AnyView {
+fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Save) -> AnyView {
     let (address, actor, once) = (use_address(), use_actor(), use_once());
     let busy = RwSignal::new(false);
-    let answer = preview::use_preview(draft, schedule);
+    let kept = use_draft(&start.key, move || draft.kept(), move |text| draft.restore(text));
+    let answer = preview::use_preview(draft, start.schedule);
     let errors = Errors::new(answer);
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
@@ -118,6 +157,7 @@ fn form(
             once.heard(&outcome);
             match outcome {
                 Ok(id) => {
+                    kept.forget();
                     actor.say(said);
                     address.go(&Route::Schedule(id).path());
                 }
@@ -129,7 +169,24 @@ fn form(
         Some(failure) => refusal(&failure),
         None => ().into_any(),
     });
+    let restored = live(move || {
+        if !kept.is_restored() {
+            return ().into_any();
+        }
+        let afresh = move || {
+            kept.forget();
+            let _reloads = window().location().reload();
+        };
+        view! {
+            <p class="pause-note form-note" role="status">
+                "What you had typed is back."
+                {button(Look::Plain, None, "Start afresh", afresh)}
+            </p>
+        }
+        .into_any()
+    });
     view! {
+        {restored}
         <form class="form-grid" on:submit=submit novalidate>
             <div class="form-main">
                 {identity::identity(draft, errors)}
@@ -150,24 +207,18 @@ fn form(
     .into_any()
 }
 
-/// What was refused, with the words of the field that it is about.
+/// What was refused: in full where no field shows it, else only where to look.
 fn refusal(failure: &Failure) -> AnyView {
-    let label = RwSignal::new(String::new());
+    let shown = RwSignal::new(format!("{} {}", failure.message, failure.advice()));
     // The field is marked as wrong by the same change that shows this.
     request_animation_frame(move || {
         let text = wrong_field().and_then(|field| field.closest(".field").ok().flatten());
         let text = text.and_then(|field| field.query_selector("label").ok().flatten());
         if let Some(text) = text.and_then(|label| label.text_content()) {
-            label.set(format!("{text}: "));
+            shown.set(format!("Not saved: see {text}."));
         }
     });
-    view! {
-        <p class="form-error">
-            <strong>{move || label.get()}</strong>
-            {failure.message.clone()}" "{failure.advice()}
-        </p>
-    }
-    .into_any()
+    view! { <p class="form-error">{move || shown.get()}</p> }.into_any()
 }
 
 fn wrong_field() -> Option<Element> {

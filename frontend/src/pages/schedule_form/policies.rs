@@ -2,8 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{draft::Draft, errors::Errors};
-use crate::components::{Field, live};
+use super::{draft::Draft, errors::Errors, target::options};
+use crate::{
+    api,
+    components::{Field, live},
+    data::use_load,
+    state::use_address,
+};
 
 /// The section.
 pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
@@ -57,9 +62,10 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
                     {live(limits)}
                     {number("deadline", "Start deadline (seconds)", draft.deadline, "startDeadlineSeconds")
                         .hint("A fire not started by then is skipped. Empty: none.").text()}
-                    {Field::new("group", "Concurrency group", draft.group)
+                    {Field::new("group", "Concurrency group", draft.group).list("groups")
                         .error(errors.of(&["group"]))
                         .hint("Its runs share the group's limit. Empty: none.").text()}
+                    {known_groups()}
                     {number("priority", "Priority (-100 to 100)", draft.priority, "priority")
                         .hint("Of the runs that wait, the higher ones start first.").text()}
                     {number("retention", "Keep history for (days)", draft.retention, "retentionDays")
@@ -71,4 +77,12 @@ pub(super) fn policies(draft: Draft, errors: Errors) -> AnyView {
         </fieldset>
     }
     .into_any()
+}
+
+/// The groups of the namespace, for the field to offer.
+fn known_groups() -> AnyView {
+    let address = use_address();
+    let groups = use_load(move || Some(api::groups(address.namespace())));
+    let options = groups.draw(|groups| options(groups.iter().map(|group| &group.name)));
+    view! { <datalist id="groups">{options}</datalist> }.into_any()
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use leptos::{leptos_dom::helpers::TimeoutHandle, prelude::*};
 
-use super::{draft::Draft, plan::TimingPlan};
+use super::{draft::Draft, fixes::fixes, plan::TimingPlan};
 use crate::{
     api::{self},
-    components::{live, warning_list},
+    components::live,
     data::{Load, use_load},
     model::Preview,
     pages::schedule::fire_table,
@@ -67,7 +67,7 @@ pub(super) fn panel(answer: Load<Preview>, draft: Draft) -> AnyView {
                 <p class="preview-description" data-testid="preview-description">{move || words()}</p>
                 {move || failure()}
             </div>
-            <div data-testid="preview-warnings">{answer.draw(|preview| warning_list(preview.warnings.iter()))}</div>
+            <div data-testid="preview-warnings">{answer.draw(move |preview| fixes(&preview.warnings, draft))}</div>
             {fires}
         </section>
     }

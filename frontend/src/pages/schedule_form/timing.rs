@@ -2,11 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{draft::Draft, errors::Errors, target::options};
+use super::{builder::builder, draft::Draft, errors::Errors, target::options};
 use crate::{
-    api::{self},
+    api,
     components::{Field, Glyph, icon, icon_button, keyed, live},
     data::use_load,
+    model::Named,
+    state::use_address,
 };
 
 /// As many as the schema allows in one timing.
@@ -21,6 +23,7 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
         <fieldset class="panel form-section">
             <legend>"When"</legend>
             {expression_list(draft, errors)}
+            {builder(draft)}
             {zone(draft, errors)}
             <details class="more">
                 <summary>"Clock changes, bounds, jitter and calendars"</summary>
@@ -43,11 +46,38 @@ pub(super) fn timing(draft: Draft, errors: Errors) -> AnyView {
                         .error(errors.of(&["maxFires"])).hint("Empty: without end.").text()}
                     {Field::new("calendars", "Calendars", draft.calendars).error(errors.of(&["calendars"]))
                         .hint("Names, commas apart. They suppress fires.").text()}
+                    {calendar_picker(draft)}
                 </div>
             </details>
         </fieldset>
     }
     .into_any()
+}
+
+/// The calendars of the namespace, each to be taken and given back by a press.
+fn calendar_picker(draft: Draft) -> AnyView {
+    let address = use_address();
+    let calendars = use_load(move || Some(api::calendars(address.namespace())));
+    calendars.draw(move |all| {
+        let one = |calendar: &Named| {
+            let (name, known) = (calendar.name.clone(), calendar.name.clone());
+            let is_taken = move || draft.calendars().contains(&known).to_string();
+            let turn = move |_| {
+                let mut taken = untrack(|| draft.calendars());
+                match taken.iter().position(|known| *known == name) {
+                    Some(at) => drop(taken.remove(at)),
+                    None => taken.push(name.clone()),
+                }
+                draft.calendars.set(taken.join(", "));
+            };
+            let words = calendar.name.clone();
+            view! { <button type="button" class="query-view" aria-pressed=is_taken on:click=turn>{words}</button> }
+                .into_any()
+        };
+        let all: Vec<_> = all.iter().map(one).collect();
+        view! { <div class="query-views" role="group" aria-label="Calendars of the namespace">{all}</div> }
+            .into_any()
+    })
 }
 
 fn expression_list(draft: Draft, errors: Errors) -> AnyView {

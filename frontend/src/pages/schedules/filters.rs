@@ -1,63 +1,95 @@
-//! The search line. Typing narrows at once, a moment after the last key, and leaves no trace in the history.
+//! The query bar. Typing narrows at once, a moment after the last key, and leaves no trace in the history.
 
 use leptos::prelude::*;
 
-use super::Wanted;
 use crate::{
-    components::{Choice, Glyph, SearchLine, icon_button},
-    data::Loading,
-    model::Place,
+    components::{QueryBar, QueryField, QueryView},
+    data::{Listing, Loading},
+    model::ScheduleRow,
     state::use_address,
 };
 
-const STATES: [Choice; 5] = [
-    ("", "Any"),
-    ("active", "Active"),
-    ("paused", "Paused"),
-    ("finished", "Finished"),
-    ("exhausted", "Exhausted"),
+/// Views that everybody has.
+const VIEWS: [QueryView; 5] = [
+    ("Failing", "state:failed,timed_out"),
+    ("Paused", "state:paused"),
+    ("Never fires", "state:active next:never"),
+    ("Due in the next hour", "next:<1h"),
+    ("Changed today", "updated:<1d"),
 ];
 
-/// Text, state, and the tag if one is set.
-#[component]
-pub(super) fn Filters(loading: Loading) -> impl IntoView {
+const FIELDS: [QueryField; 13] = [
+    field(
+        "state",
+        "how it, or its last run, stands",
+        &[
+            "active",
+            "paused",
+            "finished",
+            "exhausted",
+            "failed",
+            "timed_out",
+            "running",
+            "succeeded",
+        ],
+    ),
+    field("tag", "one of its tags", &[]),
+    field("name", "a part of its name", &[]),
+    field("note", "a part of its note", &[]),
+    field("workflow", "what it runs", &[]),
+    field("zone", "whose clock it follows", &[]),
+    field("group", "its concurrency group", &[]),
+    field("module", "the module that declares it", &[]),
+    field("next", "when it is due", &["<1h", "<1d", "never"]),
+    field("last", "the last fire", &["<1h", ">1d"]),
+    field("paused", "since when", &[">1d", ">1w"]),
+    field("updated", "when it last changed", &["<1h", "<1d", "<1w"]),
+    field("created", "when it was made", &["<1d", "<1w"]),
+];
+
+const fn field(
+    name: &'static str,
+    hint: &'static str,
+    values: &'static [&'static str],
+) -> QueryField {
+    QueryField { name, hint, values }
+}
+
+/// The bar.
+pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     let address = use_address();
-    let change = move |edit: &dyn Fn(&mut Wanted)| {
-        let mut next = Wanted { place: Place::First, ..untrack(|| Wanted::of(address)) };
-        edit(&mut next);
-        address.replace(&address.with(&next.query_parts()));
-    };
-    let search = Callback::new(move |text: String| change(&|wanted| wanted.text.clone_from(&text)));
-    let option = move |(value, words): Choice| {
-        let is_chosen = move || address.query("state") == value;
-        view! { <option value=value selected=move || is_chosen()>{words}</option> }.into_any()
-    };
-    let tag = move || {
-        let tag = address.query("tag");
-        (!tag.is_empty()).then(|| {
-            let name = format!("Remove the tag {tag}");
-            let remove = move || change(&|wanted| wanted.tag.clear());
-            view! { <span class="tag">{tag}{icon_button(Glyph::Close, "Remove", name, remove)}</span> }
-                .into_any()
-        })
-    };
+    let search = Callback::new(move |text: String| {
+        address.replace(&address.with(&[("q", &text), ("after", ""), ("before", "")]));
+    });
+    let value = Memo::new(move |_| address.query("q"));
+    let loading: Loading = schedules.load.loading;
     view! {
-        <search class="filter-line">
-            <SearchLine
-                label="Search schedules"
-                placeholder="report tag:billing state:failed next:<1h"
-                value=Signal::derive(move || address.query("q"))
-                loading=loading
-                search=search
-            />
-            <label class="filter-choice">
-                <span>"State"</span>
-                <select on:change:target=move |event| {
-                    let state = event.target().value();
-                    change(&|wanted| wanted.state.clone_from(&state));
-                }>{Vec::from(STATES.map(option))}</select>
-            </label>
-            {move || tag()}
-        </search>
+        <QueryBar
+            label="Search schedules"
+            placeholder="report tag:billing state:failed next:<1h"
+            value=value
+            loading=loading
+            search=search
+            fields=&FIELDS
+            views=&VIEWS
+            known=Signal::derive(move || known(schedules))
+        />
     }
+    .into_any()
+}
+
+/// The tags, workflows and zones of what is shown.
+fn known(schedules: Listing<ScheduleRow>) -> Vec<(&'static str, Vec<String>)> {
+    let of = |take: &dyn Fn(&ScheduleRow) -> Vec<String>| {
+        let all = schedules.load.with(|page| page.rows.iter().flat_map(|row| take(row)).collect());
+        let mut all: Vec<String> = all.unwrap_or_default();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    vec![
+        ("tag", of(&|row| row.tags.clone())),
+        ("workflow", of(&|row| vec![row.workflow.name.clone()])),
+        ("zone", of(&|row| vec![row.timing.zone.clone()])),
+    ]
 }

@@ -1,22 +1,27 @@
 //! The schedules list: narrowed by text, tag and state in the address, live, with the actions of daily work.
 //!
 //! - `wanted`: what the address asks for
-//! - `filters`: the search line
+//! - `filters`: the query bar
 //! - `row`: a schedule in a row, with its actions
 
 mod filters;
 mod row;
 mod wanted;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use leptos::prelude::*;
 
 use self::wanted::Wanted;
-use super::{actions::use_actions, cursors, kept, overview::new_schedule};
+use super::{
+    actions::use_actions,
+    bulk::{BulkBar, Subjects},
+    cursors, kept,
+    overview::new_schedule,
+};
 use crate::{
     api::{self},
-    components::{AsyncView, PageHead, Table, empty, live, pager},
+    components::{AsyncView, PageHead, Selection, Table, empty, live, pager},
     data::{Feed, Listing, use_feed, use_listing},
     model::{ScheduleEvent, ScheduleRow},
     route::Route,
@@ -38,9 +43,26 @@ pub(crate) fn Schedules() -> impl IntoView {
     follow(schedules, move || untrack(wanted));
     let go = move |place| address.go(&address.with(&cursors(&place)));
     let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
+    let selection = Selection::new();
+    let names = use_names(schedules);
+    let subjects = Subjects {
+        selection,
+        names: Signal::derive(move || {
+            let ids = selection.ids();
+            names.with_value(|names| ids.iter().filter_map(|id| names.get(id).cloned()).collect())
+        }),
+        search: Memo::new(move |_| address.query("q")).into(),
+        total: Signal::derive(move || schedules.load.with(|page| page.total).flatten()),
+        list: schedules.load.loading,
+    };
+    let bulk = move || match session.operates() {
+        true => view! { <BulkBar subjects=subjects/> }.into_any(),
+        false => ().into_any(),
+    };
     let table = move || {
         Table::new("Schedules", schedules.list, row::columns(), row::name)
             .choose_columns(kept(address, "columns"))
+            .select(selection)
             .actions(move |schedule| row::actions(schedule, session, actions))
             .view()
     };
@@ -49,7 +71,8 @@ pub(crate) fn Schedules() -> impl IntoView {
         .actions(live(move || if session.edits() { new_schedule() } else { ().into_any() }));
     view! {
         {head.view()}
-        <filters::Filters loading=schedules.load.loading/>
+        {filters::bar(schedules)}
+        {live(move || bulk())}
         <AsyncView
             loading=schedules.load.loading
             what="schedules"
@@ -61,6 +84,18 @@ pub(crate) fn Schedules() -> impl IntoView {
         </AsyncView>
         {actions.dialogs()}
     }
+}
+
+/// The names of all schedules that were on the page: what is chosen stays chosen on the next one.
+fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, String>> {
+    let names = StoredValue::new(BTreeMap::new());
+    Effect::new(move |_| {
+        let _none_yet = schedules.load.with(|page| {
+            let all = page.rows.iter().map(|row| (row.id.clone(), row.name.clone()));
+            names.update_value(|names| names.extend(all));
+        });
+    });
+    names
 }
 
 /// Follows what is on the page; where all of them are on it, everything, so that what is new comes in at once. A larger
@@ -78,11 +113,15 @@ fn follow(
         Some((!is_all).then_some(ids))
     });
     let merge = move |events: Vec<ScheduleEvent>| {
-        let wanted = wanted();
+        let is_narrowed = wanted().is_narrowed();
         for event in events {
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
-                    schedules.merge(vec![row], false, |row| wanted.admits(row.state));
+                    schedules.merge(vec![row], false, |_| true);
+                    // Whether it is still what is sought is the server's to say.
+                    if is_narrowed {
+                        loading.refresh();
+                    }
                 }
                 // Whether a new one belongs on this page, and where, is the server's to say.
                 Some(_) => loading.refresh(),

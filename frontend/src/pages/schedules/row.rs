@@ -30,6 +30,13 @@ pub(super) fn columns() -> Vec<Column> {
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
             .class("wide"),
         Column::new("run", "Last run", last_run).class("wide"),
+        Column::new("workflow", "Workflow", |row: &ScheduleRow| {
+            row.workflow.name.clone().into_any()
+        })
+        .extra(),
+        Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
+            .class("why-cell")
+            .extra(),
         Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide"),
     ]
 }

@@ -14,7 +14,7 @@ const SIZE: usize = 15;
 
 /// The table, live. What a run changes elsewhere on the page is `changed` too.
 #[component]
-pub(super) fn History(schedule: String, changed: Loading) -> impl IntoView {
+pub(super) fn Runs(schedule: String, changed: Loading) -> impl IntoView {
     let address = use_address();
     let place = RwSignal::new(Place::First);
     let id = schedule.clone();

@@ -1,0 +1,122 @@
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: frame
+schedules:
+  frame-one: { tags: [frame], when: "0 4 1 1 *", task: { target: { noop: {} } } }
+  frame-two: { tags: [frame], when: "0 5 1 1 *", task: { target: { noop: {} } } }
+  frame-three: { tags: [frame], when: "0 6 1 1 *", task: { target: { noop: {} } } }
+`;
+
+test("a person of one namespace works only there, and the address says where", async ({
+  page,
+  server,
+}) => {
+  server.cli(["namespace", "create", "billing"]);
+  const ben = await server.addMember("ben", "editor", "billing");
+  await page.goto("/");
+  await signIn(page, ben);
+  await expect(page).toHaveURL(/\/ns\/billing$/);
+  await page.goto("/schedules/new");
+  await page.getByLabel("Name", { exact: true }).fill("bens-own");
+  await page.getByLabel("Script").fill("true");
+  await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(page).toHaveURL(/\/ns\/billing\/schedules\/.+/);
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Schedules" }).click();
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+});
+
+test("a query is text and chips, is completed, and is kept in the address", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=tag:frame");
+  await signIn(page, admin);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(3);
+  const line = page.getByLabel("Search schedules");
+  await line.fill("tag:frame na");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(line).toHaveValue("tag:frame name:");
+  await line.fill("tag:frame name:two");
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+  await page.reload();
+  await expect(page.getByTestId("schedule-row")).toHaveCount(1);
+  await page.getByRole("button", { name: "Remove name:two" }).click();
+  await expect(page.getByTestId("schedule-row")).toHaveCount(3);
+});
+
+test("what is chosen is counted, paused with a reason, and can be undone", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=tag:frame");
+  await signIn(page, admin);
+  const rows = page.getByTestId("schedule-row");
+  await expect(rows).toHaveCount(3);
+  await page.getByLabel("Choose frame-one").click();
+  await page.getByLabel("Choose frame-two").click({ modifiers: ["Shift"] });
+  const bar = page.getByRole("region", { name: /chosen/ });
+  await expect(bar).toContainText("3 chosen");
+  await bar.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("Pause 3 schedules");
+  await dialog.getByLabel("Reason").fill("maintenance");
+  await dialog.getByRole("button", { name: "Pause 3 schedules" }).click();
+  const paused = rows.and(page.locator("[data-state=paused]"));
+  await expect(paused).toHaveCount(3);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(paused).toHaveCount(0);
+});
+
+test("what was typed survives the end of the session and the sign-in after it", async ({
+  page,
+  context,
+  admin,
+}) => {
+  await page.goto("/schedules/new");
+  await signIn(page, admin);
+  await page.getByLabel("Name", { exact: true }).fill("half-typed");
+  await page.getByLabel("Script").fill("echo half");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+  await signIn(page, admin);
+  await expect(page.getByText("What you had typed is back.")).toBeVisible();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("half-typed");
+  await expect(page.getByLabel("Script")).toHaveValue("echo half");
+});
+
+test("a row is one stop, and its keys go from row to row and choose it", async ({
+  page,
+  server,
+  admin,
+}) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/schedules?q=tag:frame");
+  await signIn(page, admin);
+  await expect(page.getByTestId("schedule-row")).toHaveCount(3);
+  await page.keyboard.press("j");
+  await expect(page.getByRole("link", { name: "frame-one" })).toBeFocused();
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await expect(page.getByRole("region", { name: /chosen/ })).toContainText("1 chosen");
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("link", { name: "frame-two" })).toBeFocused();
+});
+
+test("the palette goes to a schedule by a few letters", async ({ page, server, admin }) => {
+  deploy(server, "frame", MODULE);
+  await page.goto("/runs");
+  await signIn(page, admin);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("frame-tw");
+  await expect(page.getByRole("option", { name: /Go to frame-two/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "frame-two" })).toBeVisible();
+});

@@ -1,0 +1,184 @@
+//! A line in the search language, as text and as chips: two views of one query.
+//!
+//! What is typed is sought a moment after the last key, and completed while one types: first the names of fields, then their
+//! values. Each term is a chip below, to be taken out by a press. Views are queries with a name. What the server refuses
+//! stands under the line, with the place marked.
+//!
+//! - `terms`: the terms of a query, and how one is completed (pure)
+
+mod terms;
+
+pub(crate) use terms::QueryField;
+
+use std::time::Duration;
+
+use leptos::{ev::KeyboardEvent, html, leptos_dom::helpers::TimeoutHandle, prelude::*};
+
+use self::terms::{complete, terms, without};
+use super::{Glyph, Waiting, icon, icon_button, live, pointed};
+use crate::model::Failure;
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A query with a name.
+pub(crate) type QueryView = (&'static str, &'static str);
+
+/// The line, its chips and its views.
+#[component]
+pub(crate) fn QueryBar(
+    label: &'static str,
+    placeholder: &'static str,
+    /// What is sought now.
+    #[prop(into)]
+    value: Signal<String>,
+    #[prop(into)] loading: Waiting,
+    search: Callback<String>,
+    fields: &'static [QueryField],
+    views: &'static [QueryView],
+    /// Values that are known of fields, beside those that never change: tags, workflows.
+    #[prop(into, optional)]
+    known: Signal<Vec<(&'static str, Vec<String>)>>,
+) -> impl IntoView {
+    let input = NodeRef::<html::Input>::new();
+    let typed = RwSignal::new(None::<String>);
+    let active = RwSignal::new(None::<usize>);
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let stop = move || {
+        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
+            timer.clear();
+        }
+    };
+    on_cleanup(stop);
+    let seek = move |text: String| {
+        stop();
+        let later = move || search.run(text.clone());
+        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
+    };
+    // Offers are made while one types, and are gone when one is taken.
+    let offers = Memo::new(move |_| {
+        let text = typed.get()?;
+        Some(complete(&text, fields, &known.get())).filter(|offers| !offers.is_empty())
+    });
+    let take = move |text: String| {
+        active.set(None);
+        if let Some(input) = input.get_untracked() {
+            input.set_value(&text);
+            let _hidden = input.focus();
+        }
+        typed.set(text.ends_with(':').then(|| text.clone()));
+        seek(text);
+    };
+    let key = move |event: KeyboardEvent| {
+        let Some(offers) = offers.get_untracked() else { return };
+        let last = offers.len() - 1;
+        match (event.key().as_str(), active.get_untracked()) {
+            ("ArrowDown", at) => active.set(Some(at.map_or(0, |at| (at + 1).min(last)))),
+            ("ArrowUp", at) => active.set(at.and_then(|at| at.checked_sub(1))),
+            ("Enter" | "Tab", Some(at)) => {
+                if let Some(offer) = offers.get(at) {
+                    take(offer.text.clone());
+                }
+            }
+            ("Escape", _) => typed.set(None),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let list = live(move || {
+        let Some(offers) = offers.get() else { return ().into_any() };
+        let option = |(at, offer): (usize, &terms::Offer)| {
+            let text = offer.text.clone();
+            let press = move |event: leptos::ev::MouseEvent| {
+                // The field keeps the focus.
+                event.prevent_default();
+                take(text.clone());
+            };
+            view! {
+                <li
+                    role="option"
+                    id=format!("query-offer-{at}")
+                    aria-selected=move || (active.get() == Some(at)).to_string()
+                    on:mousedown=press
+                >
+                    <code>{offer.words.clone()}</code>" "<span class="hint">{offer.hint}</span>
+                </li>
+            }
+            .into_any()
+        };
+        let options: Vec<_> = offers.iter().enumerate().map(option).collect();
+        view! { <ul class="query-offers" role="listbox" id="query-offers" aria-label="Completions">{options}</ul> }
+            .into_any()
+    });
+    let chips = live(move || {
+        let text = value.get();
+        let chip = |at: usize, term: &str| {
+            let rest = without(&text, at);
+            let name = format!("Remove {term}");
+            let remove = move || search.run(rest.clone());
+            view! { <span class="tag">{term.to_owned()}{icon_button(Glyph::Close, "Remove", name, remove)}</span> }
+                .into_any()
+        };
+        let chips: Vec<_> =
+            terms(&text).into_iter().enumerate().map(|(at, term)| chip(at, term)).collect();
+        if chips.is_empty() {
+            ().into_any()
+        } else {
+            view! { <div class="query-chips">{chips}</div> }.into_any()
+        }
+    });
+    let view = move |(words, query): QueryView| {
+        let is_shown = move || (value.get() == query).to_string();
+        let show =
+            move |_| search.run(if value.get_untracked() == query { "" } else { query }.to_owned());
+        view! { <button type="button" class="query-view" aria-pressed=is_shown on:click=show title=query>{words}</button> }
+            .into_any()
+    };
+    let views: Vec<_> = views.iter().copied().map(view).collect();
+    let refusal = move || loading.failure.get().filter(Failure::is_of_search);
+    let wrong = move || {
+        let failure = refusal()?;
+        let place = failure.position.map(|(start, end)| pointed(&value.get(), start, end));
+        Some(view! { {place}<p>{failure.message}</p> }.into_any())
+    };
+    view! {
+        <search class="query-bar">
+            <div class="query-line">
+                <div class="search-field">
+                    {icon(Glyph::Search)}
+                    <input
+                        type="search"
+                        role="combobox"
+                        aria-label=label
+                        aria-autocomplete="list"
+                        aria-expanded=move || offers.with(Option::is_some).to_string()
+                        aria-controls="query-offers"
+                        aria-activedescendant=move || active.get().map(|at| format!("query-offer-{at}"))
+                        aria-invalid=move || refusal().is_some().then_some("true")
+                        aria-describedby="search-error"
+                        placeholder=placeholder
+                        autocomplete="off"
+                        autocapitalize="off"
+                        spellcheck="false"
+                        node_ref=input
+                        prop:value=move || value.get()
+                        on:keydown=key
+                        on:blur=move |_| typed.set(None)
+                        on:input:target=move |event| {
+                            let text = event.target().value();
+                            active.set(None);
+                            typed.set(Some(text.clone()));
+                            seek(text);
+                        }
+                    />
+                    <kbd aria-hidden="true">"/"</kbd>
+                    {list}
+                </div>
+                <div class="query-views" role="group" aria-label="Views">{views}</div>
+            </div>
+            {chips}
+            <div class="field-error" id="search-error" aria-live="polite">
+                {live(move || wrong().unwrap_or_else(|| ().into_any()))}
+            </div>
+        </search>
+    }
+}

@@ -1,0 +1,132 @@
+//! The terms of a query, and how one is completed.
+
+/// A field of the search language, and the values that it can have where there are few.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueryField {
+    pub(crate) name: &'static str,
+    pub(crate) hint: &'static str,
+    pub(crate) values: &'static [&'static str],
+}
+
+/// A way to go on: the whole query with it, its words, and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) text: String,
+    pub(super) words: String,
+    pub(super) hint: &'static str,
+}
+
+/// At most so many offers are made at once.
+const OFFERS: usize = 8;
+
+/// The terms: spaces divide them, unless they stand in quotes.
+pub(super) fn terms(query: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut is_quoted, mut is_escaped) = (None, false, false);
+    for (at, letter) in query.char_indices() {
+        let ends = letter.is_whitespace() && !is_quoted;
+        match (start, ends) {
+            (None, false) => start = Some(at),
+            (Some(from), true) => {
+                found.extend(query.get(from..at));
+                start = None;
+            }
+            _ => {}
+        }
+        if letter == '"' && !is_escaped {
+            is_quoted = !is_quoted;
+        }
+        is_escaped = letter == '\\' && is_quoted && !is_escaped;
+    }
+    found.extend(start.and_then(|from| query.get(from..)));
+    found
+}
+
+/// The query without one of its terms.
+pub(super) fn without(query: &str, at: usize) -> String {
+    let mut rest = terms(query);
+    if at < rest.len() {
+        rest.remove(at);
+    }
+    rest.join(" ")
+}
+
+/// The ways to go on from the last term: the fields that begin so, or the values of its field.
+pub(super) fn complete(
+    query: &str,
+    fields: &[QueryField],
+    known: &[(&'static str, Vec<String>)],
+) -> Vec<Offer> {
+    let last = if query.ends_with(char::is_whitespace) {
+        ""
+    } else {
+        terms(query).pop().unwrap_or_default()
+    };
+    let head = query.strip_suffix(last).unwrap_or(query);
+    let (minus, term) = match last.strip_prefix('-') {
+        Some(term) => ("-", term),
+        None => ("", last),
+    };
+    let offer = |words: String, hint| Offer { text: format!("{head}{minus}{words}"), words, hint };
+    let Some((name, typed)) = term.split_once(':') else {
+        let fits = fields.iter().filter(|field| field.name.starts_with(term));
+        return fits
+            .map(|field| offer(format!("{}:", field.name), field.hint))
+            .take(OFFERS)
+            .collect();
+    };
+    let Some(field) = fields.iter().find(|field| field.name == name) else { return Vec::new() };
+    // Behind a comma another value begins.
+    let (before, begun) = match typed.rsplit_once(',') {
+        Some((before, begun)) => (format!("{before},"), begun),
+        None => (String::new(), typed),
+    };
+    let beside = known.iter().filter(|(of, _)| *of == name).flat_map(|(_, values)| values);
+    let values = field.values.iter().map(|value| (*value).to_owned()).chain(beside.cloned());
+    values
+        .filter(|value| value.starts_with(begun) && value != begun)
+        .map(|value| offer(format!("{name}:{before}{}", quoted(&value)), ""))
+        .take(OFFERS)
+        .collect()
+}
+
+fn quoted(value: &str) -> String {
+    if value.contains([' ', '"', ',', ':']) {
+        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        value.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: [QueryField; 3] = [
+        QueryField { name: "state", hint: "", values: &["active", "paused"] },
+        QueryField { name: "tag", hint: "", values: &[] },
+        QueryField { name: "next", hint: "", values: &["<1h"] },
+    ];
+
+    fn texts(query: &str) -> Vec<String> {
+        let known = [("tag", vec!["billing".to_owned(), "two words".to_owned()])];
+        complete(query, &FIELDS, &known).into_iter().map(|offer| offer.text).collect()
+    }
+
+    #[test]
+    fn a_quoted_term_keeps_its_spaces() {
+        assert_eq!(terms(r#" a:b  "two \" words" -c "#), ["a:b", r#""two \" words""#, "-c"]);
+        assert_eq!(without("a b c", 1), "a c");
+        assert_eq!(without("a", 7), "a");
+    }
+
+    #[test]
+    fn a_field_is_completed_first_and_then_its_value() {
+        assert_eq!(texts("x st"), ["x state:"]);
+        assert_eq!(texts("state:"), ["state:active", "state:paused"]);
+        assert_eq!(texts("-state:active,p"), ["-state:active,paused"]);
+        assert_eq!(texts("tag:t"), ["tag:\"two words\""]);
+        assert_eq!(texts("state:active").len(), 0);
+        assert_eq!(texts("x ").len(), 3);
+    }
+}

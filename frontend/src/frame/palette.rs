@@ -1,0 +1,186 @@
+//! The palette: Ctrl-K, a few letters, Enter. It goes to pages and schedules, and runs or pauses a schedule.
+
+use std::time::Duration;
+
+use leptos::{
+    ev::{self, KeyboardEvent},
+    leptos_dom::helpers::TimeoutHandle,
+    prelude::*,
+};
+
+use super::rail::PAGES;
+use crate::{
+    api::{self, ScheduleQuery},
+    components::{Dialog, Glyph, icon, live},
+    data::{self, Actor, use_actor, use_load},
+    model::{Place, ScheduleState},
+    route::Route,
+    state::{Address, Said, use_address, use_session},
+};
+
+const FOUND: usize = 6;
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// What a line of the palette does.
+#[derive(Clone, Debug, PartialEq)]
+enum Act {
+    Go(String),
+    Run { id: String, name: String },
+}
+
+/// A line: what it does, in words.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    words: String,
+    hint: &'static str,
+    act: Act,
+}
+
+/// The button in the header, and the palette.
+#[component]
+pub(super) fn Palette() -> impl IntoView {
+    let open = RwSignal::new(false);
+    let listener = window_event_listener(ev::keydown, move |event| {
+        if (event.ctrl_key() || event.meta_key()) && event.key() == "k" {
+            event.prevent_default();
+            open.update(|open| *open = !*open);
+        }
+    });
+    on_cleanup(move || listener.remove());
+    view! {
+        <button type="button" class="palette-button" on:click=move |_| open.set(true)>
+            {icon(Glyph::Search)}<span>"Go to or do"</span><kbd>"Ctrl K"</kbd>
+        </button>
+        <Dialog open=open title="Go to or do">{content(open)}</Dialog>
+    }
+}
+
+fn content(open: RwSignal<bool>) -> AnyView {
+    let (address, actor, session) = (use_address(), use_actor(), use_session());
+    let text = RwSignal::new(String::new());
+    let sought = RwSignal::new(String::new());
+    let timer = StoredValue::new(None::<TimeoutHandle>);
+    let typed = move |now: String| {
+        text.set(now.clone());
+        if let Some(Some(timer)) = timer.try_update_value(Option::take) {
+            timer.clear();
+        }
+        let later = move || drop(sought.try_set(now));
+        timer.set_value(set_timeout_with_handle(later, PAUSE).ok());
+    };
+    let namespace = move || address.namespace();
+    let found = use_load(move || {
+        let text = sought.get();
+        let words = text.trim();
+        let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
+        let (search, place) = (Some(search), Place::First);
+        Some(api::schedules(ScheduleQuery { namespace: namespace(), search, place }, FOUND))
+    });
+    let lines = Memo::new(move |_| {
+        let words = text.get().trim().to_lowercase();
+        let fits = |name: &str| name.to_lowercase().contains(&words);
+        let mut lines: Vec<Line> = Vec::new();
+        let page = |words: &str, route: &Route| Line {
+            words: words.to_owned(),
+            hint: "Go to",
+            act: Act::Go(route.path()),
+        };
+        lines.extend(
+            PAGES
+                .iter()
+                .filter(|entry| fits(entry.words))
+                .map(|entry| page(entry.words, &entry.route)),
+        );
+        if session.edits() && fits("new schedule") {
+            lines.push(Line { hint: "Create", ..page("New schedule", &Route::NewSchedule) });
+        }
+        let is_fresh =
+            !words.is_empty() && sought.with(|sought| sought.trim().to_lowercase() == words);
+        let rows = found.with(|page| page.rows.clone()).filter(|_| is_fresh).unwrap_or_default();
+        for row in &rows {
+            lines.push(page(&row.name, &Route::Schedule(row.id.clone())));
+        }
+        for row in
+            rows.iter().filter(|row| row.state != ScheduleState::Finished && session.operates())
+        {
+            let act = Act::Run { id: row.id.clone(), name: row.name.clone() };
+            lines.push(Line { words: row.name.clone(), hint: "Run now", act });
+        }
+        lines
+    });
+    let active = RwSignal::new(0_usize);
+    let take = move |at: usize| {
+        if let Some(line) = lines.with_untracked(|lines| lines.get(at).cloned()) {
+            open.set(false);
+            perform(line.act, address, actor);
+        }
+    };
+    let key = move |event: KeyboardEvent| {
+        let last = lines.with_untracked(Vec::len).saturating_sub(1);
+        match event.key().as_str() {
+            "ArrowDown" => active.update(|at| *at = (*at + 1).min(last)),
+            "ArrowUp" => active.update(|at| *at = at.saturating_sub(1)),
+            "Enter" => take(active.get_untracked()),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let list = live(move || {
+        let option = |(at, line): (usize, &Line)| {
+            view! {
+                <li
+                    role="option"
+                    id=format!("palette-{at}")
+                    aria-selected=move || (active.get() == at).to_string()
+                    on:click=move |_| take(at)
+                >
+                    <span class="hint">{line.hint}</span>" "{line.words.clone()}
+                </li>
+            }
+            .into_any()
+        };
+        let options: Vec<_> = lines.get().iter().enumerate().map(option).collect();
+        view! { <ul class="palette-list" role="listbox" id="palette-list" aria-label="What is found">{options}</ul> }
+            .into_any()
+    });
+    view! {
+        <div class="palette">
+            <input
+                type="text"
+                role="combobox"
+                aria-label="A page, a schedule"
+                aria-autocomplete="list"
+                aria-expanded="true"
+                aria-controls="palette-list"
+                aria-activedescendant=move || format!("palette-{}", active.get())
+                placeholder="A page, a schedule"
+                autocomplete="off"
+                spellcheck="false"
+                autofocus
+                on:keydown=key
+                on:input:target=move |event| {
+                    active.set(0);
+                    typed(event.target().value());
+                }
+            />
+            {list}
+        </div>
+    }
+    .into_any()
+}
+
+fn perform(act: Act, address: Address, actor: Actor) {
+    match act {
+        Act::Go(path) => address.go(&path),
+        Act::Run { id, name } => {
+            let run = api::trigger_schedule(id, None, None, data::new_key());
+            actor.send(run, move |outcome| match outcome {
+                Ok(run) => {
+                    let said = Said::new(format!("{name} runs now."));
+                    actor.say(said.link("Open the run", Route::Run(run).path()));
+                }
+                Err(failure) => actor.complain(&failure),
+            });
+        }
+    }
+}

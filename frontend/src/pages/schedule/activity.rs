@@ -1,0 +1,179 @@
+//! The ledger: one row for every expected fire, with what became of it and why; and one of them explained.
+
+use leptos::prelude::*;
+
+use super::explain::explain;
+use crate::{
+    api,
+    components::{
+        AsyncView, Column, Dialog, Look, Mark, PastFire, RowName, Table, badge, button, empty,
+        fire_history, fire_mark, live, pager, reason_text, when,
+    },
+    data::{Feed, Load, use_feed, use_listing},
+    model::{Fire, ScheduleDetail, ScheduleState, Verdict},
+    pages::{cursors, place},
+    route::Route,
+    state::use_address,
+    time::duration,
+};
+
+const SIZE: usize = 40;
+
+/// The filter's choices: its name in the address, its words, its verdicts.
+const FILTERS: [(&str, &str, &[Verdict]); 5] = [
+    ("", "All", &[]),
+    ("ran", "Ran", &[Verdict::Started]),
+    ("skipped", "Skipped", &[Verdict::Skipped]),
+    ("missed", "Missed", &[Verdict::Missed, Verdict::Collapsed, Verdict::Abandoned]),
+    ("open", "Open", &[Verdict::Pending]),
+];
+
+/// The tab.
+#[component]
+pub(super) fn Activity(schedule: String, load: Load<ScheduleDetail>) -> impl IntoView {
+    let address = use_address();
+    let id = schedule.clone();
+    let wanted = move || {
+        let name = address.query("verdict");
+        FILTERS.into_iter().find(|(known, ..)| *known == name).unwrap_or(FILTERS[0])
+    };
+    let fires = use_listing(SIZE, move || {
+        let (_, _, verdicts) = wanted();
+        let verdicts = (!verdicts.is_empty()).then(|| verdicts.to_vec());
+        api::fires(id.clone(), verdicts, place(address), SIZE)
+    });
+    let refresh = move || fires.load.loading.refresh();
+    use_feed(Feed::schedules(Some(vec![schedule.clone()])), move |_| refresh(), refresh);
+    use_feed(Feed::runs(Some(schedule), None), move |_| refresh(), refresh);
+    let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
+    let (open, meant) = (RwSignal::new(false), RwSignal::new(None::<String>));
+    let pulse = fires.load.draw(|page| {
+        if page.rows.is_empty() {
+            return ().into_any();
+        }
+        let past = |fire: &std::sync::Arc<Fire>| PastFire {
+            mark: mark(fire),
+            title: format!("{}: {}", local(fire), fire.reason.text),
+        };
+        fire_history(page.rows.iter().rev().map(past).collect())
+    });
+    let link = move |(name, words, _): (&'static str, &'static str, _)| {
+        let href = move || {
+            // Read for its changes: the rest of the query stays.
+            let _moves = address.query("tab");
+            address.with(&[("verdict", name), ("after", ""), ("before", "")])
+        };
+        let is_chosen = move || (wanted().0 == name).then_some("true");
+        view! { <a href=href aria-current=is_chosen>{words}</a> }.into_any()
+    };
+    let table = move || {
+        Table::new("Fire ledger", fires.list, columns(zone), name)
+            .actions(move |fire: &Fire| {
+                let id = fire.id.clone();
+                let ask = move || {
+                    meant.set(Some(id.clone()));
+                    open.set(true);
+                };
+                button(Look::Plain, None, "Explain", ask)
+            })
+            .view()
+    };
+    let explained = move || {
+        let fire = meant.get().and_then(|id| {
+            fires.load.with(|page| page.rows.iter().find(|fire| fire.id == id).cloned()).flatten()
+        });
+        fire.map_or_else(|| ().into_any(), |fire| explain(&fire, zone.get()))
+    };
+    let paused = load.draw(|schedule| {
+        if schedule.row.state != ScheduleState::Paused {
+            return ().into_any();
+        }
+        let words = "While it is paused its fires have no rows yet: resuming decides what becomes of them, and says so beforehand.";
+        view! { <p class="panel-note">{words}</p> }.into_any()
+    });
+    view! {
+        {pulse}
+        {paused}
+        <nav class="filters" aria-label="Fires by verdict">{Vec::from(FILTERS.map(link))}</nav>
+        <AsyncView
+            loading=fires.load.loading
+            what="the ledger"
+            is_empty=Signal::derive(move || fires.list.is_empty())
+            empty=move || if wanted().0.is_empty() {
+                empty("No fire yet", "Each expected fire gets a row here, whether it runs or not.", ())
+            } else {
+                empty("No such fire", "No fire of this schedule has come to this.", ())
+            }
+        >
+            {table()}
+            {pager(fires.beside(), "the ledger", move |to| address.go(&address.with(&cursors(&to))))}
+        </AsyncView>
+        <Dialog open=open title="What became of this fire, and why">{live(explained)}</Dialog>
+    }
+}
+
+/// What a fire came to: its run's state where there is a run, else its verdict.
+fn mark(fire: &Fire) -> Mark {
+    match (&fire.run, fire.verdict) {
+        (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
+        (_, verdict) => Mark::Verdict(verdict),
+    }
+}
+
+fn local(fire: &Fire) -> String {
+    format!("{} {}", fire.local.replace('T', " "), fire.offset)
+}
+
+fn name(fire: &Fire) -> RowName {
+    RowName {
+        name: format!("the fire of {}", local(fire)),
+        test: "ledger-row",
+        state: Mark::Verdict(fire.verdict).state(),
+    }
+}
+
+fn columns(zone: Memo<Option<String>>) -> Vec<Column> {
+    let time = |millis: Option<i64>| millis.map_or_else(|| "–".to_owned(), duration).into_any();
+    vec![
+        Column::new("scheduled", "Scheduled", move |fire: &Fire| scheduled(fire, zone.get()))
+            .head(),
+        Column::new("verdict", "Verdict", |fire: &Fire| badge(Mark::Verdict(fire.verdict))),
+        Column::new("why", "Why", why).class("why-cell"),
+        Column::new("run", "Run", run),
+        Column::new("late", "Late", move |fire: &Fire| {
+            time(fire.run.as_ref().and_then(|run| run.lateness_ms))
+        })
+        .class("number wide"),
+        Column::new("took", "Took", move |fire: &Fire| {
+            time(fire.run.as_ref().and_then(|run| run.duration_ms))
+        })
+        .class("number wide"),
+    ]
+}
+
+fn note(words: AnyView) -> AnyView {
+    view! { <span class="cell-note">{words}</span> }.into_any()
+}
+
+fn scheduled(fire: &Fire, zone: Option<String>) -> AnyView {
+    let many = (fire.count > 1).then(|| {
+        let last = when(fire.last_scheduled_at, zone.clone());
+        note(view! { {format!("{} instants, up to ", fire.count)}{last} }.into_any())
+    });
+    view! { {when(fire.scheduled_at, zone)}{fire_mark(fire.kind)}{many} }.into_any()
+}
+
+fn why(fire: &Fire) -> AnyView {
+    let recovered = (fire.recovery_attempts > 0)
+        .then(|| note(format!("{} recovery attempts", fire.recovery_attempts).into_any()));
+    view! { <div>{reason_text(&fire.reason.text)}{recovered}</div> }.into_any()
+}
+
+fn run(fire: &Fire) -> AnyView {
+    let link = fire.run.as_ref().map(|run| {
+        let (mark, href) = (Mark::Run(run.state), Route::Run(run.id.clone()).path());
+        let name = format!("Run, {}", mark.word());
+        view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a> }.into_any()
+    });
+    view! { {link} }.into_any()
+}

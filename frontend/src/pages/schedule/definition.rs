@@ -1,0 +1,136 @@
+//! What it does, and in sentences what it would do at the next outage, clock change or overlap.
+
+use leptos::prelude::*;
+
+use super::target::target;
+use crate::{
+    components::{expressions, fact, json_view, panel, when},
+    model::{CatchUp, GapPolicy, Misfire, OverlapHourPolicy, OverlapPolicy, ScheduleDetail},
+    time::{city, seconds},
+};
+
+/// The tab.
+pub(super) fn definition(schedule: &ScheduleDetail) -> AnyView {
+    let workflow =
+        view! { <span class="muted">"workflow "{schedule.row.workflow.name.clone()}</span> };
+    view! {
+        <div class="definition-grid">
+            {panel("When", (), timing(schedule))}
+            {panel("Target", workflow, target(schedule))}
+            {panel("Policies", (), policies(schedule))}
+            {panel("About", (), about(schedule))}
+        </div>
+    }
+    .into_any()
+}
+
+fn timing(schedule: &ScheduleDetail) -> AnyView {
+    let (timing, policy) = (&schedule.row.timing, &schedule.more.policy);
+    let time = |name, at| fact(name, when(at, schedule.row.zone()));
+    let mut facts = vec![
+        fact("Timing", view! { {expressions(&timing.expressions)}" "{timing.description.clone()} }),
+        fact("Zone", timing.zone.clone()),
+    ];
+    if policy.jitter_seconds > 0 {
+        facts.push(fact("Jitter", format!("up to {}", seconds(policy.jitter_seconds))));
+    }
+    if !schedule.more.calendars.is_empty() {
+        let names = schedule.more.calendars.iter().map(|named| named.name.as_str());
+        facts.push(fact("Calendars", names.collect::<Vec<_>>().join(", ")));
+    }
+    facts.extend(schedule.more.max_fires.map(|most| fact("At most", format!("{most} fires"))));
+    facts.extend(policy.start_at.map(|at| time("From", at)));
+    facts.extend(policy.end_at.map(|at| time("Until", at)));
+    view! { <dl class="facts">{facts}</dl> }.into_any()
+}
+
+/// How it behaves: each policy as what would happen.
+fn policies(schedule: &ScheduleDetail) -> AnyView {
+    let more = &schedule.more;
+    let zone = city(&schedule.row.timing.zone);
+    let overlap = match more.on_overlap {
+        OverlapPolicy::Skip => {
+            "A fire that falls due while its previous run is alive is skipped.".to_owned()
+        }
+        OverlapPolicy::BufferOne => {
+            "While a run is alive one fire waits for its end; a later one takes its place."
+                .to_owned()
+        }
+        OverlapPolicy::BufferAll => format!(
+            "While a run is alive fires wait for its end, {} at most.",
+            more.buffer_limit.unwrap_or_default()
+        ),
+        OverlapPolicy::CancelOther => {
+            "A fire asks the run that is alive to end, and starts when it has.".to_owned()
+        }
+        OverlapPolicy::TerminateOther => {
+            "A fire ends the run that is alive, and starts.".to_owned()
+        }
+        OverlapPolicy::Allow => "Runs may overlap: each fire starts its own.".to_owned(),
+    };
+    let gap = match more.policy.gap {
+        GapPolicy::Shift => "what falls into the hour that is left out fires right after it",
+        GapPolicy::Skip => "what falls into the hour that is left out does not fire",
+    };
+    let twice = match more.policy.overlap {
+        OverlapHourPolicy::First => {
+            "what falls into the hour that comes twice fires in its first pass"
+        }
+        OverlapHourPolicy::Last => {
+            "what falls into the hour that comes twice fires in its second pass"
+        }
+        OverlapHourPolicy::Both => "what falls into the hour that comes twice fires in both passes",
+    };
+    let mut facts = vec![
+        fact("After an outage", misfire(more.misfire)),
+        fact("Still running", overlap),
+        fact("Clock forward", format!("When the clocks of {zone} go forward, {gap}.")),
+        fact("Clock back", format!("When they go back, {twice}.")),
+    ];
+    facts.extend(more.start_deadline_seconds.map(|deadline| {
+        fact(
+            "Too late",
+            format!(
+                "A fire that has not started {} after it was due is skipped.",
+                seconds(deadline)
+            ),
+        )
+    }));
+    facts.extend(more.group.clone().map(|group| {
+        fact("Group", format!("Its runs share the places of the group {group} with others."))
+    }));
+    if more.priority != 0 {
+        facts.push(fact(
+            "Priority",
+            format!("{}: of the runs that wait, the higher ones start first.", more.priority),
+        ));
+    }
+    view! { <dl class="facts">{facts}</dl> }.into_any()
+}
+
+fn misfire(misfire: Misfire) -> String {
+    let grace = seconds(misfire.grace_seconds);
+    let window = seconds(misfire.window_seconds);
+    match misfire.catch_up {
+        CatchUp::Skip => format!("Fires that nobody could start within {grace} are left out."),
+        CatchUp::Latest => format!(
+            "Of the fires that nobody could start within {grace}, the latest of the last {window} starts once; the others are left out."
+        ),
+        CatchUp::All => format!(
+            "Fires that nobody could start within {grace} are made up for: {} at most, of the last {window}, {} apart.",
+            misfire.max,
+            seconds(misfire.spacing_seconds),
+        ),
+    }
+}
+
+fn about(schedule: &ScheduleDetail) -> AnyView {
+    let more = &schedule.more;
+    let time = |name, at| fact(name, when(at, schedule.row.zone()));
+    let mut facts = vec![time("Created", more.created_at), time("Changed", more.updated_at)];
+    facts.extend(more.module.clone().map(|module| fact("Declared in", module)));
+    facts.extend(more.retention_days.map(|days| fact("History", format!("kept for {days} days"))));
+    let has_context = more.context.as_object().is_some_and(|context| !context.is_empty());
+    let context = has_context.then(|| json_view(&more.context, "Context"));
+    view! { <dl class="facts">{facts}</dl>{context} }.into_any()
+}

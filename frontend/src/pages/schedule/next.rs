@@ -1,0 +1,116 @@
+//! What is to come: the next fires, the days that have some, and what the next two changes of the clocks do.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use super::next_fires::{fire_table, next_fires};
+use crate::{
+    api,
+    components::{AsyncView, live, panel, when_relative},
+    data::{Load, use_load},
+    model::{PreviewFire, ScheduleDetail},
+    time::{Moment, Wall, clock_changes, day_words},
+};
+
+/// Fires that are asked for, for the days.
+const AHEAD: i64 = 200;
+/// Fires shown around a change of the clocks, and how long before it they begin.
+const AROUND: i64 = 6;
+const BEFORE_MS: i64 = 7_200_000;
+
+/// The tab.
+pub(super) fn next(id: String, load: Load<ScheduleDetail>) -> AnyView {
+    let key = id.clone();
+    let ahead = use_load(move || {
+        // Another version fires otherwise.
+        load.with(|schedule| schedule.row.version)?;
+        Some(api::fires_ahead(key.clone(), AHEAD, None))
+    });
+    let zone = Memo::new(move |_| load.with(|schedule| schedule.row.timing.zone.clone()));
+    let changes = live(move || {
+        let Some(zone) = zone.get() else { return ().into_any() };
+        let changes = clock_changes(&zone, Moment::now(), 2);
+        if changes.is_empty() {
+            let words = format!("The clocks of {zone} do not change in the next year.");
+            return view! { <p class="muted">{words}</p> }.into_any();
+        }
+        changes
+            .into_iter()
+            .map(|at| change(id.clone(), at, zone.clone()))
+            .collect::<Vec<_>>()
+            .into_any()
+    });
+    view! {
+        <div class="schedule-grid">
+            {panel("Next fires", (), load.draw(next_fires))}
+            <div class="schedule-side">
+                {panel("Days", (), view! {
+                    <AsyncView loading=ahead.loading what="the days">{ahead.draw(|fires| days(fires))}</AsyncView>
+                })}
+                {panel("Changes of the clocks", (), changes)}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// How often it fires on each day, as far as the fires reach.
+fn days(fires: &[PreviewFire]) -> AnyView {
+    let mut counts = BTreeMap::<String, (usize, usize)>::new();
+    for fire in fires {
+        let day = fire.local.get(..10).unwrap_or_default().to_owned();
+        let (runs, suppressed) = counts.entry(day).or_default();
+        if fire.suppressed_by.is_some() {
+            *suppressed += 1;
+        } else {
+            *runs += 1;
+        }
+    }
+    if counts.is_empty() {
+        return view! { <p class="empty">"No fire is left."</p> }.into_any();
+    }
+    let most = counts.values().map(|(runs, _)| *runs).max().unwrap_or(1).max(1);
+    let day = |(day, (runs, suppressed)): (String, (usize, usize))| {
+        let level = (runs * 4).div_ceil(most);
+        let words = match suppressed {
+            0 => format!("{runs}"),
+            _ => format!("{runs}, {suppressed} suppressed"),
+        };
+        view! {
+            <li class="day" data-level=level.to_string()>
+                <span>{day_words(&day, Moment::now())}</span><strong>{words}</strong>
+            </li>
+        }
+        .into_any()
+    };
+    let days: Vec<_> = counts.into_iter().take(90).map(day).collect();
+    view! { <ol class="days" aria-label="Fires of each day">{days}</ol> }.into_any()
+}
+
+/// What it does around a change.
+fn change(id: String, at: Moment, zone: String) -> AnyView {
+    let from = at.earlier(BEFORE_MS);
+    let fires = use_load(move || Some(api::fires_ahead(id.clone(), AROUND, Some(from))));
+    let offset = |at: Moment| Wall::read(at, &zone).unwrap_or_default().offset;
+    let words = format!("from {} to {}", offset(at.earlier(1)), offset(at));
+    let shown = {
+        let zone = zone.clone();
+        fires.draw(move |fires| {
+            // What fires within a day of it is what the change could touch.
+            let near: Vec<PreviewFire> =
+                fires.iter().filter(|fire| fire.at.since(at).abs() < 86_400_000).cloned().collect();
+            if near.is_empty() {
+                return view! { <p class="muted">"It does not fire around it."</p> }.into_any();
+            }
+            fire_table(&near, &zone, "Fires around a change of the clocks")
+        })
+    };
+    view! {
+        <div class="clock-change">
+            <p>{when_relative(at, Some(zone))}" "<span class="muted">{words}</span></p>
+            {shown}
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,81 @@
+//! The draft as one text, for the guard that keeps it. Secrets are not kept.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use super::draft::Draft;
+
+impl Draft {
+    /// Every field but the expressions and the secret.
+    fn texts(&self) -> [(&'static str, RwSignal<String>); 42] {
+        [
+            ("name", self.name),
+            ("note", self.note),
+            ("tags", self.tags),
+            ("zone", self.zone),
+            ("gap", self.gap),
+            ("overlap_hour", self.overlap_hour),
+            ("start", self.start),
+            ("end", self.end),
+            ("jitter", self.jitter),
+            ("calendars", self.calendars),
+            ("max_fires", self.max_fires),
+            ("catch_up", self.catch_up),
+            ("grace", self.grace),
+            ("max", self.max),
+            ("spacing", self.spacing),
+            ("window", self.window),
+            ("overlap", self.overlap),
+            ("buffer_limit", self.buffer_limit),
+            ("group", self.group),
+            ("priority", self.priority),
+            ("deadline", self.deadline),
+            ("retention", self.retention),
+            ("context", self.context),
+            ("kind", self.kind),
+            ("workflow", self.workflow),
+            ("program", self.program),
+            ("args", self.args),
+            ("script", self.script),
+            ("environment", self.environment),
+            ("directory", self.directory),
+            ("user", self.user),
+            ("method", self.method),
+            ("url", self.url),
+            ("headers", self.headers),
+            ("body", self.body),
+            ("expected", self.expected),
+            ("answer", self.answer),
+            ("idle_note", self.idle_note),
+            ("task_name", self.task_name),
+            ("timeout", self.timeout),
+            ("attempts", self.attempts),
+            ("retry_on", self.retry_on),
+        ]
+    }
+
+    /// As a text; tracked.
+    pub(super) fn kept(&self) -> String {
+        let mut texts: BTreeMap<String, String> =
+            self.texts().into_iter().map(|(name, text)| (name.to_owned(), text.get())).collect();
+        let expressions: Vec<String> =
+            self.expressions.with(|all| all.iter().map(|(_, text)| text.get()).collect());
+        texts.insert("expressions".to_owned(), expressions.join("\n"));
+        serde_json::to_string(&texts).unwrap_or_default()
+    }
+
+    /// From such a text; what cannot be read changes nothing.
+    pub(super) fn restore(&self, kept: &str) {
+        let Ok(texts) = serde_json::from_str::<BTreeMap<String, String>>(kept) else { return };
+        for (name, field) in self.texts() {
+            if let Some(text) = texts.get(name) {
+                field.set(text.clone());
+            }
+        }
+        if let Some(expressions) = texts.get("expressions") {
+            let all = expressions.lines().map(|line| RwSignal::new(line.to_owned()));
+            self.expressions.set((1..).map(|key: u32| key.to_string()).zip(all).collect());
+        }
+    }
+}

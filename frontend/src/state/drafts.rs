@@ -1,0 +1,58 @@
+//! What was typed and not sent. It survives leaving the page, a lost connection, an ended session and the sign-in after it,
+//! until it is sent or given up.
+
+use leptos::prelude::*;
+
+use super::memory;
+
+/// A draft of a form, under a key of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    key: StoredValue<String>,
+    /// Whether what is on the page came from an earlier visit.
+    is_restored: RwSignal<bool>,
+    /// What the form holds when nothing was typed.
+    blank: StoredValue<String>,
+}
+
+/// Puts back what was typed before, and keeps what is typed from now on. `read` gives the form as a text, and tracks it;
+/// `write` takes such a text into the form.
+pub(crate) fn use_draft(
+    key: &str,
+    read: impl Fn() -> String + 'static,
+    write: impl Fn(&str) + 'static,
+) -> Kept {
+    let key = format!("carillon.draft.{key}");
+    let blank = untrack(&read);
+    let before = memory::recall(&key).filter(|text| !text.is_empty() && *text != blank);
+    if let Some(text) = &before {
+        write(text);
+    }
+    let kept = Kept {
+        key: StoredValue::new(key),
+        is_restored: RwSignal::new(before.is_some()),
+        blank: StoredValue::new(blank),
+    };
+    Effect::new(move |_| {
+        let text = read();
+        kept.keep(&text);
+    });
+    kept
+}
+
+impl Kept {
+    pub(crate) fn is_restored(self) -> bool {
+        self.is_restored.get()
+    }
+
+    fn keep(self, text: &str) {
+        let is_blank = self.blank.with_value(|blank| blank == text);
+        self.key.with_value(|key| memory::remember(key, if is_blank { "" } else { text }));
+    }
+
+    /// It was sent, or is given up.
+    pub(crate) fn forget(self) {
+        let _gone = self.key.try_with_value(|key| memory::remember(key, ""));
+        let _gone = self.is_restored.try_set(false);
+    }
+}
