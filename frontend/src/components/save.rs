@@ -18,7 +18,9 @@ use crate::{
 pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
     spawn_local(async move {
         match write(&text) {
-            Ok(written) if JsFuture::from(written.clone()).await.is_ok() => notices.done(said),
+            Ok(written) if JsFuture::from(written.clone()).await.is_ok() => {
+                notices.done(said.to_owned())
+            }
             Ok(_) | Err(_) => notices.failed(&Failure::new(
                 Code::Forbidden,
                 "This browser does not let the console copy; it does over HTTPS.",

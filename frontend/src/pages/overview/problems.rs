@@ -11,7 +11,7 @@ use crate::{
     model::{ProblemKind, WorkProblem},
     pages::run::log::plain,
     route::Route,
-    state::{Hidden, Session, use_hidden, use_session},
+    state::{Hidden, Said, Session, use_hidden, use_session},
 };
 
 /// As many are shown at first.
@@ -127,10 +127,15 @@ fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
         problem.last_run.as_ref().filter(|run| operates && !run.state.is_live()).map(|run| {
             let (id, said) = (run.id.clone(), format!("{name} runs again."));
             let again = move || {
-                let loading = tools.loading;
-                tools
-                    .actor
-                    .act(api::retry_run(id.clone()), said.clone(), move |_| loading.refresh());
+                let (said, loading) = (said.clone(), tools.loading);
+                tools.actor.send(api::retry_run(id.clone()), move |outcome| match outcome {
+                    Ok(next) => {
+                        let href = Route::Run(next).path();
+                        tools.actor.say(Said::new(said).link("Open it", href));
+                        loading.refresh();
+                    }
+                    Err(failure) => tools.actor.complain(&failure),
+                });
             };
             labelled("Rerun", format!("Run {name} again"), again)
         });

@@ -4,12 +4,12 @@ use leptos::prelude::*;
 
 use super::log::plain;
 use crate::{
-    api,
+    api::{self, Ask},
     components::{Dialog, Field, Look, Mark, badge, button, live},
     data::{Actor, Load, use_actor},
     model::{RunDetail, RunState},
     route::Route,
-    state::{Session, use_session},
+    state::{Said, Session, use_session},
 };
 
 /// What acting on a run takes.
@@ -73,16 +73,10 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
     };
     let id = run.row.id.clone();
     let rerun = move || {
-        let said = "A new run goes on from where this one failed.".to_owned();
-        let remember = move |next| tools.made.update(|made| made.insert(0, next));
-        tools.actor.act(api::rerun_from_failed(id.clone()), said, remember);
+        make(api::rerun_from_failed(id.clone()), "A new run goes on from where it failed.", tools);
     };
     let id = run.row.id.clone();
-    let again = move || {
-        let said = "A new run has begun.".to_owned();
-        let remember = move |next| tools.made.update(|made| made.insert(0, next));
-        tools.actor.act(api::retry_run(id.clone()), said, remember);
-    };
+    let again = move || make(api::retry_run(id.clone()), "A new run has begun.", tools);
     let rerun = (run.more.tasks.len() > 1)
         .then(|| dimmed("button", "Rerun from the failure", !failed, rerun));
     view! {
@@ -93,6 +87,19 @@ fn actions(run: &RunDetail, tools: Tools) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// Makes another run and stays here, with links to it.
+fn make(change: Ask<String>, said: &'static str, tools: Tools) {
+    tools.actor.send(change, move |outcome| match outcome {
+        Ok(next) => {
+            let href = Route::Run(next.clone()).path();
+            tools.actor.say(Said::new(said).link("Open it", href));
+            // The page may have gone meanwhile.
+            let _gone = tools.made.try_update(|made| made.insert(0, next));
+        }
+        Err(failure) => tools.actor.complain(&failure),
+    });
 }
 
 /// A button that keeps its place when it cannot be pressed.
