@@ -9,7 +9,7 @@ use crate::{
     components::{Dialog, Field, Look, button, live, when_relative},
     data::{Actor, Load, Loading, new_key, use_actor},
     model::{ProblemKind, WorkProblem},
-    pages::run::log::plain,
+    pages::run::plain,
     route::Route,
     state::{Hidden, Said, Session, use_hidden, use_session},
 };

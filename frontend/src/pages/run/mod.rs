@@ -13,13 +13,14 @@ mod attempts;
 mod earlier;
 mod facts;
 mod header;
-pub(super) mod log;
+mod log;
 mod looking;
 mod waiting;
 mod work;
 
 use leptos::prelude::*;
 
+pub(super) use self::log::plain;
 use self::looking::Looking;
 use crate::{
     api,
