@@ -9,6 +9,7 @@
 mod async_view;
 mod badge;
 mod button;
+mod copy;
 mod dialog;
 mod diff;
 mod empty;
@@ -42,6 +43,7 @@ mod when;
 pub(crate) use async_view::{AsyncView, FailureNote, Waiting};
 pub(crate) use badge::{Mark, badge};
 pub(crate) use button::{Look, button, icon_button};
+pub(crate) use copy::copy;
 pub(crate) use dialog::Dialog;
 pub(crate) use diff::diff;
 pub(crate) use empty::empty;
