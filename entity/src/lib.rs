@@ -45,6 +45,7 @@ pub mod task_log;
 pub mod task_run;
 mod timestamp;
 pub mod user;
+pub mod user_setting;
 pub mod workflow;
 pub mod workflow_version;
 pub mod zone_rules;

@@ -77,6 +77,12 @@ pub struct Model {
     pub redis_problem: Option<String>,
     /// Since when it only brings to an end what it holds.
     pub draining_at: Option<Timestamp>,
+    /// Since when it takes nothing on because somebody drained it. Not while it shuts down.
+    pub drained_at: Option<Timestamp>,
+    /// Who drained it.
+    pub drained_by: Option<String>,
+    /// Why.
+    pub drain_reason: Option<String>,
     /// When it left or was declared dead.
     pub ended_at: Option<Timestamp>,
     /// Stamp of the last write, for the change feed.

@@ -37,6 +37,9 @@ mod m0028_origins_and_quotas;
 mod m0029_packed_logs;
 mod m0030_made_up_fires;
 mod m0031_sign_in;
+mod m0032_ledger_list;
+mod m0033_user_settings;
+mod m0034_drained_nodes;
 
 /// Applies and rolls back what follows, in order.
 pub struct Migrator;
@@ -75,6 +78,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0029_packed_logs::Migration),
             Box::new(m0030_made_up_fires::Migration),
             Box::new(m0031_sign_in::Migration),
+            Box::new(m0032_ledger_list::Migration),
+            Box::new(m0033_user_settings::Migration),
+            Box::new(m0034_drained_nodes::Migration),
         ]
     }
 }

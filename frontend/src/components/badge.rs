@@ -56,6 +56,7 @@ impl Mark {
             Self::Verdict(Verdict::Abandoned) => ("abandoned", "Abandoned"),
             Self::Node(NodeState::Alive) => ("alive", "Alive"),
             Self::Node(NodeState::Draining) => ("draining", "Draining"),
+            Self::Node(NodeState::Drained) => ("draining", "Drained"),
             Self::Node(NodeState::Left) => ("left", "Left"),
             Self::Node(NodeState::Dead) => ("dead", "Dead"),
             Self::Healthy(true) => ("healthy", "Healthy"),

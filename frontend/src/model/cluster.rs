@@ -53,7 +53,7 @@ impl Member {
     /// Whether it takes part: it beats, or brings to an end what it holds.
     pub(crate) fn is_here(&self) -> bool {
         match self.state {
-            NodeState::Alive | NodeState::Draining => true,
+            NodeState::Alive | NodeState::Draining | NodeState::Drained => true,
             NodeState::Left | NodeState::Dead => false,
         }
     }

@@ -22,7 +22,7 @@ states! {
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
-    NodeState { Alive, Draining, Left, Dead }
+    NodeState { Alive, Draining, Drained, Left, Dead }
     LogStream { Stdout, Stderr, System }
     GapPolicy { Shift, Skip }
     OverlapHourPolicy { First, Last, Both }

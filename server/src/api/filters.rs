@@ -25,6 +25,13 @@ pub(super) fn sought(
     Ok(text.map(sought).transpose()?)
 }
 
+/// What a search for schedules in several namespaces asks for, if there is one.
+pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
+    let (clock, list) = (&cx.commands().clock, List::Schedules);
+    let sought = |text: String| commands::sought::sought(clock, list, &text, false);
+    Ok(text.map(sought).transpose()?)
+}
+
 /// Which schedules.
 #[derive(InputObject, Default)]
 pub(crate) struct ScheduleFilter {
@@ -34,6 +41,8 @@ pub(crate) struct ScheduleFilter {
     state: Option<ScheduleState>,
     /// By name.
     workflow: Option<String>,
+    /// The caller's favourites, or all but them.
+    pub(crate) favourite: Option<bool>,
 }
 
 impl From<ScheduleFilter> for reads::schedules::Filter {
@@ -43,6 +52,7 @@ impl From<ScheduleFilter> for reads::schedules::Filter {
             tag: filter.tag,
             standing: filter.state.map(Into::into),
             workflow: filter.workflow,
+            among: None,
             search: None,
         }
     }

@@ -6,9 +6,10 @@ use uuid::Uuid;
 use super::{
     context::Ask,
     error::Result,
-    loaders::{NodeRow, RunRow, ScheduleRow},
+    loaders::{NamespaceName, NodeRow, RunRow, ScheduleRow},
     run::Run,
     scalar::{Instant, Long},
+    schedule::Schedule,
     sentence,
     timing::{FireKind, LOCAL},
 };
@@ -23,8 +24,17 @@ impl Fire {
         self.0.id.into()
     }
 
+    async fn namespace(&self, cx: &Context<'_>) -> Result<String> {
+        Ok(cx.rows().load_one(NamespaceName(self.0.namespace_id)).await?.unwrap_or_default())
+    }
+
     async fn schedule_id(&self) -> Uuid {
         self.0.schedule_id
+    }
+
+    /// The schedule, deleted or not; null once it is purged.
+    async fn schedule(&self, cx: &Context<'_>) -> Result<Option<Schedule>> {
+        Ok(cx.rows().load_one(ScheduleRow(self.0.schedule_id)).await?.map(Schedule))
     }
 
     async fn schedule_version(&self) -> i32 {
@@ -153,7 +163,7 @@ fn utc() -> chrono::FixedOffset {
 }
 
 /// What became of a fire.
-#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "fire::Verdict")]
 pub(crate) enum Verdict {
     /// The intent is written, the hand-off is not: nothing runs yet.

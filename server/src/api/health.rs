@@ -1,9 +1,11 @@
-use async_graphql::{Context, SimpleObject};
+use async_graphql::{ComplexObject, Context, SimpleObject};
 
 use entity::user::Role;
 use uuid::Uuid;
 
-use super::{context::Ask, error::Result, page::DECLARED, query::namespace_id};
+use super::{
+    context::Ask, error::Result, health_finding::HealthFinding, page::DECLARED, query::namespace_id,
+};
 use crate::{
     clock::Clock,
     config,
@@ -17,15 +19,31 @@ use crate::{
 
 /// Whether all is well.
 #[derive(Clone, SimpleObject)]
+#[graphql(complex)]
 pub(crate) struct Health {
     healthy: bool,
-    /// What is wrong, a sentence each.
+    /// What is wrong, a sentence each: the messages of `findings`.
     issues: Vec<String>,
     #[graphql(complexity = "DECLARED * child_complexity")]
     checks: Vec<HealthCheck>,
     version: String,
     zone_data: ZoneData,
     database: String,
+    #[graphql(skip)]
+    examined: Vec<Check>,
+    /// None is all of them.
+    #[graphql(skip)]
+    namespace: Option<Uuid>,
+}
+
+#[ComplexObject]
+impl Health {
+    /// What is wrong, the worst first, each with what to do about it: what `/healthz` tells, too.
+    // Counted by the schedule where something is wrong.
+    #[graphql(complexity = "200 + DECLARED * child_complexity")]
+    async fn findings(&self, cx: &Context<'_>) -> Result<Vec<HealthFinding>> {
+        HealthFinding::all(cx, &self.examined, self.namespace).await
+    }
 }
 
 /// One question and its answer.
@@ -89,6 +107,8 @@ impl Watched {
         Ok(Health {
             healthy: checks.iter().all(|check| check.healthy),
             issues: checks.iter().filter_map(|check| check.issue.clone()).collect(),
+            examined: checks.clone(),
+            namespace: scope.namespace,
             checks: checks.into_iter().map(Into::into).collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             zone_data: ZoneData {

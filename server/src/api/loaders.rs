@@ -15,7 +15,7 @@ use async_graphql::dataloader::{DataLoader, Loader};
 use chrono::TimeDelta;
 use entity::{
     Timestamp, alert_channel, alert_rule, backfill, calendar, concurrency_group, fire, membership,
-    node, ping, run, schedule, task_run, user, workflow,
+    node, ping, run, schedule, task_run, user, user_setting, workflow,
 };
 use uuid::Uuid;
 
@@ -23,8 +23,12 @@ use crate::{
     clock::Clock,
     store::{
         Store, StoreError, alerts, buffers, calendars, groups, memberships, namespaces, pings,
-        reads::{backfills, batches, tally},
-        schedules, users, workflows,
+        reads::{
+            backfills, batches,
+            schedule_stats::{self, RunFigures},
+            tally,
+        },
+        schedules, user_settings, users, workflows,
     },
 };
 
@@ -77,6 +81,11 @@ loaders! {
     UserRow -> user::Model, async |rows: &Rows, ids: Vec<Uuid>| {
         let found = users::by_ids(rows.store.read(), &ids).await?;
         Found::Ok(found.into_iter().map(|row| (row.id, row)).collect())
+    };
+    /// What the console keeps for a user.
+    SettingsOf -> user_setting::Model, async |rows: &Rows, ids: Vec<Uuid>| {
+        let found = user_settings::by_users(rows.store.read(), &ids).await?;
+        Found::Ok(found.into_iter().map(|row| (row.user_id, row)).collect())
     };
     /// A schedule, deleted or not.
     ScheduleRow -> schedule::Model, async |rows: &Rows, ids: Vec<Uuid>| {
@@ -233,6 +242,8 @@ macro_rules! first_of_many {
 first_of_many! {
     /// The first attempts of a run, and how many.
     FirstTaskRuns -> task_run::Model, batches::first_task_runs, |row: &task_run::Model| row.run_id;
+    /// The newest fires of a schedule, and how many.
+    NewestFires -> fire::Model, batches::newest_fires, |row: &fire::Model| row.schedule_id;
     /// The first of what a user may do in single namespaces, and how much.
     FirstMemberships -> membership::Model, memberships::first_of_users,
         |row: &membership::Model| row.user_id;
@@ -255,5 +266,36 @@ impl Loader<WorkflowVersion> for Rows {
             (WorkflowVersion(row.workflow_id, row.version), row.definition)
         };
         Ok(rows.into_iter().map(entry).collect())
+    }
+}
+
+/// A range of time that figures are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StatsRange {
+    pub(crate) from: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+/// What the runs of a schedule came to in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FiguresOf(pub(crate) Uuid, pub(crate) StatsRange);
+
+impl Loader<FiguresOf> for Rows {
+    type Value = RunFigures;
+    type Error = Arc<StoreError>;
+
+    async fn load(&self, keys: &[FiguresOf]) -> Loaded<FiguresOf, RunFigures> {
+        let mut by_range: HashMap<StatsRange, Vec<Uuid>> = HashMap::new();
+        for key in keys {
+            by_range.entry(key.1).or_default().push(key.0);
+        }
+        let mut found = HashMap::new();
+        for (range, ids) in by_range {
+            let between = (range.from, range.until);
+            let most = schedule_stats::MAX_RUNS;
+            let figures = schedule_stats::of_schedules(&self.store, &ids, between, most).await?;
+            found.extend(figures.into_iter().map(|(id, figures)| (FiguresOf(id, range), figures)));
+        }
+        Ok(found)
     }
 }

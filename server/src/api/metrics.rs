@@ -6,18 +6,22 @@ use super::{
     context::Ask,
     error::Result,
     fresh::Fresh,
+    loaders::ScheduleRow,
     query::namespace_id,
     run_stats::{Percentiles, RunStats},
     scalar::{Instant, Long},
 };
 use crate::{
     clock::Clock,
+    engine::commands::CommandError,
     store::{
         Store, StoreError,
         counts::{Counts, Rollup},
         reads::{
             health::{self, Scope},
-            overview, stats,
+            overview,
+            run_series::Of,
+            stats,
         },
     },
 };
@@ -52,8 +56,11 @@ impl ReadingFigures {
     }
 
     /// What settled in a namespace, added up to the steps of a chart: by minute at the finest.
-    /// A run counts in the minute in which it ended, within seconds of its end.
+    /// A run counts in the minute in which it ended, within seconds of its end. With `tag` or
+    /// `scheduleId` the runs and fires themselves are read instead of the roll-ups; runs that took
+    /// longer than a day are left out then.
     #[graphql(complexity = "1_000 + child_complexity")]
+    #[expect(clippy::too_many_arguments, reason = "what a chart is of, and its range")]
     async fn run_stats(
         &self,
         cx: &Context<'_>,
@@ -66,13 +73,21 @@ impl ReadingFigures {
                     from there on a step is a whole number of hours, whatever is asked for."
         )]
         step: Option<i32>,
+        #[graphql(desc = "Only schedules that have this tag.")] tag: Option<String>,
+        #[graphql(desc = "Only this schedule of the namespace.")] schedule_id: Option<Uuid>,
     ) -> Result<RunStats> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
+        let of = Of { namespace, tag, schedule: schedule_id };
+        if let Some(id) = schedule_id {
+            let row = cx.rows().load_one(ScheduleRow(id)).await?;
+            let is_there = row.is_some_and(|row| row.namespace_id == namespace);
+            is_there.then_some(()).ok_or_else(|| CommandError::not_found("schedule", id))?;
+        }
         let now = cx.commands().clock.now();
         let until = until.map_or(now, |until| until.0);
         let from = from.map_or_else(|| until - TimeDelta::hours(1), |from| from.0);
-        RunStats::read(cx.store(), namespace, (from, until), step, now).await
+        RunStats::read(cx.store(), &of, (from, until), step, now).await
     }
 }
 

@@ -18,12 +18,17 @@
 //! - `schedule`, `timing`, `fire`, `run`, `run_task`, `backfill`, `log`, `workflow`, `target`,
 //!   `group`: the nouns
 //! - `global`: what is read again by its id alone
+//! - `ledger`: the fires of all schedules, listed and counted
+//! - `minutes`: what is to come by the minute; `pause_preview`, `edit_effect`: what a pause and an edit
+//!   would do
 //! - `ping`: whom a schedule calls; `calendar`: what suppresses fires; `resume`: what a resume would do; `backfill_preview`: what a
 //!   backfill would run
+//! - `health_finding`, `problem`: what is wrong, and what to do about it
 //! - `overview`, `upcoming`, `health`, `node`, `viewer`, `deploy`, `module`, `retention`, `secret`: the rest
 //! - `alerts`: who is told of what, what there was to tell, and the messages
-//! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in
-//! - `metrics`, `run_stats`: how it goes, in figures; `watching`: the same and the health, followed;
+//! - `schedule_input`, `task_input`, `workflow_input`, `filters`: what comes in; `sort`: the order
+//!   of lists
+//! - `metrics`, `run_stats`, `schedule_stats`: how it goes, in figures; `watching`: the same and the health, followed;
 //!   `fresh`: answers that are good for a moment
 //! - `sentence`: why a fire became what it is, in words
 //! - `values`: what scalars are given, read with the path to it
@@ -39,6 +44,7 @@ mod calm;
 mod context;
 mod deleted;
 mod deploy;
+mod edit_effect;
 mod error;
 mod filters;
 mod fire;
@@ -47,18 +53,23 @@ mod fresh;
 mod global;
 mod group;
 mod health;
+mod health_finding;
+mod ledger;
 mod limits;
 mod loaders;
 mod log;
 mod metrics;
+mod minutes;
 mod module;
 mod mutation;
 mod node;
 mod overview;
 mod page;
+mod pause_preview;
 mod payload;
 mod people;
 mod ping;
+mod problem;
 mod query;
 mod resume;
 mod retention;
@@ -70,9 +81,11 @@ mod run_wait;
 mod scalar;
 mod schedule;
 mod schedule_input;
+mod schedule_stats;
 mod schema;
 mod secret;
 mod sentence;
+mod sort;
 mod subscription;
 mod target;
 mod task_input;

@@ -8,11 +8,15 @@ use super::{
     context::Ask,
     error::Result,
     fresh::Fresh,
+    loaders::NodeRow,
     page::DECLARED,
     scalar::{Instant, Long},
 };
 use crate::{
-    engine::cluster::{Cluster, SHARDS, owners},
+    engine::{
+        cluster::{Cluster, SHARDS, owners},
+        commands::CommandError,
+    },
     store::{Cursor, Store, StoreError, leases::HeldLease, nodes::Living, reads::overview},
 };
 
@@ -55,9 +59,19 @@ pub(crate) struct Node {
     first_shards: i32,
     /// And of how many soon after, if the first owner does not.
     second_shards: i32,
+    /// Who drained it; null unless somebody did.
+    drain: Option<NodeDrain>,
     /// The services that it does for all.
     #[graphql(complexity = "DECLARED * child_complexity")]
     leases: Vec<NodeLease>,
+}
+
+/// Who has a node take nothing on.
+#[derive(Clone, SimpleObject)]
+pub(crate) struct NodeDrain {
+    by: String,
+    at: Instant,
+    reason: String,
 }
 
 /// A service that one node does for all.
@@ -84,6 +98,8 @@ pub(crate) enum NodeState {
     Alive,
     /// It shuts down: it brings to an end what it holds.
     Draining,
+    /// Somebody drained it: it takes nothing on, and stays a member.
+    Drained,
     /// It said goodbye.
     Left,
     /// Its heartbeat expired, or its name started anew.
@@ -132,6 +148,15 @@ impl Node {
         Ok(Self::of(rows, &around))
     }
 
+    /// The life of that key.
+    pub(crate) async fn one(cx: &Context<'_>, id: Uuid) -> Result<Self> {
+        let row = cx.rows().load_one(NodeRow(id)).await?;
+        let row = row.ok_or_else(|| CommandError::not_found("node", id))?;
+        let around = Around::now(cx.store(), cx.data_unchecked::<Cluster>()).await?;
+        let mut nodes = Self::of(vec![row], &around);
+        Ok(nodes.pop().ok_or_else(|| CommandError::not_found("node", id))?)
+    }
+
     /// These lives, with what each has to do now.
     pub(super) fn of(rows: Vec<node::Model>, around: &Around) -> Vec<Self> {
         let node = |row: node::Model| {
@@ -148,6 +173,11 @@ impl Node {
                 runs: around.runs.get(&row.id).copied().unwrap_or(0),
                 leases: around.leases_of(row.id),
                 state: NodeState::of(&row),
+                drain: row.drained_at.map(|at| NodeDrain {
+                    by: row.drained_by.clone().unwrap_or_default(),
+                    at: at.into(),
+                    reason: row.drain_reason.clone().unwrap_or_default(),
+                }),
                 silent_ms: silence.map(|s| i64::try_from(s.as_millis()).unwrap_or(i64::MAX).into()),
                 first_shards: first,
                 second_shards: second,
@@ -188,10 +218,39 @@ fn shards(names: &[&str]) -> HashMap<String, [i32; 2]> {
     counts
 }
 
+/// One of the parts that schedules are divided into.
+#[derive(SimpleObject)]
+pub(crate) struct Shard {
+    /// 0 to 255.
+    number: i32,
+    /// The node that claims what is due in it at once; null if no node schedules.
+    first: Option<String>,
+    /// The node that does so soon after, if the first does not.
+    second: Option<String>,
+}
+
+impl Shard {
+    /// All of them.
+    pub(crate) async fn all(cx: &Context<'_>) -> Result<Vec<Self>> {
+        let cluster = cx.data_unchecked::<Cluster>();
+        let fleet = cluster.fleet(cx.store()).await?;
+        let names = fleet.ring(cluster.suspect_after());
+        let name = |owner: Option<usize>| {
+            owner.and_then(|owner| names.get(owner)).map(|n| (*n).to_owned())
+        };
+        let shard = |number: u8| {
+            let (first, second) = owners(&names, number);
+            Self { number: number.into(), first: name(first), second: name(second) }
+        };
+        Ok((0..SHARDS).filter_map(|shard| u8::try_from(shard).ok()).map(shard).collect())
+    }
+}
+
 impl NodeState {
     fn of(row: &node::Model) -> Self {
         match row.state {
             node::State::Alive if row.draining_at.is_some() => Self::Draining,
+            node::State::Alive if row.drained_at.is_some() => Self::Drained,
             node::State::Alive => Self::Alive,
             node::State::Left => Self::Left,
             node::State::Dead => Self::Dead,

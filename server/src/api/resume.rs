@@ -21,7 +21,8 @@ use crate::{
 pub(crate) struct ResumePreview {
     /// The instant: give it back for the next page of rows.
     at: Instant,
-    /// Whether it is paused; otherwise resuming does nothing, and there are no choices.
+    /// Whether it is paused; otherwise resuming does nothing, and there are no choices unless
+    /// `ifPaused` asks for them.
     paused: bool,
     #[graphql(complexity = "DECLARED * child_complexity")]
     choices: Vec<ResumeChoice>,

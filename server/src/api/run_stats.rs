@@ -1,7 +1,6 @@
 use async_graphql::SimpleObject;
 use chrono::{DateTime, Utc};
 use entity::Timestamp;
-use uuid::Uuid;
 
 use super::{
     error::Result,
@@ -14,7 +13,11 @@ use crate::{
         Store,
         counts::Rollup,
         hours::{HOUR_MS, by_minute_since},
-        reads::stats,
+        reads::{
+            run_series::{self, Of},
+            schedule_stats::percentile,
+            stats,
+        },
         spread::Spread,
     },
 };
@@ -30,6 +33,9 @@ pub(crate) struct RunStats {
     /// One for each step, the oldest first: at most 1500.
     #[graphql(complexity = "100 * child_complexity")]
     points: Vec<RunStat>,
+    /// False if more than 50,000 runs or fires were found with a tag or a schedule: then the newest
+    /// of them are counted, and the first steps lack some.
+    is_complete: bool,
 }
 
 /// What happened in a step.
@@ -82,6 +88,14 @@ impl Percentiles {
     }
 }
 
+impl Percentiles {
+    /// Of values in order, exactly; none of nothing.
+    pub(super) fn exact(sorted: &[i64]) -> Option<Self> {
+        let of = |percent| Some(percentile(sorted, percent)?.into());
+        Some(Self { p50: of(50)?, p95: of(95)?, p99: of(99)? })
+    }
+}
+
 const MINUTE: i64 = 60;
 const HOUR: i64 = HOUR_MS / 1_000;
 /// So many steps are given at the most.
@@ -92,17 +106,24 @@ const USUAL_STEPS: i64 = 400;
 const USUAL: [i64; 7] = [60, 5 * 60, 15 * 60, 3_600, 6 * 3_600, 24 * 3_600, 7 * 24 * 3_600];
 
 impl RunStats {
-    /// Of a namespace, between two instants.
+    /// Of a namespace or a part of it, between two instants.
     pub(super) async fn read(
         store: &Store,
-        namespace: Uuid,
+        of: &Of,
         (from, until): (DateTime<Utc>, DateTime<Utc>),
         step: Option<i32>,
         now: DateTime<Utc>,
     ) -> Result<Self> {
-        let (first, last, step) = steps(from, until, step, by_minute_since(now))?;
+        let by_minute = if of.is_whole() { by_minute_since(now) } else { Timestamp(i64::MIN) };
+        let (first, last, step) = steps(from, until, step, by_minute)?;
         let at = |seconds: i64| Timestamp(seconds.saturating_mul(1_000));
-        let found = stats::steps(store, namespace, at(first), at(last), step * 1_000).await?;
+        let (range, step_ms) = ((at(first), at(last)), step * 1_000);
+        let (found, is_complete) = if of.is_whole() {
+            (stats::steps(store, of.namespace, range.0, range.1, step_ms).await?, true)
+        } else {
+            let series = run_series::steps(store, of, range, step_ms).await?;
+            (series.steps, series.is_complete)
+        };
         let mut found = found.into_iter().peekable();
         let count = (last - first) / step;
         let points = (0..count)
@@ -111,7 +132,8 @@ impl RunStats {
                 RunStat::of(at(first + index * step), &rollup)
             })
             .collect();
-        Ok(Self { from: at(first).into(), until: at(last).into(), step_seconds: step, points })
+        let (from, until) = (at(first).into(), at(last).into());
+        Ok(Self { from, until, step_seconds: step, points, is_complete })
     }
 }
 

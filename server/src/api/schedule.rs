@@ -4,16 +4,19 @@ use entity::{Timestamp, schedule, schedule_version};
 
 use super::{
     calendar::Calendar,
+    calm::Calm,
     context::Ask,
     error::Result,
     fire::Fire,
     group::group_name,
-    loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName},
+    loaders::{BufferSize, CalendarRow, DayTally, LastRun, LiveRuns, NamespaceName, NewestFires},
     page::{Connection, DECLARED, Paging, bounded_by, connection, cost, cost_by},
+    people::settings::favourites,
     ping::Ping,
     resume::{ResumeRow, page_of},
     run::Run,
     scalar::{Instant, Long},
+    schedule_stats::{self, ScheduleStats},
     timing::{self, COMPILED, PreviewFire, Timing},
     workflow::Workflow,
 };
@@ -238,6 +241,31 @@ impl Schedule {
         Ok(cx.rows().load_one(LastRun(self.0.id)).await?.map(Run))
     }
 
+    /// Its newest fires, the newest first; at most 60 of them. A page of schedules reads those of all
+    /// at once.
+    #[graphql(complexity = "cost_by(first, 60, child_complexity)")]
+    async fn recent_fires(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = 40)] first: i32,
+    ) -> Result<Vec<Calm<Fire>>> {
+        let limit = bounded_by("first", first, 60)?;
+        let rows = cx.rows().load_one(NewestFires(self.0.id, limit)).await?.unwrap_or_default();
+        Ok(rows.into_iter().map(Fire).map(Calm).collect())
+    }
+
+    /// What its runs came to that were created from `from` up to `until`: the last 7 days, without
+    /// them.
+    #[graphql(complexity = "schedule_stats::COST + child_complexity")]
+    async fn stats(
+        &self,
+        cx: &Context<'_>,
+        from: Option<Instant>,
+        until: Option<Instant>,
+    ) -> Result<ScheduleStats> {
+        ScheduleStats::of(cx, self.0.id, from, until).await
+    }
+
     async fn live_runs(&self, cx: &Context<'_>) -> Result<Long> {
         Ok(cx.rows().load_one(LiveRuns(self.0.id)).await?.unwrap_or(0).into())
     }
@@ -261,6 +289,11 @@ impl Schedule {
         let shown = cx.sees_payloads(self.0.namespace_id);
         let version = |row| ScheduleVersion::shown(row, shown);
         Ok(connection(page, |row| row.version.to_string(), version))
+    }
+
+    /// Whether it is among the caller's favourites; false for a token.
+    async fn is_favourite(&self, cx: &Context<'_>) -> Result<bool> {
+        Ok(favourites(cx).await?.contains(&self.0.id))
     }
 
     /// The module file that declares it, if one does.

@@ -116,6 +116,23 @@ pub(crate) struct NoopTargetInput {
     note: String,
 }
 
+impl TaskInput {
+    /// A task that only has a target.
+    pub(in crate::api) fn of_target(target: TargetInput, timeout_seconds: f64) -> Self {
+        Self {
+            name: "main".to_owned(),
+            target,
+            timeout_seconds,
+            kill_grace_seconds: 1.0,
+            retry: None,
+            retry_on: None,
+            needs: None,
+            when: TaskCondition::Success,
+            allow_failure: false,
+        }
+    }
+}
+
 impl TryFrom<TaskInput> for Task {
     type Error = BadInput;
 

@@ -250,7 +250,7 @@ pub(crate) struct PreviewFire {
 pub(crate) const LOCAL: &str = "%Y-%m-%dT%H:%M:%S";
 
 impl PreviewFire {
-    fn of(timetable: &Timetable, fire: timetable::Fire) -> Self {
+    pub(super) fn of(timetable: &Timetable, fire: timetable::Fire) -> Self {
         Self {
             at: fire.at.into(),
             local: fire.local.format(LOCAL).to_string(),

@@ -8,19 +8,21 @@ use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use entity::schedule::Model;
 use futures::future::join_all;
 use timetable::Timetable;
+use uuid::Uuid;
 
 use super::{
     calm::Calm,
     context::Ask,
     error::Result,
+    filters::sought,
     overview::Upcoming,
-    page::{bounded, bounded_by, cost},
+    page::{bounded, bounded_by, cost, search_cost},
     query::namespace_id,
     scalar::Instant,
     schedule::Schedule,
     timing::Timing,
 };
-use crate::{engine::commands::BadInput, store::reads::overview};
+use crate::{engine::commands::BadInput, search::List, store::reads::schedules};
 
 /// So many schedules are looked at, those that are due soonest.
 const SCHEDULES: u64 = 2_000;
@@ -39,7 +41,9 @@ pub(super) struct ReadingAhead;
 #[Object]
 impl ReadingAhead {
     /// What all schedules of a namespace will do, if nothing changes.
-    #[graphql(complexity = "15000 + cost(Some(first.max(hours)), None, child_complexity)")]
+    #[graphql(
+        complexity = "15000 + search_cost(search.as_deref()) + cost(Some(first.max(hours)), None, child_complexity)"
+    )]
     async fn upcoming(
         &self,
         cx: &Context<'_>,
@@ -49,21 +53,17 @@ impl ReadingAhead {
         #[graphql(default = 24, desc = "How many hours, 1 to 336.")] hours: i32,
         #[graphql(default = 50, desc = "How many of the next fires are listed, 1 to 200.")]
         first: i32,
+        #[graphql(
+            desc = "Only schedules that this finds: in the search language of docs/search.md."
+        )]
+        search: Option<String>,
     ) -> Result<Forecast> {
         cx.viewer()?;
         let wanted = usize::try_from(bounded("first", first)?).unwrap_or_default();
         let hours = bounded_by("hours", hours, HOURS)?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let now = cx.commands().clock.now();
-        let from = from.map_or(now, |from| from.0.max(now));
-        if from > now + TimeDelta::days(DAYS) {
-            let help = format!("give an instant within {DAYS} days from now");
-            return Err(BadInput::new("from", from.to_rfc3339(), "is too far ahead", help).into());
-        }
-        let mut rows = overview::soonest(cx.store(), namespace, SCHEDULES + 1).await?;
-        let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
-        let mut is_complete = rows.len() <= limit;
-        rows.truncate(limit);
+        let from = begin(cx, from)?;
+        let (rows, mut is_complete) = soonest_rows(cx, namespace, search).await?;
 
         let mut grid = Grid::new(from, hours);
         // The list needs one for each schedule, and one for each fire.
@@ -92,6 +92,32 @@ impl ReadingAhead {
     }
 }
 
+/// Where a look ahead begins: now, or later within a year.
+pub(super) fn begin(cx: &Context<'_>, from: Option<Instant>) -> Result<DateTime<Utc>> {
+    let now = cx.commands().clock.now();
+    let from = from.map_or(now, |from| from.0.max(now));
+    if from > now + TimeDelta::days(DAYS) {
+        let help = format!("give an instant within {DAYS} days from now");
+        return Err(BadInput::new("from", from.to_rfc3339(), "is too far ahead", help).into());
+    }
+    Ok(from)
+}
+
+/// The schedules that are looked at, those that are due soonest first, and whether they are all.
+pub(super) async fn soonest_rows(
+    cx: &Context<'_>,
+    namespace: Uuid,
+    search: Option<String>,
+) -> Result<(Vec<Model>, bool)> {
+    let search = sought(cx, namespace, List::Schedules, search)?;
+    let filter = schedules::Filter { search, ..schedules::Filter::default() };
+    let mut rows = schedules::soonest(cx.store(), namespace, &filter, SCHEDULES + 1).await?;
+    let limit = usize::try_from(SCHEDULES).unwrap_or(usize::MAX);
+    let is_complete = rows.len() <= limit;
+    rows.truncate(limit);
+    Ok((rows, is_complete))
+}
+
 /// What is to come in a window.
 #[derive(SimpleObject)]
 pub(crate) struct Forecast {
@@ -118,17 +144,22 @@ pub(crate) struct ForecastHour {
 }
 
 /// A schedule, and what it may still do.
-struct Ahead {
+pub(super) struct Ahead {
     row: Model,
-    timetable: Timetable,
+    pub(super) timetable: Timetable,
     /// It fires after this instant.
-    after: DateTime<Utc>,
+    pub(super) after: DateTime<Utc>,
     /// So many times at the most.
-    left: u64,
+    pub(super) left: u64,
 }
 
 impl Ahead {
-    fn new(row: Model, timetable: Timetable, from: DateTime<Utc>, looks: &mut usize) -> Self {
+    pub(super) fn new(
+        row: Model,
+        timetable: Timetable,
+        from: DateTime<Utc>,
+        looks: &mut usize,
+    ) -> Self {
         let moment = TimeDelta::milliseconds(1);
         let cursor = row.next_scheduled_at.map_or(from, |cursor| cursor.utc());
         let (begin, after) = (cursor - moment, cursor.max(from) - moment);
@@ -144,7 +175,7 @@ impl Ahead {
 }
 
 /// Fires that no calendar suppresses.
-fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
+pub(super) fn count(timetable: &Timetable, after: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
     timetable.count_allowed(after, until).unwrap_or_else(|| timetable.count(after, until))
 }
 

@@ -6,6 +6,7 @@ use super::{
     error::Result,
     loaders::NamespaceName,
     page::{bounded_by, cost_by},
+    people::settings::{self, ViewerSettings},
 };
 use crate::engine::commands;
 
@@ -31,6 +32,11 @@ impl Viewer {
     async fn grants(&self, #[graphql(default = 200)] first: i32) -> Result<&[NamespaceGrant]> {
         let limit = usize::try_from(bounded_by("first", first, 1_000)?).unwrap_or(usize::MAX);
         Ok(self.grants.get(..limit).unwrap_or(&self.grants))
+    }
+
+    /// What the console keeps for them; null for a token.
+    async fn settings(&self, cx: &Context<'_>) -> Result<Option<ViewerSettings>> {
+        settings::own(cx).await
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Check {
     pub issue: Option<String>,
     /// The same for somebody who is not known, where the sentence has names: of nodes, of tags.
     pub bare: Option<String>,
+    /// The nodes that it is about, by name.
+    pub nodes: Vec<String>,
 }
 
 impl Check {
@@ -82,6 +84,7 @@ impl From<Issue> for Check {
             limit: None,
             issue: issue.problem,
             bare: issue.bare,
+            nodes: issue.nodes,
         }
     }
 }
@@ -94,6 +97,7 @@ fn writes(refusing: Option<Refusing>) -> Check {
         limit: None,
         issue: refusing.map(|why| why.problem().to_owned()),
         bare: None,
+        nodes: vec![],
     }
 }
 
@@ -110,6 +114,7 @@ fn claims(refused: &[Uuid]) -> Option<Check> {
         limit: Some("0".to_owned()),
         issue: Some(format!("{problem}, among them {first}: {help}")),
         bare: Some(format!("{problem}: {help}")),
+        nodes: vec![],
     })
 }
 
@@ -147,6 +152,7 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
                 format!("the scheduler is not running: a schedule has been due for {seconds} s")
             }),
             bare: None,
+            nodes: vec![],
         },
         Check {
             name: "nodes",
@@ -155,6 +161,7 @@ pub fn judge(figures: &Figures, limits: &config::Health) -> Vec<Check> {
             limit: None,
             issue: (nodes == 0).then(|| "no node is alive".to_owned()),
             bare: None,
+            nodes: vec![],
         },
     ]
 }
@@ -175,6 +182,7 @@ fn sings(canary: Option<Canary>, now: Timestamp, limits: &config::Health) -> Opt
             format!("no fire of the canary has succeeded that was due in the last {seconds} s")
         }),
         bare: None,
+        nodes: vec![],
     })
 }
 
@@ -204,6 +212,7 @@ fn at_most(
         limit: Some(limit.to_string()),
         issue: (!healthy).then(|| issue(value, limit)),
         bare: None,
+        nodes: vec![],
     }
 }
 

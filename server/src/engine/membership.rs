@@ -189,6 +189,7 @@ impl Service for Pulse {
         report.has_another_share = core.cluster.see(node, living);
         if report.has_another_share {
             core.signals.wake_here(Kind::Planner);
+            core.signals.wake_here(Kind::Dispatcher);
         }
         // Each node asks for itself: what one hears, another may not.
         let doubts = core.cluster.to_doubt();

@@ -17,6 +17,7 @@
 //! `beginnings` are attempts between their commit and their start; `membership` says who is alive;
 //! `relay` wakes the other nodes and is woken by them; `cluster` shares the work among nodes and
 //! keeps a node from it that must not schedule; `clock_watch` sees when the wall clock is set;
+//! `advice` says what to do about a check of the `health` that fails;
 //! `places` shares a node's capacity among those that want some, `saturation` says whether it is
 //! used up; `quotas` say how much of the server a namespace may use; `lookout` says where in the ledger something is alive;
 //! `accounting` closes the ledger's gap after a pause, `closing` at an edit, both `gap` by part;
@@ -29,6 +30,7 @@
 //! and `pings` tell a watchdog outside that all goes well.
 
 pub mod accounting;
+pub mod advice;
 pub mod alerts;
 mod allowance;
 mod attempt;

@@ -70,6 +70,7 @@ pub(super) async fn check(
         limit: None,
         issue: text(issues),
         bare: text(bare),
+        nodes: vec![],
     })
 }
 

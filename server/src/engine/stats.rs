@@ -16,7 +16,7 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use entity::{Timestamp, run};
+use entity::Timestamp;
 
 use super::{
     EngineError,
@@ -233,37 +233,14 @@ fn roll_up(runs: &[SettledRun]) -> BTreeMap<Minute, Rollup> {
     for run in runs {
         let minute = minute_of(run.finished_at);
         let minute = Minute { namespace_id: run.namespace_id, minute };
-        let Rollup { counts, durations, latenesses } = minutes.entry(minute).or_default();
-        match run.state {
-            run::State::Succeeded => counts.succeeded += 1,
-            run::State::Failed => counts.failed += 1,
-            run::State::TimedOut => counts.timed_out += 1,
-            run::State::Cancelled => counts.cancelled += 1,
-            // The feed was asked for none.
-            run::State::Queued | run::State::Running | run::State::Retrying => continue,
-        }
-        counts.recovered += i64::from(run.is_recovery);
-        if let Some(started_at) = run.started_at {
-            // Two nodes' clocks may have seen it.
-            let took = (run.finished_at.0 - started_at.0).max(0);
-            counts.started += 1;
-            counts.duration_sum_ms += took;
-            counts.duration_max_ms = counts.duration_max_ms.max(took);
-            durations.add(took);
-        }
-        if run.trigger == run::Trigger::Schedule {
-            let late = (run.created_at.0 - run.due_at.0).max(0);
-            counts.fired += 1;
-            counts.lateness_sum_ms += late;
-            counts.lateness_max_ms = counts.lateness_max_ms.max(late);
-            latenesses.add(late);
-        }
+        minutes.entry(minute).or_default().add(run);
     }
     minutes
 }
 
 #[cfg(test)]
 mod tests {
+    use entity::run;
     use uuid::Uuid;
 
     use super::*;

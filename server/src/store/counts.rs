@@ -1,9 +1,10 @@
 //! What a minute of a namespace came to, or any stretch of minutes: the columns of `run_stat`, each
 //! named once, and how two values of it become one.
 
+use entity::run;
 use sea_orm::FromQueryResult;
 
-use super::spread::Spread;
+use super::{spread::Spread, stats::SettledRun};
 
 /// What runs and fires came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromQueryResult)]
@@ -59,6 +60,36 @@ pub struct Rollup {
     pub durations: Spread,
     /// From the due time to the hand-off.
     pub latenesses: Spread,
+}
+
+impl Rollup {
+    /// Counts a run. One that has not settled does not count.
+    pub fn add(&mut self, run: &SettledRun) {
+        let Self { counts, durations, latenesses } = self;
+        match run.state {
+            run::State::Succeeded => counts.succeeded += 1,
+            run::State::Failed => counts.failed += 1,
+            run::State::TimedOut => counts.timed_out += 1,
+            run::State::Cancelled => counts.cancelled += 1,
+            run::State::Queued | run::State::Running | run::State::Retrying => return,
+        }
+        counts.recovered += i64::from(run.is_recovery);
+        if let Some(started_at) = run.started_at {
+            // The clocks of two nodes may have been read.
+            let took = (run.finished_at.0 - started_at.0).max(0);
+            counts.started += 1;
+            counts.duration_sum_ms += took;
+            counts.duration_max_ms = counts.duration_max_ms.max(took);
+            durations.add(took);
+        }
+        if run.trigger == run::Trigger::Schedule {
+            let late = (run.created_at.0 - run.due_at.0).max(0);
+            counts.fired += 1;
+            counts.lateness_sum_ms += late;
+            counts.lateness_max_ms = counts.lateness_max_ms.max(late);
+            latenesses.add(late);
+        }
+    }
 }
 
 /// How two values become one.

@@ -107,6 +107,20 @@ impl Dialect {
         }
     }
 
+    /// To stand behind a table in FROM: for each of its rows the first `limit` rows of `table` that
+    /// are `which`, in that order. Where an index has that order no others are read.
+    pub fn newest_of_each(&self, table: &str, which: &str, order: &str, limit: &str) -> String {
+        let (what, first) = if self.is_postgres() {
+            ("*", format!("CROSS JOIN LATERAL ({{}}) {table}"))
+        } else {
+            ("id", format!("CROSS JOIN {table} ON {table}.id IN ({{}})"))
+        };
+        let rows = format!(
+            "SELECT {table}.{what} FROM {table} WHERE {which} ORDER BY {order} LIMIT {limit}"
+        );
+        first.replace("{}", &rows)
+    }
+
     /// The condition that rows lie in `days`, to stand after another one. SQLite's tables are not
     /// divided.
     pub(crate) fn within(&self, days: Days) -> String {
@@ -176,6 +190,13 @@ impl Dialect {
         } else {
             "9223372036854775807"
         }
+    }
+
+    /// A column of few rows that a condition of their own finds, where another index over that column
+    /// would find many. PostgreSQL knows by its statistics; SQLite has none, and a plus keeps it from
+    /// that index.
+    pub(crate) fn of_few(&self, column: &'static str) -> String {
+        if self.is_postgres() { column.to_owned() } else { format!("+{column}") }
     }
 
     /// Whether the JSON list in `column` has the text of the placeholder.

@@ -84,6 +84,7 @@ pub mod stats;
 pub mod tokens;
 mod total;
 pub mod untaken;
+pub mod user_settings;
 pub mod users;
 pub mod workflows;
 mod writes;

@@ -6,7 +6,10 @@ use entity::{
     Strings, Timestamp,
     node::{self, BeatsIn},
 };
-use sea_orm::{ActiveEnum, ConnectionTrait, EntityTrait, FromQueryResult};
+use sea_orm::{
+    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter,
+    QuerySelect,
+};
 use uuid::Uuid;
 
 use super::{DatabaseTransaction, Store, StoreError, bulk::Bulk, claims::returned_ids};
@@ -120,6 +123,15 @@ impl Living {
     }
 }
 
+/// Who has a node take nothing on, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// A user's name.
+    pub by: String,
+    /// In their words.
+    pub reason: String,
+}
+
 /// A doubt whether a node lives whose heartbeats do not go into its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
@@ -157,12 +169,23 @@ impl Store {
              WHERE name = $1 AND state = 'alive'"
         );
         tx.execute_raw(self.dialect().statement(sql, [node.name.clone().into()])).await?;
+        // A process that begins anew because it was declared dead is as drained as it was.
+        let before = |column: &str| {
+            format!(
+                "(SELECT n.{column} FROM node n WHERE n.name = $2 AND n.process = $6 \
+                   AND n.process <> '' ORDER BY n.incarnation DESC LIMIT 1)"
+            )
+        };
         let sql = format!(
             "INSERT INTO node (id, name, incarnation, state, version, zone_data, schema, process, \
                roles, tags, capacity, held, clock_offset_ms, beats_in, started_at, heartbeat_at, \
-               changed) \
+               changed, drained_at, drained_by, drain_reason) \
              SELECT $1, $2, coalesce((SELECT max(incarnation) FROM node WHERE name = $2), 0) + 1, \
-               'alive', $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, {now}, {now}, {stamp}"
+               'alive', $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, {now}, {now}, {stamp}, \
+               {}, {}, {}",
+            before("drained_at"),
+            before("drained_by"),
+            before("drain_reason")
         );
         let values = [
             node.id.into(),
@@ -253,6 +276,39 @@ impl Store {
         let sql = format!("UPDATE lease SET until_at = {now} - 1 WHERE holder = $1");
         tx.execute_raw(self.dialect().statement(sql, [node.into()])).await?;
         self.commit(tx).await
+    }
+
+    /// Says that the node takes nothing on, or does again; its leases end with that. Gives its row
+    /// as it was, if it is alive.
+    pub async fn set_drain_if_alive(
+        &self,
+        tx: &DatabaseTransaction,
+        id: Uuid,
+        drain: Option<&Drain>,
+    ) -> Result<Option<node::Model>, StoreError> {
+        let living = node::Entity::find_by_id(id)
+            .filter(node::Column::State.eq(node::State::Alive))
+            .lock_exclusive();
+        let Some(before) = living.one(tx).await? else { return Ok(None) };
+        let (now, stamp) = (self.dialect().now(), self.dialect().stamp("node"));
+        let at = if drain.is_some() {
+            format!("coalesce(drained_at, {now})")
+        } else {
+            "NULL".to_owned()
+        };
+        let sql = format!(
+            "UPDATE node SET drained_at = {at}, drained_by = $2, drain_reason = $3, \
+               changed = {stamp} WHERE id = $1"
+        );
+        let by = drain.map(|drain| drain.by.clone());
+        let reason = drain.map(|drain| drain.reason.clone());
+        let values = [id.into(), by.into(), reason.into()];
+        tx.execute_raw(self.dialect().statement(sql, values)).await?;
+        if drain.is_some() {
+            let sql = format!("UPDATE lease SET until_at = {now} - 1 WHERE holder = $1");
+            tx.execute_raw(self.dialect().statement(sql, [id.into()])).await?;
+        }
+        Ok(Some(before))
     }
 
     /// Ends the node's life in good order.

@@ -211,6 +211,7 @@ fn silent_checks(web: &Web, silent: Silent) -> Vec<Check> {
         limit: None,
         issue: Some(issue),
         bare: None,
+        nodes: vec![],
     };
     let mut checks = vec![check("database", "silent", silence(silent))];
     let refusing = web.probed.refusing().map(Refusing::problem);

@@ -2,11 +2,14 @@
 //! the event loop (see `aside`), and may hold only a few.
 
 /// Their names, whichever type they belong to.
-pub(super) const FIELDS: [&str; 11] = [
+pub(super) const FIELDS: [&str; 14] = [
     "schedulePreview",
     "lint",
     "nextFires",
     "upcoming",
+    "upcomingByMinute",
+    "pausePreview",
+    "definitionEffect",
     "resumePreview",
     "previewBackfill",
     "retentionPreview",

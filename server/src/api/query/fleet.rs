@@ -7,7 +7,7 @@ use crate::api::{
     context::Ask,
     error::Result,
     health::Health,
-    node::{NODES, Node},
+    node::{NODES, Node, Shard},
     overview::Overview,
     retention::{NamespaceRetention, RetentionPreview, RetentionThought},
     viewer::Viewer,
@@ -15,6 +15,9 @@ use crate::api::{
 
 /// What it costs to count the rows that would go, beside the answer: so a request holds a handful.
 const COUNTED: usize = 10_000;
+
+/// What the list of shards costs: as a list of its length.
+const SHARDS: usize = 256;
 
 /// Who asks, and how the whole is.
 #[derive(Default)]
@@ -40,6 +43,13 @@ impl ReadingFleet {
     async fn server_nodes(&self, cx: &Context<'_>) -> Result<Vec<Node>> {
         cx.viewer()?;
         Node::all(cx).await
+    }
+
+    /// The 256 shards that schedules are divided into, and the nodes that claim what is due in them.
+    #[graphql(complexity = "ROOT + SHARDS * child_complexity")]
+    async fn shards(&self, cx: &Context<'_>) -> Result<Vec<Shard>> {
+        cx.viewer()?;
+        Shard::all(cx).await
     }
 
     /// Whether all is well, in one namespace or in all.

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::{
     api::{context::Ask, error::Result},
     engine::commands::BadInput,
+    store::reads::within::Within,
 };
 
 /// What a field at the root costs at the least: a statement or a search of its own. Without it a
@@ -37,13 +38,24 @@ pub(crate) async fn namespace_id(cx: &Context<'_>, name: &str) -> Result<Uuid> {
     Ok(cx.commands().namespace(cx.store().read(), right.permit(), name).await?)
 }
 
+/// The namespaces that a list is read from: the one of that name, or all that the caller may see.
+pub(crate) async fn within(cx: &Context<'_>, name: Option<&str>) -> Result<Within> {
+    if let Some(name) = name {
+        return Ok(Within::One(namespace_id(cx, name).await?));
+    }
+    let right = cx.viewer()?;
+    let grants = &right.who().grants;
+    let some = || Within::Some(grants.namespaces().map(|(id, _)| id).collect());
+    Ok(grants.role_everywhere().map_or_else(some, |_| Within::All))
+}
+
 /// The cursor of a list by name: the key and the name as the list orders it.
-pub(super) fn name_cursor(id: Uuid, name: &str) -> String {
+pub(crate) fn name_cursor(id: Uuid, name: &str) -> String {
     format!("{}{}", id.simple(), name.to_lowercase())
 }
 
 /// What such a cursor says.
-pub(super) fn name_key(cursor: &str) -> Option<(String, Uuid)> {
+pub(crate) fn name_key(cursor: &str) -> Option<(String, Uuid)> {
     let (id, name) = cursor.split_at_checked(32)?;
     Some((name.to_owned(), Uuid::try_parse(id).ok()?))
 }

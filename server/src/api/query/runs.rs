@@ -17,6 +17,7 @@ use crate::{
         page::{Connection, Paging, connection, cost, search_cost},
         run::Run,
         scalar::Instant,
+        sort::{RunSort, runs_page, sort_cost},
     },
     engine::commands::Wanted,
     search::List,
@@ -33,8 +34,10 @@ pub(crate) struct ReadingRuns;
 /// What happened.
 #[Object]
 impl ReadingRuns {
-    /// Newest first.
-    #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
+    /// Newest first, unless `sort` says otherwise.
+    #[graphql(
+        complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn runs(
         &self,
@@ -45,6 +48,7 @@ impl ReadingRuns {
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
         )]
         search: Option<String>,
+        sort: Option<RunSort>,
         first: Option<i32>,
         after: Option<String>,
         last: Option<i32>,
@@ -52,12 +56,10 @@ impl ReadingRuns {
     ) -> Result<Connection<Run>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let key = |text: &str| Uuid::try_parse(text).ok();
-        let window = Paging { first, after, last, before }.window(key)?;
         let mut filter: reads::runs::Filter = filter.unwrap_or_default().into();
         filter.search = sought(cx, namespace, List::Runs, search)?;
-        let page = reads::runs::page(cx.store(), namespace, &filter, &window).await?;
-        Ok(connection(page, |row| row.id.simple().to_string(), Run))
+        let paging = Paging { first, after, last, before };
+        runs_page(cx, namespace, &filter, sort, paging).await
     }
 
     #[graphql(complexity = "ROOT + child_complexity")]

@@ -3,7 +3,7 @@
 use async_graphql::{Context, Object};
 use uuid::Uuid;
 
-use super::names::{Named, ROOT, name_cursor, name_key, namespace_id, one_of};
+use super::names::{Named, ROOT, namespace_id, one_of};
 use crate::{
     api::{
         context::Ask,
@@ -11,9 +11,11 @@ use crate::{
         error::Result,
         filters::{ScheduleFilter, sought},
         page::{Connection, DECLARED, Paging, connection, cost, search_cost},
+        people::settings::favourites,
         resume::ResumePreview,
         scalar::Instant,
         schedule::Schedule,
+        sort::{ScheduleSort, schedules_page, sort_cost},
         timing::{self, PREVIEW, SchedulePreview, TimingInput, TimingWarning, preview_cost},
     },
     engine::commands::CommandError,
@@ -28,8 +30,10 @@ pub(crate) struct ReadingSchedules;
 /// Schedules, and what they would do.
 #[Object]
 impl ReadingSchedules {
-    /// By name, without regard to case.
-    #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
+    /// By name, without regard to case, unless `sort` says otherwise.
+    #[graphql(
+        complexity = "search_cost(search.as_deref()) + sort_cost(sort.is_some()) + cost(first, last, child_complexity)"
+    )]
     #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
     async fn schedules(
         &self,
@@ -40,6 +44,7 @@ impl ReadingSchedules {
             desc = "In the search language of docs/search.md, as in `state:failed tag:billing next:<1h`."
         )]
         search: Option<String>,
+        sort: Option<ScheduleSort>,
         first: Option<i32>,
         after: Option<String>,
         last: Option<i32>,
@@ -47,11 +52,15 @@ impl ReadingSchedules {
     ) -> Result<Connection<Schedule>> {
         cx.viewer()?;
         let namespace = namespace_id(cx, &namespace).await?;
-        let mut filter: reads::schedules::Filter = filter.unwrap_or_default().into();
+        let filter = filter.unwrap_or_default();
+        let favourite = filter.favourite;
+        let mut filter: reads::schedules::Filter = filter.into();
+        if let Some(is_in) = favourite {
+            filter.among = Some((favourites(cx).await?, is_in));
+        }
         filter.search = sought(cx, namespace, List::Schedules, search)?;
-        let window = Paging { first, after, last, before }.window(name_key)?;
-        let page = reads::schedules::page(cx.store(), namespace, &filter, &window).await?;
-        Ok(connection(page, |row| name_cursor(row.id, &row.name), Schedule))
+        let paging = Paging { first, after, last, before };
+        schedules_page(cx, namespace, &filter, sort, paging).await
     }
 
     /// The schedules that were deleted and can be brought back, the last deleted first.
@@ -150,9 +159,15 @@ impl ReadingSchedules {
         id: Uuid,
         #[graphql(desc = "Now, without one. Not before the pause, and a year ahead at the most.")]
         at: Option<Instant>,
+        #[graphql(
+            default,
+            desc = "Also of a schedule that is not paused: as if it were paused now, until `at`."
+        )]
+        if_paused: bool,
     ) -> Result<ResumePreview> {
         let right = cx.viewer()?;
-        let preview = cx.commands().resume_preview(&right, id, at.map(|at| at.0)).await?;
+        let at = at.map(|at| at.0);
+        let preview = cx.commands().resume_preview(&right, id, at, if_paused).await?;
         Ok(preview.into())
     }
 }

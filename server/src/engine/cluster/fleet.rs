@@ -30,7 +30,7 @@ fn has(member: &Living, role: Role) -> bool {
 
 /// Whether it takes on more than it has.
 fn takes_on(member: &Living) -> bool {
-    member.node.draining_at.is_none()
+    member.node.draining_at.is_none() && member.node.drained_at.is_none()
 }
 
 /// Whether it may schedule, as far as its clock goes.
@@ -141,6 +141,9 @@ pub(super) mod tests {
             doubted_at: None,
             redis_problem: None,
             draining_at: None,
+            drained_at: None,
+            drained_by: None,
+            drain_reason: None,
             ended_at: None,
             changed: 0,
         };
@@ -166,6 +169,7 @@ pub(super) mod tests {
             changed("c", |other| other.silence = Duration::from_secs(20)),
             changed("d", |other| other.node.clock_offset_ms = -6_000),
             changed("e", |other| other.node.roles = Strings(vec!["worker".to_owned()])),
+            changed("f", |other| other.node.drained_at = Some(Timestamp(1))),
         ]);
         assert_eq!(fleet.ring(Duration::from_secs(15)), ["a"]);
         assert_eq!((fleet.schedulers(), fleet.workers().count()), (2, 3));

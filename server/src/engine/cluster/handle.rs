@@ -63,6 +63,8 @@ struct Seen {
     doubtful: Vec<Doubt>,
     /// Whether another node schedules by newer zone data.
     has_old_zones: bool,
+    /// Whether somebody drained this node.
+    is_drained: bool,
 }
 
 /// Whether a node may schedule, and if not, why.
@@ -72,6 +74,8 @@ pub enum Standing {
     Ready,
     /// It shuts down.
     Draining,
+    /// Somebody drained it.
+    Drained,
     /// Another process bears its name.
     Usurped,
     /// Its clock is so far ahead of the database's.
@@ -97,6 +101,7 @@ impl Cluster {
         }
         match self.wrong_by(clock) {
             Some(offset) => Standing::ClockOff(offset),
+            None if self.seen_now().is_drained => Standing::Drained,
             None if self.seen_now().has_old_zones => Standing::OldZones,
             None => Standing::Ready,
         }
@@ -228,6 +233,9 @@ impl Cluster {
     pub(in crate::engine) fn see(&self, own: Uuid, living: Vec<Living>) -> bool {
         let settings = &self.inner.settings;
         let doubtful = self.doubtful(own, &living);
+        let is_drained =
+            |member: &Living| member.node.id == own && member.node.drained_at.is_some();
+        let is_drained = living.iter().any(is_drained);
         let fleet = Fleet::of(living, settings.heartbeat_expiry);
         let emptier = fleet.emptier_than(own, self.suspect_after());
         let ring = fleet.ring(self.suspect_after());
@@ -238,7 +246,14 @@ impl Cluster {
         let has_old_zones =
             newest.is_some_and(|newest| timetable::is_later_release(newest, &zone_data));
         let mut seen = self.inner.seen.write().unwrap_or_else(PoisonError::into_inner);
-        let is_other = seen.share != now || seen.has_old_zones != has_old_zones;
+        let is_other = seen.share != now
+            || seen.has_old_zones != has_old_zones
+            || seen.is_drained != is_drained;
+        match (seen.is_drained, is_drained) {
+            (false, true) => tracing::warn!("this node was drained: it takes nothing on"),
+            (true, false) => tracing::info!("this node takes on work again"),
+            (true, true) | (false, false) => {}
+        }
         match (seen.has_old_zones, has_old_zones) {
             (false, true) => tracing::error!(
                 own = zone_data,
@@ -251,7 +266,8 @@ impl Cluster {
             }
             (true, true) | (false, false) => {}
         }
-        *seen = Seen { fleet: Arc::new(fleet), emptier, share: now, doubtful, has_old_zones };
+        let (fleet, share) = (Arc::new(fleet), now);
+        *seen = Seen { fleet, emptier, share, doubtful, has_old_zones, is_drained };
         is_other
     }
 

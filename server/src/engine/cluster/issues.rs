@@ -22,17 +22,26 @@ pub struct Issue {
     /// Whether that is so in good order for a while, as between two versions: worth saying, and no
     /// reason to be called unhealthy.
     pub passes: bool,
+    /// The nodes that it is about, by name.
+    pub nodes: Vec<String>,
 }
 
 impl Issue {
     pub(super) fn new(name: &'static str, value: impl ToString, problem: Option<String>) -> Self {
-        Self { name, value: value.to_string(), problem, bare: None, passes: false }
+        Self { name, value: value.to_string(), problem, bare: None, passes: false, nodes: vec![] }
     }
 
     /// What somebody hears who is not known.
     fn or(self, bare: impl std::fmt::Display) -> Self {
         let bare = self.problem.is_some().then(|| format!("{bare}; sign in for the names"));
         Self { bare, ..self }
+    }
+
+    /// The nodes that it is about, if it is not well.
+    fn about<'a>(self, nodes: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = nodes.into_iter().map(str::to_owned);
+        let nodes = names.filter(|_| self.problem.is_some()).collect();
+        Self { nodes, ..self }
     }
 
     pub(super) fn passing(self) -> Self {
@@ -57,6 +66,7 @@ pub fn issues(fleet: &Fleet, waiting: &[Waiting], own: (&str, Standing)) -> Vec<
         same("versions", fleet, |member| &member.node.version, VERSIONS).passing(),
         same("cluster_backend", fleet, backend, BACKENDS).passing(),
         placement(fleet, waiting),
+        drained(fleet),
         this_node(own),
     ]
 }
@@ -89,7 +99,8 @@ pub fn redis(fleet: &Fleet, (name, own): (&str, Option<(&str, Option<String>)>))
          the database",
         problems.len()
     );
-    Some(Issue::new("redis", value, problem).or(bare))
+    let names = problems.iter().map(|(name, _)| name.as_str());
+    Some(Issue::new("redis", value, problem).or(bare).about(names))
 }
 
 fn backend(member: &Living) -> &str {
@@ -113,6 +124,7 @@ fn clocks(fleet: &Fleet) -> Issue {
     let offset = |member: &Living| TimeDelta::milliseconds(member.node.clock_offset_ms);
     let most = fleet.members.iter().map(|member| member.node.clock_offset_ms.abs()).max();
     let wrong = fleet.members.iter().filter(|member| !is_right(offset(member)));
+    let names = wrong.clone().map(|member| member.node.name.as_str());
     let wrong: Vec<String> = wrong
         .map(|member| format!("'{}' is {}", member.node.name, describe(offset(member))))
         .collect();
@@ -123,7 +135,7 @@ fn clocks(fleet: &Fleet) -> Issue {
             "the clock of {wrong}; it schedules nothing until that is right: check its time service"
         )
     });
-    Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare)
+    Issue::new("clocks", format!("{} ms", most.unwrap_or(0)), problem).or(bare).about(names)
 }
 
 /// How far a clock is away, for people.
@@ -146,6 +158,7 @@ fn same(name: &'static str, fleet: &Fleet, of: impl Fn(&Living) -> &str, what: &
     });
     Issue::new(name, value, problem)
         .or(format!("the nodes have {} different {what}", by_value.len()))
+        .about(by_value.into_values().flatten())
 }
 
 fn placement(fleet: &Fleet, waiting: &[Waiting]) -> Issue {
@@ -167,12 +180,34 @@ fn placement(fleet: &Fleet, waiting: &[Waiting]) -> Issue {
     Issue::new("placement", runs, problem).or(bare)
 }
 
+/// Nodes that somebody drained: that is meant, and not to be forgotten.
+fn drained(fleet: &Fleet) -> Issue {
+    let drained = fleet.members.iter().filter(|member| member.node.drained_at.is_some());
+    let names: Vec<&str> = drained.map(|member| member.node.name.as_str()).collect();
+    let count = names.len();
+    let problem = (count > 0).then(|| {
+        let verb = if count == 1 { "is" } else { "are" };
+        format!(
+            "{} {verb} drained, and takes nothing on: undrain it when its work is done",
+            names.join(", ")
+        )
+    });
+    let bare = format!("{count} nodes are drained, and take nothing on");
+    Issue::new("drained", count, problem).or(bare).passing().about(names)
+}
+
 fn this_node((name, standing): (&str, Standing)) -> Issue {
-    match standing {
+    let issue = match standing {
         Standing::Ready => Issue::new("this_node", "ready", None),
         Standing::Draining => {
             let problem = format!("the node '{name}' shuts down");
             Issue::new("this_node", "draining", Some(problem)).or("this node shuts down")
+        }
+        Standing::Drained => {
+            let problem =
+                format!("the node '{name}' is drained: it schedules nothing and takes no run");
+            let bare = "this node is drained: it schedules nothing and takes no run";
+            Issue::new("this_node", "drained", Some(problem)).or(bare).passing()
         }
         Standing::Usurped => {
             let problem = format!(
@@ -197,7 +232,8 @@ fn this_node((name, standing): (&str, Standing)) -> Issue {
                 its tzdata up to date and restart it";
             Issue::new("this_node", "old zone data", Some(problem.to_owned()))
         }
-    }
+    };
+    issue.about([name])
 }
 
 #[cfg(test)]

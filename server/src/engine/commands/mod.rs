@@ -17,6 +17,7 @@
 //!   accounted for before
 //! - `many`: one order for all that a search finds; `deeds`: what it does to each; `many_edit`: a
 //!   change to all of them; `sought`: a search as a caller writes it
+//! - `test_call`: a target tried once
 //! - `together`: calls at the same moment in one transaction; `gathering`: how they come together;
 //!   `places`: what they name
 //! - `making`, `writing`: the rows that these and modules write; `composing`: a new schedule's
@@ -39,6 +40,7 @@
 //! - `modules`: what a file declares, deployed
 //! - `people`: users, memberships, sessions, tokens, namespaces
 //! - `cursor`: where a schedule stands after an edit
+//! - `nodes`: drained, and taken into service again
 //! - `naming`: fields as each surface spells them
 //! - `change`: what an edit changed, in words
 //! - `audit`: who did what, written down; `auditing`: read and exported
@@ -68,6 +70,7 @@ mod many;
 mod many_edit;
 pub(crate) mod modules;
 mod naming;
+mod nodes;
 mod pause;
 mod people;
 mod places;
@@ -85,6 +88,7 @@ pub(crate) mod sought;
 pub(crate) mod spec;
 mod standalone;
 pub(crate) mod suppression;
+mod test_call;
 mod together;
 mod undelete;
 mod unset;
@@ -119,8 +123,9 @@ pub use modules::{
 };
 pub use pause::{Foreseen, MOST_FORESEEN, ResumeChoice, ResumePreview};
 pub use people::{
-    MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership, NewPassword,
-    NewPerson, OwnPassword, Tokens,
+    Density, MOST_FEEDS, MadeFeed, MadeToken, Member, NewApiToken, NewFeed, NewMembership,
+    NewPassword, NewPerson, NewView, OwnPassword, PersonalSettings, SettingsChange, Theme, Tokens,
+    View,
 };
 use places::Places;
 pub use quotas::{MAX_QUOTA, SetQuotas, UsedQuotas};
@@ -134,6 +139,7 @@ pub use schedules::{Edit, NewSchedule, Saved};
 pub use skip::Skipped;
 pub use spec::{Misfire, Spec, Timing};
 pub use standalone::{NewWorkflow, Revision};
+pub use test_call::{TestCall, TestCalled};
 use together::Order;
 use tokio::sync::Semaphore;
 pub use undelete::Undelete;
@@ -176,6 +182,8 @@ pub struct Commands {
     places: Arc<Places>,
     /// The turns of all orders for many, and the time that each has.
     many: Arc<Semaphore>,
+    /// The turns of test calls.
+    test_calls: Arc<Semaphore>,
     patience: Duration,
     /// Guesses at passwords.
     guesses: Arc<Guesses>,
@@ -215,6 +223,7 @@ impl Commands {
             gathering,
             places,
             many,
+            test_calls: Arc::new(Semaphore::new(test_call::AT_ONCE)),
             patience,
             guesses,
             vault: Vault::default(),
@@ -262,7 +271,11 @@ impl Commands {
                 let help = "ask another node, or try again when its clock is right";
                 Err(CommandError::conflict(problem, help))
             }
-            Standing::Ready | Standing::Draining | Standing::Usurped | Standing::OldZones => Ok(()),
+            Standing::Ready
+            | Standing::Draining
+            | Standing::Drained
+            | Standing::Usurped
+            | Standing::OldZones => Ok(()),
         }
     }
 

@@ -163,23 +163,25 @@ impl Commands {
     }
 
     /// What resuming a schedule at an instant would do, now without one, for each way to resume:
-    /// asked of the function that resumes.
+    /// asked of the function that resumes. With `if_paused` one that is not paused is looked at as
+    /// if it were, from now on.
     pub async fn resume_preview(
         &self,
         right: &Reader,
         id: Uuid,
         at: Option<DateTime<Utc>>,
+        if_paused: bool,
     ) -> Result<ResumePreview, CommandError> {
         let (now, connection) = (self.clock.now(), self.store.read());
         let row = self.readable(right, id).await?;
         let asked = at;
         let at = at.unwrap_or(now);
-        if row.enabled {
+        if row.enabled && (!if_paused || row.next_scheduled_at.is_none()) {
             return Ok(ResumePreview { at, paused: false, choices: vec![] });
         }
         if let Some(at) = asked {
-            let since = row.paused_at.map(Timestamp::utc);
-            within_reach(at, since, now)?;
+            let since = row.paused_at.filter(|_| !row.enabled).map(Timestamp::utc);
+            within_reach(at, since.or(Some(now)), now)?;
         }
         let mut end = self.pause_end(&row, at).await?;
         let mut foreseen = Foreseen::default();
@@ -194,7 +196,7 @@ impl Commands {
             }
             choices.push(ResumeChoice { missed, foreseen, next: end.cursor() });
         }
-        Ok(ResumePreview { at, paused: true, choices })
+        Ok(ResumePreview { at, paused: !row.enabled, choices })
     }
 
     /// What fell into a schedule's pause so far, as the end of the pause would write it by itself:

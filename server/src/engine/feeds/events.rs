@@ -108,7 +108,7 @@ async fn schedules_of(commands: &Commands, opened: &Opened) -> Result<Vec<Model>
             let search = sought(&commands.clock, List::Schedules, search, false)?;
             let filter = reads::schedules::Filter { search: Some(search), ..Default::default() };
             let window = Window::first(SCHEDULES);
-            reads::schedules::page(store, feed.namespace_id, &filter, &window).await?.rows
+            reads::schedules::page(store, feed.namespace_id, &filter, false, &window).await?.rows
         }
         (None, None) => reads::overview::soonest(store, feed.namespace_id, SCHEDULES).await?,
     };

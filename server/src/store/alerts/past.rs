@@ -93,10 +93,13 @@ pub async fn missed(
     since: Timestamp,
     limit: u64,
 ) -> Result<Vec<LostFire>, StoreError> {
-    let sql = "SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.scheduled_at, fire.count, \
+    let sql = format!(
+        "SELECT fire.id, fire.namespace_id, fire.schedule_id, fire.scheduled_at, fire.count, \
            fire.reason, fire.decided_at FROM fire \
-         WHERE fire.verdict IN ('missed', 'abandoned') AND fire.namespace_id = $1 \
-           AND fire.decided_at >= $2 ORDER BY fire.decided_at, fire.id LIMIT $3";
+         WHERE fire.verdict IN ('missed', 'abandoned') AND {} = $1 \
+           AND fire.decided_at >= $2 ORDER BY fire.decided_at, fire.id LIMIT $3",
+        store.dialect().of_few("fire.namespace_id")
+    );
     let values = [namespace.into(), since.0.into(), limit.cast_signed().into()];
     store.found(store.dialect().statement(sql, values), true).await
 }

@@ -119,3 +119,24 @@ pub async fn live_runs(
     let rows = Row::find_by_statement(statement).all(store.read()).await?;
     Ok(rows.into_iter().map(|row| (row.schedule_id, row.runs)).collect())
 }
+
+/// The newest fires of each of those schedules, by the instant that they stand for.
+pub async fn newest_fires(
+    store: &Store,
+    schedules: &[Uuid],
+    limit: u64,
+) -> Result<Vec<fire::Model>, StoreError> {
+    if schedules.is_empty() {
+        return Ok(vec![]);
+    }
+    let which = "fire.schedule_id = v.id";
+    let first = store.dialect().newest_of_each("fire", which, "fire.scheduled_at DESC", "{0}");
+    let sql =
+        format!("SELECT fire.* FROM v {first} ORDER BY fire.schedule_id, fire.scheduled_at DESC");
+    let statement = Bulk::default().uuid("id", schedules.iter().copied()).statement(
+        store.dialect(),
+        &sql,
+        vec![i64::try_from(limit).unwrap_or(i64::MAX).into()],
+    );
+    Ok(fire::Entity::find().from_raw_sql(statement).all(store.read()).await?)
+}

@@ -32,7 +32,7 @@ pub struct Figures {
     pub nodes_alive: i64,
 }
 
-const HOUR_MS: i64 = 60 * 60 * 1_000;
+pub(super) const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// Whether a schedule of the scope's namespace has its tag.
 pub async fn has_tag(store: &Store, scope: &Scope) -> Result<bool, StoreError> {

@@ -4,15 +4,19 @@
 //! statement, so a page costs the same number of statements however long it is.
 //!
 //! - `schedules`: the list with its filters
-//! - `runs`, `fires`, `logs`: history
+//! - `runs`, `fires`, `logs`: history; `ledger`: the fires of all schedules
+//! - `sorted`: pages in the order of a number
+//! - `within`: one namespace, several, or all
 //! - `search`: what the terms of a search mean in SQL; `matching`: conditions on columns
 //! - `backfills`: orders for the past, how far they are
 //! - `batches`: the rows of many keys at once
+//! - `schedule_stats`: what the runs of schedules came to
 //! - `tally`: fires by what became of them
 //! - `overview`: counts and what comes next
-//! - `stats`: roll-ups, added up for charts
+//! - `stats`: roll-ups, added up for charts; `run_series`: the same of a tag or a schedule
 //! - `canary`: the server's own schedule
 //! - `health`: the figures that say whether all is well
+//! - `health_causes`: the schedules that these count; `problems`: those that fail or lose fires
 //! - `modules`: what is deployed
 //! - `placement`: runs that wait for nodes with certain tags
 //! - `feed`: what changed since a cursor
@@ -23,13 +27,20 @@ pub mod canary;
 pub mod feed;
 pub mod fires;
 pub mod health;
+pub mod health_causes;
+pub mod ledger;
 pub mod logs;
 mod matching;
 pub mod modules;
 pub mod overview;
 pub mod placement;
+pub mod problems;
+pub mod run_series;
 pub mod runs;
+pub mod schedule_stats;
 pub mod schedules;
 pub mod search;
+pub mod sorted;
 pub mod stats;
 pub mod tally;
+pub mod within;

@@ -11,7 +11,11 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::search::Sought;
+use super::{
+    search::Sought,
+    sorted::{self, Sorted, no_number},
+    within::Within,
+};
 use crate::store::{Page, Store, StoreError, Total, Window};
 
 /// Which runs. What is None does not narrow.
@@ -88,6 +92,56 @@ pub async fn page(
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
 }
 
+/// A figure that runs are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByFigure {
+    /// Their first start.
+    Started,
+    /// From start to end, of those that have ended.
+    Duration,
+}
+
+/// The number of runs that are sorted by a figure at the most: the newest.
+const MAX_SORTED: u64 = 10_000;
+
+impl ByFigure {
+    /// The key of a run in a list that is sorted so.
+    pub fn key(self, row: &Model, descending: bool) -> sorted::Key {
+        let figure = match self {
+            Self::Started => row.started_at.map(|at| at.0),
+            Self::Duration => {
+                row.finished_at.zip(row.started_at).map(|(end, start)| end.0 - start.0)
+            }
+        };
+        (figure.unwrap_or(no_number(descending)), row.id)
+    }
+
+    fn number(self) -> SimpleExpr {
+        match self {
+            Self::Started => Expr::col((Entity, Column::StartedAt)),
+            Self::Duration => Expr::cust("run.finished_at - run.started_at"),
+        }
+    }
+}
+
+/// A page of the namespace's runs, sorted by a figure: of the newest [`MAX_SORTED`] that match.
+pub async fn page_by_figure(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    (by, descending): (ByFigure, bool),
+    window: &Window<sorted::Key>,
+) -> Result<Page<Model>, StoreError> {
+    let list = matching(store, namespace, filter);
+    let newest = list.clone().order_by(filter.key(store), Order::Desc).limit(MAX_SORTED);
+    let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
+    let mut query = sorted.rows(Entity::find(), window).into_query();
+    query.from_clear().from_subquery(newest.into_query(), Entity);
+    // All of them are read before the first is known.
+    let rows = store.found(store.dialect().backend().build(&query), true).await?;
+    Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
+}
+
 /// The keys of the namespace's runs, newest first, at most `most` of them.
 pub async fn keys(
     store: &Store,
@@ -122,7 +176,7 @@ fn matching(store: &Store, namespace: Uuid, filter: &Filter) -> Select<Entity> {
         .apply_if(filter.after, |query, at| query.filter(Column::ScheduledAt.gte(at)))
         .apply_if(filter.before, |query, at| query.filter(Column::ScheduledAt.lt(at)))
         .apply_if(filter.search.as_ref(), |query, sought| {
-            query.filter(sought.runs(store.dialect(), namespace))
+            query.filter(sought.runs(store.dialect(), &Within::One(namespace)))
         })
 }
 

@@ -1,4 +1,4 @@
-//! The list of schedules, by name without regard to case, then by key.
+//! The list of schedules, by name without regard to case, or by a time; then by key.
 
 use entity::{
     schedule::{Column, Entity, Model},
@@ -11,7 +11,12 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::{matching::in_name_or_note, search::Sought};
+use super::{
+    matching::in_name_or_note,
+    search::Sought,
+    sorted::{self, Sorted, no_number},
+    within::Within,
+};
 use crate::store::{Page, Store, StoreError, Total, Window};
 
 /// Where a schedule stands.
@@ -38,6 +43,8 @@ pub struct Filter {
     pub standing: Option<Standing>,
     /// They run the workflow of that name.
     pub workflow: Option<String>,
+    /// They are among these; with false, they are not.
+    pub among: Option<(Vec<Uuid>, bool)>,
     /// They are what somebody seeks.
     pub search: Option<Sought>,
 }
@@ -45,25 +52,88 @@ pub struct Filter {
 /// The key of a page: the name in lower case, and the schedule.
 pub type Key = (String, Uuid);
 
-/// A page of the living schedules.
+/// A time that schedules are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByTime {
+    /// The next instant of their timing; none while they are paused.
+    Next,
+    /// The last instant that is accounted for.
+    Last,
+}
+
+impl ByTime {
+    /// The key of a schedule in a list that is sorted so.
+    pub fn key(self, row: &Model, descending: bool) -> sorted::Key {
+        let at = match self {
+            Self::Next => row.next_scheduled_at.filter(|_| row.enabled),
+            Self::Last => row.last_fire_at,
+        };
+        (at.map_or(no_number(descending), |at| at.0), row.id)
+    }
+
+    fn number(self) -> SimpleExpr {
+        match self {
+            Self::Next => {
+                Expr::cust("CASE WHEN schedule.enabled THEN schedule.next_scheduled_at END")
+            }
+            Self::Last => Expr::col((Entity, Column::LastFireAt)),
+        }
+    }
+}
+
+/// A page of the living schedules, sorted by a time.
+pub async fn page_by_time(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    (by, descending): (ByTime, bool),
+    window: &Window<sorted::Key>,
+) -> Result<Page<Model>, StoreError> {
+    let list = matching(store, namespace, filter);
+    let sorted = Sorted::by(by.number(), Expr::col((Entity, Column::Id)), descending);
+    let query = sorted.rows(list.clone(), window);
+    // All of them are read before the first is known.
+    let rows = store.found(query.build(store.dialect().backend()), true).await?;
+    Ok(window.page(rows).counted(|| Total::of(list, filter.search.is_some())))
+}
+
+/// A page of the living schedules by name.
 pub async fn page(
     store: &Store,
     namespace: Uuid,
     filter: &Filter,
+    descending: bool,
     window: &Window<Key>,
 ) -> Result<Page<Model>, StoreError> {
-    let order = if window.from_end { Order::Desc } else { Order::Asc };
+    let (forward, backward) =
+        if descending { (Order::Desc, Order::Asc) } else { (Order::Asc, Order::Desc) };
+    let order = if window.from_end { backward.clone() } else { forward.clone() };
     let list = matching(store, namespace, filter);
     let query = list
         .clone()
-        .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, Order::Asc)))
-        .apply_if(window.before.as_ref(), |query, key| query.filter(beyond(key, Order::Desc)))
+        .apply_if(window.after.as_ref(), |query, key| query.filter(beyond(key, forward)))
+        .apply_if(window.before.as_ref(), |query, key| query.filter(beyond(key, backward)))
         .order_by(folded(), order.clone())
         .order_by(Column::Id, order)
         .limit(window.reach());
     let is_search = filter.search.is_some();
     let rows = store.found(query.build(store.dialect().backend()), is_search);
     Ok(window.page(rows.await?).counted(|| Total::of(list, is_search)))
+}
+
+/// Of the schedules that a filter finds, those that fire next, soonest first.
+pub async fn soonest(
+    store: &Store,
+    namespace: Uuid,
+    filter: &Filter,
+    limit: u64,
+) -> Result<Vec<Model>, StoreError> {
+    let query = matching(store, namespace, filter)
+        .filter(Column::Enabled.eq(true))
+        .filter(Column::NextFireAt.is_not_null())
+        .order_by_asc(Column::NextFireAt)
+        .limit(limit);
+    store.found(query.build(store.dialect().backend()), filter.search.is_some()).await
 }
 
 /// The keys of the living schedules by name, at most `most` of them.
@@ -121,6 +191,10 @@ pub(in crate::store) fn matching(
             let has = store.dialect().list_has("schedule.tags", placeholder);
             query.filter(Expr::cust_with_values(has, [tag]))
         })
+        .apply_if(filter.among.clone(), |query, (ids, is_in)| {
+            let among = Column::Id.is_in(ids);
+            query.filter(if is_in { among } else { among.not() })
+        })
         .apply_if(filter.workflow.clone(), |query, name| {
             let named = workflow::Entity::find()
                 .select_only()
@@ -131,7 +205,7 @@ pub(in crate::store) fn matching(
             query.filter(Column::WorkflowId.in_subquery(named.into_query()))
         })
         .apply_if(filter.search.as_ref(), |query, sought| {
-            query.filter(sought.schedules(store.dialect(), namespace))
+            query.filter(sought.schedules(store.dialect(), &Within::One(namespace)))
         })
 }
 

@@ -9,13 +9,6 @@
 //! badly, the partial indexes over such runs; what names a schedule, a workflow, a group or a node
 //! is looked up there once. Everything else is compared row by row.
 
-use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
-use sea_orm::{
-    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, QueryTrait,
-    sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
-};
-use uuid::Uuid;
-
 use super::{
     matching::{
         any_of, any_part, compare, contains, contains_some, in_name_or_note, is, is_some, nothing,
@@ -23,10 +16,16 @@ use super::{
     },
     runs::ended_badly,
     schedules,
+    within::Within,
 };
 use crate::{
     search::{Moment, Order, Search, Span, SpanField, State, Test, TimeField, Trigger, WordField},
     store::Dialect,
+};
+use entity::{Timestamp, concurrency_group, node, run, schedule, workflow};
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, QueryTrait,
+    sea_query::{Expr, ExprTrait, Func, SelectStatement, SimpleExpr},
 };
 
 /// A search, and the instant that its distances count from.
@@ -46,21 +45,21 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 /// What a condition needs to know.
 struct Scope<'a> {
     dialect: &'a Dialect,
-    namespace: Uuid,
+    within: &'a Within,
     now: i64,
     in_errors: bool,
 }
 
 impl Sought {
     /// The schedules that are sought.
-    pub(super) fn schedules(&self, dialect: &Dialect, namespace: Uuid) -> Condition {
-        let scope = Scope { dialect, namespace, now: self.at.0, in_errors: self.in_errors };
+    pub(super) fn schedules(&self, dialect: &Dialect, within: &Within) -> Condition {
+        let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_schedule(test))
     }
 
     /// The runs that are sought.
-    pub(super) fn runs(&self, dialect: &Dialect, namespace: Uuid) -> Condition {
-        let scope = Scope { dialect, namespace, now: self.at.0, in_errors: self.in_errors };
+    pub(super) fn runs(&self, dialect: &Dialect, within: &Within) -> Condition {
+        let scope = Scope { dialect, within, now: self.at.0, in_errors: self.in_errors };
         self.all(|test| scope.of_run(test))
     }
 
@@ -281,7 +280,7 @@ impl Scope<'_> {
             let candidates = run::Entity::find()
                 .select_only()
                 .column(run::Column::ScheduleId)
-                .filter(run::Column::NamespaceId.eq(self.namespace))
+                .filter(self.within.holds(run::Column::NamespaceId))
                 .filter(ended_badly())
                 .filter(Expr::cust(format!("run.state = '{word}'")))
                 .filter(run::Column::ScheduleId.is_not_null());
@@ -296,7 +295,7 @@ impl Scope<'_> {
         let such = schedule::Entity::find()
             .select_only()
             .column(C::Id)
-            .filter(C::NamespaceId.eq(self.namespace))
+            .filter(self.within.holds(C::NamespaceId))
             .filter(condition)
             .into_query();
         // SQLite would read all runs of all of these and order them. A plus keeps it from the index
@@ -314,7 +313,7 @@ impl Scope<'_> {
         let such = workflow::Entity::find()
             .select_only()
             .column(C::Id)
-            .filter(C::NamespaceId.eq(self.namespace))
+            .filter(self.within.holds(C::NamespaceId))
             .filter(condition);
         such.into_query()
     }
@@ -324,7 +323,7 @@ impl Scope<'_> {
         let groups = concurrency_group::Entity::find()
             .select_only()
             .column(G::Id)
-            .filter(G::NamespaceId.eq(self.namespace))
+            .filter(self.within.holds(G::NamespaceId))
             .filter(is(G::Name, names));
         some(column, column.in_subquery(groups.into_query()))
     }

@@ -10,15 +10,24 @@ use carillon::store::{
     stats::{Minute, Unrun},
 };
 use chrono::TimeDelta;
-use entity::Timestamp;
+use entity::{
+    Timestamp,
+    fire::{self, Reason, Verdict},
+    run::State,
+};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, noon};
+use super::{
+    desk::{Desk, noon},
+    ledger::{plant as plant_fires, planted_fire},
+    sorting::settle,
+};
 use crate::support::{TestDatabase, on_both};
 
 on_both!(
     a_chart_has_a_point_for_each_step,
+    a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs,
     metrics_are_those_of_the_last_hour,
     an_overview_tells_what_ended_in_the_last_day,
     ticks_come_at_once_and_again_when_their_time_has_come,
@@ -99,6 +108,46 @@ async fn a_chart_has_a_point_for_each_step(database: TestDatabase) {
     assert_eq!(error["extensions"]["field"], "step");
     let backward = json!({ "from": "2026-03-01T13:00:00Z" });
     assert_eq!(desk.refused(STATS, backward).await["extensions"]["code"], "BAD_USER_INPUT");
+}
+
+async fn a_chart_of_a_schedule_or_a_tag_is_made_of_its_runs(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let mine = desk.schedule("mine", "@hourly").await;
+    let other = desk.schedule("other", "@hourly").await;
+    let home = namespaces::by_name(desk.database.store.read(), "default").await.unwrap().unwrap();
+    let tag = "mutation($id: UUID!) { updateSchedule(input: {
+        id: $id, expectedVersion: 1, tags: [\"billing\"] }) { schedule { id } } }";
+    desk.ask(tag, json!({ "id": other })).await;
+    // Made now, by the clock of their keys, and ended in the minute after.
+    for (schedule, state, took) in [
+        (&mine, State::Succeeded, 100),
+        (&mine, State::Failed, 300),
+        (&other, State::Succeeded, 50),
+    ] {
+        let run = desk.trigger(schedule).await;
+        settle(&desk, &run, state, took).await;
+    }
+    let missed = (Verdict::Missed, Reason::Outage);
+    let lost = planted_fire(&mine, home.id, 2, missed);
+    plant_fires(&desk, [fire::Model { count: 4, ..lost }]).await;
+    let query = "query($schedule: UUID, $tag: String) {
+        runStats(scheduleId: $schedule, tag: $tag, step: 300, until: \"2026-03-01T12:05:00Z\") {
+            isComplete points { at ended succeeded failed missed durations { p50 p99 } } } }";
+    let sums = async |variables: Value| {
+        let stats = desk.ask(query, variables).await["runStats"].clone();
+        assert_eq!(stats["isComplete"], true);
+        let points = stats["points"].as_array().unwrap();
+        ["ended", "succeeded", "failed", "missed"]
+            .map(|of| points.iter().map(|point| point[of].as_i64().unwrap()).sum::<i64>())
+    };
+    assert_eq!(sums(json!({ "schedule": mine })).await, [2, 1, 1, 4]);
+    assert_eq!(sums(json!({ "tag": "billing" })).await, [1, 1, 0, 0]);
+    assert_eq!(sums(json!({ "tag": "billing", "schedule": mine })).await, [0; 4]);
+    let stats = desk.ask(query, json!({ "schedule": mine })).await["runStats"].clone();
+    let last = stats["points"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["durations"], json!({ "p50": 99, "p99": 300 }));
+    let unknown = json!({ "schedule": uuid::Uuid::nil() });
+    assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
 }
 
 async fn an_overview_tells_what_ended_in_the_last_day(database: TestDatabase) {

@@ -18,6 +18,7 @@ on_both!(
     the_nodes_say_what_they_do_and_what_is_theirs,
     the_runs_of_all_nodes_are_counted_once_for_all_who_follow,
     a_workflow_asks_for_tags,
+    a_node_is_drained_and_taken_into_service_again,
 );
 
 async fn the_nodes_say_what_they_do_and_what_is_theirs(database: TestDatabase) {
@@ -79,6 +80,65 @@ async fn the_runs_of_all_nodes_are_counted_once_for_all_who_follow(database: Tes
     }
     let counted = counted.load(Ordering::Relaxed);
     assert!((3..12).contains(&counted), "{counted} times for 3 events and 8 followers");
+}
+
+async fn a_node_is_drained_and_taken_into_service_again(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let store = &desk.database.store;
+    let mut ids = Vec::new();
+    for name in ["a", "b"] {
+        let (id, name) = (Uuid::now_v7(), name.to_owned());
+        let roles = vec!["scheduler".to_owned(), "worker".to_owned()];
+        let process = format!("process {name}");
+        let joining = Joining { id, name, roles, process, ..Joining::default() };
+        store.join(&joining).await.unwrap();
+        ids.push((id, joining));
+    }
+    let [(first, joining), (second, _)] = ids.try_into().unwrap_or_else(|_| panic!("two nodes"));
+    store.hold_lease_if_free("recovery", first, std::time::Duration::from_secs(60)).await.unwrap();
+    let owners = "{ shards { number first second } }";
+    let shards = desk.ask(owners, json!({})).await["shards"].take();
+    assert_eq!(shards.as_array().unwrap().len(), 256);
+    for name in ["a", "b"] {
+        assert!(shards.as_array().unwrap().iter().any(|shard| shard["first"] == name), "{shards}");
+    }
+
+    let drain = "mutation($id: UUID!) { drainNode(id: $id, reason: \"a new disk\") {
+        node { name state firstShards leases { name } drain { by reason } } } }";
+    let node = desk.ask(drain, json!({ "id": first })).await["drainNode"]["node"].take();
+    assert_eq!(
+        node,
+        json!({ "name": "a", "state": "DRAINED", "firstShards": 0, "leases": [],
+            "drain": { "by": "ada", "reason": "a new disk" } })
+    );
+    let shards = desk.ask(owners, json!({})).await["shards"].take();
+    let all_of_b = json!({ "first": "b", "second": null });
+    for shard in shards.as_array().unwrap() {
+        assert_eq!((&shard["first"], &shard["second"]), (&all_of_b["first"], &all_of_b["second"]));
+    }
+    let health = desk.ask("{ health { findings { code severity nodes } } }", json!({})).await;
+    let findings = health["health"]["findings"].as_array().unwrap();
+    let expected = json!({ "code": "drained", "severity": "WARNING", "nodes": ["a"] });
+    assert!(findings.contains(&expected), "{findings:?}");
+
+    // A process that was declared dead by mistake comes back as drained as it was.
+    let again = Uuid::now_v7();
+    store.join(&Joining { id: again, ..joining }).await.unwrap();
+    let undrain = "mutation($id: UUID!) { undrainNode(id: $id) { node { state drain { by } } } }";
+    let states = "{ serverNodes { name state } }";
+    let nodes = desk.ask(states, json!({})).await["serverNodes"].take();
+    assert_eq!(nodes[0], json!({ "name": "a", "state": "DRAINED" }));
+    desk.clock.pass(std::time::Duration::from_millis(10));
+    let node = desk.ask(undrain, json!({ "id": again })).await["undrainNode"]["node"].take();
+    assert_eq!(node, json!({ "state": "ALIVE", "drain": null }));
+    let log = "{ auditEvents { nodes { action subject reason } } }";
+    let log = desk.ask(log, json!({})).await["auditEvents"]["nodes"].take();
+    assert_eq!(log[1], json!({ "action": "node.drain", "subject": "a", "reason": "a new disk" }));
+    // A life that is over cannot be drained.
+    let error = desk.refused(drain, json!({ "id": first })).await;
+    assert_eq!(error["extensions"]["code"], "NOT_FOUND");
+    let owner = super::desk::viewer(entity::user::Role::Editor);
+    assert_eq!(desk.code_for(&owner, drain, json!({ "id": second })).await, "FORBIDDEN");
 }
 
 async fn a_workflow_asks_for_tags(database: TestDatabase) {

@@ -59,6 +59,7 @@ pub(super) async fn one_of_each(desk: &Desk, namespace: &str) -> Vec<(&'static s
         ("buffer", schedule.clone()),
         ("skipnext", schedule.clone()),
         ("resumepreview", schedule.clone()),
+        ("pausepreview", schedule.clone()),
         ("node", schedule.clone()),
         ("subject", schedule),
         ("run", run),

@@ -72,6 +72,7 @@ impl Walk {
         let of = |of: &Value, path: &str| of.pointer(path).unwrap().as_str().unwrap().to_owned();
         keys.push(("user", of(&made, "/createServiceAccount/user/id")));
         keys.push(("token", of(&token, "/createApiToken/apiToken/id")));
+        keys.push(("deleteview", uuid::Uuid::nil().to_string()));
         let query = format!(
             "{{ __schema {{ types {{
                 name kind
@@ -406,5 +407,5 @@ fn is_required(of: &Value) -> bool {
 /// Optional arguments that name something.
 fn telling(name: &Value) -> bool {
     let name = name.as_str().unwrap();
-    ["namespace", "id", "add", "first"].contains(&name) || name.ends_with("Id")
+    ["namespace", "id", "ids", "add", "first"].contains(&name) || name.ends_with("Id")
 }

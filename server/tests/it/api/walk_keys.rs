@@ -36,8 +36,9 @@ const UNREAD: &str = "alertRulePreview.input.channelIds";
 /// None of the fires here waits in a buffer.
 const WAITING: [&str; 3] =
     ["purgeBuffer.fireIds", "reorderBuffer.fireIds", "reorderBuffer.scheduleId"];
-/// Only an administrator of the instance has others to name here; everybody else has themselves.
-const OF_PEOPLE: [&str; 9] = [
+/// Only an administrator of the instance has others, or nodes, to name here; everybody else has themselves, and
+/// who asks here is nobody of the database.
+const OF_PEOPLE: [&str; 13] = [
     "sessions.userId",
     "calendarFeeds.userId",
     "setUserRole.userId",
@@ -47,6 +48,10 @@ const OF_PEOPLE: [&str; 9] = [
     "resetPassword.userId",
     "revokeApiToken.id",
     "revokeCalendarFeed.id",
+    "deleteView.id",
+    "setFavourite.scheduleId",
+    "drainNode.id",
+    "undrainNode.id",
 ];
 
 /// An administrator of one namespace, and of nothing else.
@@ -149,7 +154,7 @@ async fn with_their_own(
 }
 
 /// What everybody has of their own: of others there is none, whoever asks.
-const OWN: [&str; 2] = ["revokeApiToken", "revokeCalendarFeed"];
+const OWN: [&str; 4] = ["revokeApiToken", "revokeCalendarFeed", "deleteView", "setFavourite"];
 /// Lists that those who look do not see, or that are of people.
 const KEPT: [&str; 5] = ["auditEvents", "calendarFeeds", "sessions", "taskLog", "alertRulePreview"];
 

@@ -53,7 +53,9 @@ fn asked(walk: &Walk, (operation, root): (&str, &str), place: &Place, name: &str
     let refusals = " { done refused refusals { message } }";
     let text = match &*place.field {
         "updateSchedules" => text.replace(" { __typename }", refusals),
-        "schedulePreview" => text.replace(" { __typename }", " { problem { problem } }"),
+        "schedulePreview" | "definitionEffect" => {
+            text.replace(" { __typename }", " { problem { problem } }")
+        }
         _ => text,
     };
     format!("{operation} {{ {text} }}")
@@ -67,8 +69,8 @@ fn is_missing(answer: &Result<Value, String>, place: &Place) -> bool {
             let message = done["refusals"][0]["message"].as_str().unwrap_or_default();
             done["done"] == 0 && done["refused"] == 1 && message.contains("does not exist")
         }
-        Ok(data) if place.field == "schedulePreview" => {
-            let problem = data["schedulePreview"]["problem"]["problem"].as_str();
+        Ok(data) if ["schedulePreview", "definitionEffect"].contains(&&*place.field) => {
+            let problem = data[&*place.field]["problem"]["problem"].as_str();
             problem.is_some_and(|problem| problem.contains("does not exist"))
         }
         Ok(data) => is_nothing(&data[&*place.field]),

@@ -68,7 +68,7 @@ async fn a_resume_runs_exactly_what_its_preview_says(database: TestDatabase) {
                 row.start_deadline_ms = deadline.map(|ms| i64::try_from(ms).unwrap());
             })
             .await;
-        let preview = commands.resume_preview(&reader, schedule.id, None).await.unwrap();
+        let preview = commands.resume_preview(&reader, schedule.id, None, false).await.unwrap();
         let choice = preview.choices.into_iter().find(|choice| choice.missed == missed).unwrap();
         cases.push((schedule.id, missed, overlap, choice));
     }

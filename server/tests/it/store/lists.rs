@@ -6,11 +6,11 @@ use carillon::{
     search::{List, Search},
     store::{
         Window,
-        reads::{runs, search::Sought},
+        reads::{ledger, runs, search::Sought, within::Within},
     },
 };
 use entity::{Timestamp, run::State};
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, QueryResult};
 use uuid::Uuid;
 
 use crate::support::TestDatabase;
@@ -52,4 +52,57 @@ async fn sqlite_reads_runs_that_are_few_from_an_index_over_such_runs() {
         let plan = plan.collect::<Vec<_>>().join("\n");
         assert!(plan.contains(index), "{asked}\n{plan}");
     }
+}
+
+async fn explained(database: &TestDatabase, sql: &str) -> Vec<QueryResult> {
+    let statement = database.store.dialect().statement(sql, []);
+    database.store.begin().await.unwrap().query_all_raw(statement).await.unwrap()
+}
+
+#[tokio::test]
+async fn sqlite_reads_the_ledger_of_a_namespace_and_of_all_in_the_order_of_an_index() {
+    let database = TestDatabase::sqlite().await;
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let seen = texts.clone();
+    let store = database.store.clone();
+    let store = store.with_observer(move |sql| seen.lock().unwrap().push(sql.to_owned()));
+    let first = Window::first(50);
+    let second = Window { after: Some((Timestamp(1), Uuid::max())), ..first.clone() };
+    let some = Within::Some(vec![Uuid::nil(), Uuid::max()]);
+    for (within, window) in [
+        (&Within::One(Uuid::nil()), &first),
+        (&Within::One(Uuid::nil()), &second),
+        (&Within::All, &first),
+        (&some, &second),
+    ] {
+        ledger::page(&store, within, &ledger::Filter::default(), window).await.unwrap();
+        let asked = texts.lock().unwrap().pop().unwrap();
+        let rows = explained(&database, &format!("EXPLAIN QUERY PLAN {asked}")).await;
+        let plan = rows.iter().map(|row| row.try_get::<String>("", "detail").unwrap());
+        let plan = plan.collect::<Vec<_>>().join("\n");
+        assert!(plan.contains("INDEX fire_ledger"), "{asked}\n{plan}");
+        // Only what several namespaces give is put in order, page by page.
+        let sorts = plan.matches("TEMP B-TREE FOR ORDER BY").count();
+        assert_eq!(sorts, usize::from(within.one().is_none()), "{asked}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn the_ledgers_list_costs_sqlite_one_write_a_fire() {
+    let database = TestDatabase::sqlite().await;
+    let root = "SELECT rootpage FROM sqlite_master WHERE name = 'fire_ledger'";
+    let root: i32 = explained(&database, root).await[0].try_get("", "rootpage").unwrap();
+    let writes = async |sql: &str| {
+        let steps = explained(&database, &format!("EXPLAIN {sql}")).await;
+        let opens = steps.iter().filter(|step| {
+            let opcode: String = step.try_get("", "opcode").unwrap();
+            opcode == "OpenWrite" && step.try_get::<i32>("", "p2").unwrap() == root
+        });
+        opens.count()
+    };
+    let insert = "INSERT INTO fire SELECT * FROM fire WHERE id = x'00'";
+    assert_eq!(writes(insert).await, 1);
+    let settle = "UPDATE fire SET verdict = 'started', reason = 'on_time', decided_at = 1, \
+        run_id = x'00', count = 2 WHERE id = x'00'";
+    assert_eq!(writes(settle).await, 0);
 }

@@ -30,7 +30,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         name: String,
     }
     let store = &database.store;
-    let expected: [(String, BTreeSet<String>); 35] = columns![
+    let expected: [(String, BTreeSet<String>); 36] = columns![
         alert,
         alert_channel,
         alert_cursor,
@@ -63,6 +63,7 @@ async fn tables_and_entities_have_the_same_columns(database: TestDatabase) {
         task_log,
         task_run,
         user,
+        user_setting,
         workflow,
         workflow_version,
         zone_rules,

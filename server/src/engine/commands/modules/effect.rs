@@ -17,8 +17,10 @@ const DAYS: i64 = 30;
 /// So many fires of one schedule are compared, and of all together.
 const OF_ONE: usize = 20_000;
 const OF_ALL: usize = 300_000;
-/// So many instants are shown of what is added, and of what is left out.
+/// So many instants are shown of what is added, and of what is left out: of a deployment, and of an
+/// edit.
 const SAMPLE: usize = 3;
+const SAMPLE_OF_EDIT: usize = 20;
 const MS: TimeDelta = TimeDelta::milliseconds(1);
 
 /// What a deployment does to the fires to come.
@@ -63,9 +65,40 @@ pub struct ScheduleEffect {
 
 /// What one schedule will do.
 #[derive(Clone)]
-pub(super) struct Outlook {
-    pub(super) row: Model,
-    pub(super) timetable: Timetable,
+pub(crate) struct Outlook {
+    pub(crate) row: Model,
+    pub(crate) timetable: Timetable,
+}
+
+/// What another timing would do to the fires of a schedule, seen at `now`.
+pub(crate) fn effect_of_edit(
+    before: &Outlook,
+    timetable: Timetable,
+    now: DateTime<Utc>,
+) -> ScheduleEffect {
+    let until = now + TimeDelta::days(DAYS);
+    // An edit places the cursor anew.
+    let row = Model { next_scheduled_at: Some(now.into()), ..before.row.clone() };
+    let after = Outlook { row, timetable };
+    let (old, new) = (Ahead::of(before, now, until), Ahead::of(&after, now, until));
+    let name = before.row.name.clone();
+    let (mut looks, shown) = (OF_ONE, SAMPLE_OF_EDIT);
+    compare(name, (old.as_ref(), new.as_ref()), (until, shown), &mut looks)
+}
+
+/// The instants of a timing that no calendar suppresses, after the one up to the other.
+pub(crate) fn instants(
+    timetable: &Timetable,
+    after: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Instants<'_> {
+    if !timetable.has_calendars() {
+        return Box::new(timetable.fires(after, until).map(|fire| fire.at));
+    }
+    let pieces = timetable.pieces(after, until);
+    let allowed = pieces.filter(|piece| piece.suppressed_by.is_none());
+    let fires = allowed.flat_map(move |piece| timetable.fires(piece.first.at - MS, piece.last));
+    Box::new(fires.map(|fire| fire.at))
 }
 
 /// Schedules before and after a deployment.
@@ -99,7 +132,7 @@ impl Outlooks {
             let before = before.and_then(|one| Ahead::of(one, now, until));
             let after = after.and_then(|one| Ahead::of(one, now, until));
             let pair = (before.as_ref(), after.as_ref());
-            let one = compare(name(id), pair, until, &mut looks);
+            let one = compare(name(id), pair, (until, SAMPLE), &mut looks);
             effect.added += one.added;
             effect.removed += one.removed;
             effect.is_complete &= one.is_complete;
@@ -126,7 +159,7 @@ impl Outlooks {
     }
 }
 
-type Instants<'a> = Box<dyn Iterator<Item = DateTime<Utc>> + 'a>;
+pub(crate) type Instants<'a> = Box<dyn Iterator<Item = DateTime<Utc>> + 'a>;
 
 /// The fires of one schedule in the window.
 struct Ahead<'a> {
@@ -157,22 +190,15 @@ impl<'a> Ahead<'a> {
     }
 
     fn instants(&self) -> Instants<'a> {
-        let (timetable, until) = (self.timetable, self.until);
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        if !timetable.has_calendars() {
-            return Box::new(timetable.fires(self.after, until).map(|fire| fire.at).take(left));
-        }
-        let pieces = timetable.pieces(self.after, until);
-        let allowed = pieces.filter(|piece| piece.suppressed_by.is_none());
-        let fires = allowed.flat_map(move |piece| timetable.fires(piece.first.at - MS, piece.last));
-        Box::new(fires.map(|fire| fire.at).take(left))
+        Box::new(instants(self.timetable, self.after, self.until).take(left))
     }
 }
 
 fn compare(
     name: String,
     (before, after): (Option<&Ahead<'_>>, Option<&Ahead<'_>>),
-    until: DateTime<Utc>,
+    (until, shown): (DateTime<Utc>, usize),
     looks: &mut usize,
 ) -> ScheduleEffect {
     let count = |one: Option<&Ahead<'_>>| one.map_or(Some(0), Ahead::count);
@@ -191,12 +217,12 @@ fn compare(
     match (before, after) {
         (None, Some(new)) if told.after.is_some() => {
             told.added = told.after.unwrap_or_default();
-            told.added_sample = new.instants().take(SAMPLE).collect();
+            told.added_sample = new.instants().take(shown).collect();
             return told;
         }
         (Some(old), None) if told.before.is_some() => {
             told.removed = told.before.unwrap_or_default();
-            told.removed_sample = old.instants().take(SAMPLE).collect();
+            told.removed_sample = old.instants().take(shown).collect();
             return told;
         }
         (None | Some(_), None | Some(_)) => {}
@@ -218,8 +244,8 @@ fn compare(
             right = next(&mut new);
         }
         match (is_old, is_new) {
-            (true, false) => note(at, &mut told.removed, &mut told.removed_sample),
-            (false, true) => note(at, &mut told.added, &mut told.added_sample),
+            (true, false) => note(at, &mut told.removed, &mut told.removed_sample, shown),
+            (false, true) => note(at, &mut told.added, &mut told.added_sample, shown),
             (true, true) | (false, false) => {}
         }
     }
@@ -235,9 +261,9 @@ fn next(of: &mut Option<Instants<'_>>) -> Option<DateTime<Utc>> {
     of.as_mut().and_then(Iterator::next)
 }
 
-fn note(at: DateTime<Utc>, count: &mut u64, sample: &mut Vec<DateTime<Utc>>) {
+fn note(at: DateTime<Utc>, count: &mut u64, sample: &mut Vec<DateTime<Utc>>, shown: usize) {
     *count += 1;
-    if sample.len() < SAMPLE {
+    if sample.len() < shown {
         sample.push(at);
     }
 }

@@ -32,6 +32,7 @@ mod prune;
 pub use deploy::Source;
 pub use drift::{Drift, Drifted, Side};
 pub use effect::{Effect, ScheduleEffect};
+pub(crate) use effect::{Outlook, effect_of_edit, instants};
 pub use export::{Exported, Wanted as WantedExport};
 pub use file::{Format, schema};
 pub use plan::{Action, Change, Deployment, FieldChange};

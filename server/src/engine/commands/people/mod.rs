@@ -10,12 +10,14 @@
 //! - `passwords`: one's own and, by an administrator, another's
 //! - `sessions`: ended from elsewhere
 //! - `tokens`, `feeds`: made, taken back
+//! - `settings`: what the console keeps for a person
 //! - `tenants`: namespaces made and renamed
 
 mod feeds;
 mod memberships;
 mod passwords;
 mod sessions;
+mod settings;
 mod tenants;
 mod tokens;
 mod users;
@@ -23,6 +25,7 @@ mod users;
 pub use feeds::{MOST_FEEDS, MadeFeed, NewFeed};
 pub use memberships::{Member, NewMembership};
 pub use passwords::{NewPassword, OwnPassword, Tokens};
+pub use settings::{Density, NewView, PersonalSettings, SettingsChange, Theme, View};
 pub use tokens::{MadeToken, NewApiToken};
 pub use users::NewPerson;
 

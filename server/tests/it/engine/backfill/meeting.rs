@@ -132,7 +132,7 @@ async fn what_a_pause_leaves_goes_around_what_a_backfill_ran(database: TestDatab
     ended(&world, id).await;
     let commands = commands(&world);
     let reader = ada().viewer().unwrap();
-    let preview = commands.resume_preview(&reader, schedule.id, None).await.unwrap();
+    let preview = commands.resume_preview(&reader, schedule.id, None, false).await.unwrap();
     commands.resume(&operator(), schedule.id, CatchUp::Skip, &Call::once()).await.unwrap();
     engine.shutdown(Duration::from_secs(5)).await.unwrap();
     let ledger = world.ledger(schedule.id).await;

@@ -1,0 +1,118 @@
+use std::collections::HashMap;
+
+use async_graphql::{Context, Enum, SimpleObject};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    loaders::{NamespaceName, ScheduleRow},
+    page::DECLARED,
+    scalar::Instant,
+    schedule::Schedule,
+};
+use crate::{
+    engine::{advice::advice, health::Check},
+    store::reads::health_causes::{Cause, Counted, causes},
+};
+
+/// The number of schedules that a finding names at the most.
+const MAX_SCHEDULES: i64 = 10;
+
+/// Something that is wrong, and what to do about it.
+#[derive(SimpleObject)]
+pub(crate) struct HealthFinding {
+    /// The name of the check, as in `checks`: `missed`, `stalled`, `scheduler`, `clocks`.
+    code: String,
+    severity: HealthSeverity,
+    /// What is wrong, in a sentence.
+    message: String,
+    /// What to do about it.
+    help: &'static str,
+    /// The figure.
+    value: String,
+    /// What the figure must not exceed.
+    limit: Option<String>,
+    /// The namespace whose figure it is; null if it counts all of them, or the cluster.
+    namespace: Option<String>,
+    /// Schedules that are counted in the figure, those with the most first: 10 at the most.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    schedules: Vec<Schedule>,
+    /// The nodes that it is about, by name.
+    nodes: Vec<String>,
+    /// Since when, where that is known.
+    since: Option<Instant>,
+}
+
+/// How bad it is.
+#[derive(Enum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum HealthSeverity {
+    /// Fires or runs are lost or stand still: `/healthz` answers 503.
+    Critical,
+    /// Worth knowing, and no reason to be called unhealthy: two versions during an upgrade.
+    Warning,
+}
+
+impl HealthFinding {
+    /// What is wrong of all that was examined, of one namespace or of all.
+    pub(super) async fn all(
+        cx: &Context<'_>,
+        checks: &[Check],
+        namespace: Option<Uuid>,
+    ) -> Result<Vec<Self>> {
+        let name = match namespace {
+            Some(id) => cx.rows().load_one(NamespaceName(id)).await?,
+            None => None,
+        };
+        let mut findings = Vec::new();
+        for check in checks {
+            let Some(message) = check.issue.clone() else { continue };
+            let causes = match counted(check.name) {
+                Some(counted) => {
+                    let now = Timestamp::from(cx.commands().clock.now());
+                    causes(cx.store(), counted, namespace, now, MAX_SCHEDULES).await?
+                }
+                None => vec![],
+            };
+            findings.push(Self {
+                code: check.name.to_owned(),
+                severity: if check.healthy {
+                    HealthSeverity::Warning
+                } else {
+                    HealthSeverity::Critical
+                },
+                message,
+                help: advice(check.name),
+                value: check.value.clone(),
+                limit: check.limit.clone(),
+                namespace: counted(check.name).and(name.clone()),
+                since: causes.iter().map(|cause| cause.since).min().map(Into::into),
+                schedules: schedules(cx, &causes).await?,
+                nodes: check.nodes.clone(),
+            });
+        }
+        findings.sort_by_key(|finding| finding.severity);
+        Ok(findings)
+    }
+}
+
+/// What the check of that name counts, if that belongs to schedules.
+fn counted(check: &str) -> Option<Counted> {
+    match check {
+        "missed" => Some(Counted::Missed),
+        "failed" => Some(Counted::Failed),
+        "stalled" => Some(Counted::Stalled),
+        "pending_handoffs" => Some(Counted::PendingHandoffs),
+        "scheduler" => Some(Counted::Unclaimed),
+        _ => None,
+    }
+}
+
+async fn schedules(cx: &Context<'_>, causes: &[Cause]) -> Result<Vec<Schedule>> {
+    let keys = causes.iter().map(|cause| ScheduleRow(cause.schedule_id));
+    let mut rows: HashMap<_, _> = cx.rows().load_many(keys.clone()).await?;
+    let rows = keys.filter_map(|key| rows.remove(&key));
+    // Whoever asks about all may see all, and about one that one.
+    Ok(rows.filter(|row| cx.is_home(row.namespace_id)).map(Schedule).collect())
+}

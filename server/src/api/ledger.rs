@@ -1,0 +1,203 @@
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use chrono::{DateTime, TimeDelta, Utc};
+use entity::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    filters::sought_schedules,
+    fire::{Fire, ReasonCode, Verdict},
+    loaders::ScheduleRow,
+    page::{Connection, DECLARED, Paging, connection, cost, search_cost},
+    query::within,
+    scalar::{Instant, Long},
+};
+use crate::{
+    engine::commands::BadInput,
+    store::reads::{ledger, within::Within},
+};
+
+/// What it costs to count the ledger, beside the answer.
+const COUNTED: usize = 5_000;
+/// The largest number of schedules in one filter.
+const MAX_SCHEDULES: usize = 100;
+/// The range that totals count without a beginning.
+const USUAL: TimeDelta = TimeDelta::hours(24);
+
+/// The ledger of many schedules.
+#[derive(Default)]
+pub(super) struct ReadingLedger;
+
+/// The ledger of many schedules.
+#[Object]
+impl ReadingLedger {
+    /// The ledger of one namespace, or of all that the caller may see: newest first by scheduled
+    /// time.
+    #[graphql(complexity = "search_cost(search.as_deref()) + cost(first, last, child_complexity)")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments of a filtered Relay list")]
+    async fn ledger(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        filter: Option<LedgerFilter>,
+        #[graphql(desc = "Which schedules: in the search language of docs/search.md, as in \
+                    `tag:billing -zone:UTC`.")]
+        search: Option<String>,
+        first: Option<i32>,
+        after: Option<String>,
+        last: Option<i32>,
+        before: Option<String>,
+    ) -> Result<Connection<Fire>> {
+        cx.viewer()?;
+        let within = within(cx, namespace.as_deref()).await?;
+        let filter = filter.unwrap_or_default().read(cx, search).await?;
+        let window = Paging { first, after, last, before }.window(key)?;
+        let page = ledger::page(cx.store(), &within, &filter, &window).await?;
+        let cursor =
+            |row: &entity::fire::Model| format!("{}.{}", row.scheduled_at.0, row.id.simple());
+        Ok(connection(page, cursor, Fire))
+    }
+
+    /// How many instants the same filter finds, by verdict and reason.
+    #[graphql(complexity = "COUNTED + child_complexity")]
+    async fn ledger_totals(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        filter: Option<LedgerFilter>,
+        #[graphql(desc = "Which schedules: in the search language of docs/search.md.")]
+        search: Option<String>,
+    ) -> Result<LedgerTotals> {
+        cx.viewer()?;
+        let within = within(cx, namespace.as_deref()).await?;
+        let filter = filter.unwrap_or_default().read(cx, search).await?;
+        LedgerTotals::count(cx, &within, filter).await
+    }
+}
+
+/// The cursor of a page of the ledger.
+fn key(text: &str) -> Option<ledger::Key> {
+    let (at, id) = text.split_once('.')?;
+    Some((Timestamp(at.parse().ok()?), Uuid::try_parse(id).ok()?))
+}
+
+/// Which fires of the ledger.
+#[derive(InputObject, Default)]
+pub(super) struct LedgerFilter {
+    verdicts: Option<Vec<Verdict>>,
+    reasons: Option<Vec<ReasonCode>>,
+    /// Only of these schedules: 1 to 100.
+    schedule_ids: Option<Vec<Uuid>>,
+    /// Scheduled at this instant or later. Without it the totals count the last 24 hours.
+    after: Option<Instant>,
+    /// Scheduled earlier.
+    before: Option<Instant>,
+}
+
+impl LedgerFilter {
+    async fn read(self, cx: &Context<'_>, search: Option<String>) -> Result<ledger::Filter> {
+        if let Some(ids) = &self.schedule_ids {
+            may_see(cx, ids).await?;
+        }
+        let words = |verdicts: Vec<Verdict>| verdicts.into_iter().map(Into::into).collect();
+        let codes = |reasons: Vec<ReasonCode>| reasons.into_iter().map(Into::into).collect();
+        Ok(ledger::Filter {
+            verdicts: self.verdicts.map(words),
+            reasons: self.reasons.map(codes),
+            schedules: self.schedule_ids,
+            after: self.after.map(Into::into),
+            before: self.before.map(Into::into),
+            search: sought_schedules(cx, search)?,
+        })
+    }
+}
+
+/// Refuses schedules that are not there for the caller.
+async fn may_see(cx: &Context<'_>, ids: &[Uuid]) -> Result<()> {
+    if !(1..=MAX_SCHEDULES).contains(&ids.len()) {
+        let help = format!("give 1 to {MAX_SCHEDULES}");
+        return Err(BadInput::new("scheduleIds", ids.len(), "are too many or none", help).into());
+    }
+    let rows = cx.rows().load_many(ids.iter().copied().map(ScheduleRow)).await?;
+    for id in ids {
+        let namespace = rows.get(&ScheduleRow(*id)).map(|row| row.namespace_id);
+        cx.at_home(namespace, "schedule", *id)?;
+    }
+    Ok(())
+}
+
+/// Instants of the ledger, counted: `expected` is always `ran + skipped + missed + open`.
+#[derive(SimpleObject)]
+pub(super) struct LedgerTotals {
+    /// Where the range that was counted begins.
+    from: Instant,
+    /// Where it ends, exclusive; null if the filter has no end.
+    until: Option<Instant>,
+    /// Instants that were due.
+    expected: Long,
+    /// A run was started for them: STARTED.
+    ran: Long,
+    /// They did not run on purpose: SKIPPED.
+    skipped: Long,
+    /// They were lost: MISSED, COLLAPSED into a later one, or ABANDONED.
+    missed: Long,
+    /// They have no run yet: PENDING.
+    open: Long,
+    /// The same by verdict and reason, the most frequent first.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    groups: Vec<LedgerGroup>,
+    /// False if there are more than 200,000 rows: then the newest 200,000 are counted, and `from` is
+    /// the earliest of them.
+    is_complete: bool,
+}
+
+/// Instants of the ledger with the same verdict and reason.
+#[derive(SimpleObject)]
+pub(super) struct LedgerGroup {
+    verdict: Verdict,
+    reason: ReasonCode,
+    /// How many instants; one row of the ledger may stand for several.
+    count: Long,
+}
+
+impl LedgerTotals {
+    async fn count(cx: &Context<'_>, within: &Within, mut filter: ledger::Filter) -> Result<Self> {
+        let now = cx.commands().clock.now();
+        let from = *filter.after.get_or_insert_with(|| {
+            let until = filter.before.map_or(now, Timestamp::utc);
+            until.checked_sub_signed(USUAL).unwrap_or(DateTime::<Utc>::MIN_UTC).into()
+        });
+        let totals = ledger::totals(cx.store(), within, &filter).await?;
+        let mut counted = Self {
+            from: totals.counted_from.unwrap_or(from).into(),
+            until: filter.before.map(Into::into),
+            expected: Long(0),
+            ran: Long(0),
+            skipped: Long(0),
+            missed: Long(0),
+            open: Long(0),
+            groups: Vec::with_capacity(totals.groups.len()),
+            is_complete: totals.counted_from.is_none(),
+        };
+        for group in totals.groups {
+            counted.add(group);
+        }
+        Ok(counted)
+    }
+
+    fn add(&mut self, group: ledger::Group) {
+        use entity::fire::Verdict as Word;
+        let ledger::Group { verdict, reason, count } = group;
+        let part = match verdict {
+            Word::Started => &mut self.ran,
+            Word::Skipped => &mut self.skipped,
+            Word::Missed | Word::Collapsed | Word::Abandoned => &mut self.missed,
+            Word::Pending => &mut self.open,
+        };
+        part.0 += count;
+        self.expected.0 += count;
+        let (verdict, reason, count) = (verdict.into(), reason.into(), count.into());
+        self.groups.push(LedgerGroup { verdict, reason, count });
+    }
+}

@@ -1,0 +1,258 @@
+//! What is to come by the minute, and what a timing that is not saved yet would add to it.
+
+use async_graphql::{Context, Object, SimpleObject};
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use futures::future::join_all;
+use timetable::Timetable;
+use uuid::Uuid;
+
+use super::{
+    context::Ask,
+    error::Result,
+    page::{bounded_by, search_cost},
+    payload::schedule,
+    query::namespace_id,
+    scalar::Instant,
+    timing::{Timing, TimingInput, TimingProblem, compile_with},
+    upcoming::{Ahead, begin, count, soonest_rows},
+};
+use crate::engine::commands::modules::instants;
+
+/// A week of minutes.
+const MINUTES: i32 = 10_080;
+/// The number of fires that are looked at one by one.
+const LOOKS: usize = 500_000;
+/// The number of the candidate's starts that are told one by one.
+const TOLD: usize = 100;
+/// Shifts that are tried to either side, in minutes, and the number of those that are told.
+const SHIFTS: i64 = 30;
+const TOLD_SHIFTS: usize = 5;
+const MOMENT: TimeDelta = TimeDelta::milliseconds(1);
+
+/// What is to come by the minute.
+#[derive(Default)]
+pub(super) struct ReadingMinutes;
+
+/// What is to come by the minute.
+#[Object]
+impl ReadingMinutes {
+    /// How many fires each minute to come has, if nothing changes; and with a timing that is not
+    /// saved yet, what that would add.
+    #[graphql(complexity = "20_000 + search_cost(search.as_deref()) + child_complexity")]
+    #[expect(clippy::too_many_arguments, reason = "a window, its schedules and a candidate")]
+    async fn upcoming_by_minute(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(default = "default")] namespace: String,
+        #[graphql(
+            desc = "Only schedules that this finds: in the search language of docs/search.md."
+        )]
+        search: Option<String>,
+        #[graphql(desc = "Now, without one; what is past is as now. At most a year ahead.")]
+        from: Option<Instant>,
+        #[graphql(default = 1_440, desc = "How many minutes, 1 to 10080.")] minutes: i32,
+        #[graphql(desc = "A timing to try.")] candidate: Option<TimingInput>,
+        #[graphql(
+            desc = "The schedule that the candidate edits, if one is: its fires are left out of the \
+                    counts."
+        )]
+        schedule_id: Option<Uuid>,
+    ) -> Result<MinuteForecast> {
+        cx.viewer()?;
+        let minutes = bounded_by("minutes", minutes, MINUTES)?;
+        let namespace = namespace_id(cx, &namespace).await?;
+        let edited = match schedule_id {
+            Some(id) => Some(schedule(cx, id).await?.0),
+            None => None,
+        };
+        let from = begin(cx, from)?;
+        let (mut rows, is_all) = soonest_rows(cx, namespace, search).await?;
+        rows.retain(|row| Some(row.id) != schedule_id);
+        let mut grid = Grid::new(from, minutes);
+        grid.is_complete = is_all;
+        let timings: Vec<_> = rows.iter().map(Timing::of).collect();
+        // All at once, so that their calendars are read at once.
+        let timetables = join_all(timings.iter().map(|timing| timing.timetable(cx))).await;
+        let mut schedules = 0;
+        for (row, timetable) in rows.into_iter().zip(timetables) {
+            if let Ok(timetable) = timetable? {
+                let one = Ahead::new(row, timetable, from, &mut grid.looks);
+                grid.add(&one.timetable, one.after, one.left);
+                schedules += 1;
+            }
+            // Others have their turn, however many there are.
+            tokio::task::yield_now().await;
+        }
+        let candidate = match candidate {
+            None => None,
+            Some(timing) => Some(match compile_with(cx, timing, edited.as_ref(), None).await? {
+                Ok(timetable) => grid.try_out(&timetable, from),
+                Err(problem) => CandidateForecast::refused(problem.into()),
+            }),
+        };
+        Ok(MinuteForecast {
+            from: grid.begin.into(),
+            to: grid.end().into(),
+            starts: grid.starts,
+            schedules,
+            is_complete: grid.is_complete,
+            candidate,
+        })
+    }
+}
+
+/// What is to come by the minute.
+#[derive(SimpleObject)]
+pub(super) struct MinuteForecast {
+    /// The first minute begins here: a whole minute of UTC.
+    from: Instant,
+    /// Exclusive.
+    to: Instant,
+    /// How many fires each minute has, from `from` on: as many numbers as there are minutes.
+    starts: Vec<u32>,
+    /// How many schedules were counted.
+    schedules: u32,
+    /// False where so much is to come that not all of it was counted: of the schedules that are due
+    /// last, fires are left out.
+    is_complete: bool,
+    /// With a candidate: what it would add.
+    candidate: Option<CandidateForecast>,
+}
+
+/// What a timing that is not saved yet would add.
+#[derive(SimpleObject)]
+pub(super) struct CandidateForecast {
+    /// Why the timing cannot be used; then the rest is empty.
+    problem: Option<TimingProblem>,
+    /// Its first 100 starts in the window, each with how busy its minute is.
+    starts: Vec<CandidateStart>,
+    /// The busiest of its minutes.
+    busiest: Option<CandidateStart>,
+    /// Shifts of up to half an hour after which its busiest minute is quieter: the quietest first, 5
+    /// at the most.
+    quieter: Vec<QuieterShift>,
+}
+
+/// A minute in which a candidate fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
+pub(super) struct CandidateStart {
+    /// When the minute begins.
+    at: Instant,
+    /// Fires of the minute without the candidate.
+    before: u32,
+    /// Fires of the minute with it.
+    after: u32,
+}
+
+/// Another minute for a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
+pub(super) struct QuieterShift {
+    /// So many minutes later, or earlier if negative.
+    minutes: i64,
+    /// Fires of its busiest minute then, its own included.
+    starts: u32,
+}
+
+impl CandidateForecast {
+    fn refused(problem: TimingProblem) -> Self {
+        Self { problem: Some(problem), starts: vec![], busiest: None, quieter: vec![] }
+    }
+}
+
+/// The minutes of the window, as they fill.
+struct Grid {
+    starts: Vec<u32>,
+    begin: DateTime<Utc>,
+    looks: usize,
+    is_complete: bool,
+}
+
+impl Grid {
+    fn new(from: DateTime<Utc>, minutes: u64) -> Self {
+        let begin = from.duration_trunc(TimeDelta::minutes(1)).unwrap_or(from);
+        let starts = vec![0; usize::try_from(minutes).unwrap_or_default()];
+        Self { starts, begin, looks: LOOKS, is_complete: true }
+    }
+
+    fn end(&self) -> DateTime<Utc> {
+        self.begin + TimeDelta::minutes(i64::try_from(self.starts.len()).unwrap_or(i64::MAX))
+    }
+
+    fn minute(&self, at: DateTime<Utc>) -> usize {
+        usize::try_from((at - self.begin).num_minutes()).unwrap_or(usize::MAX)
+    }
+
+    /// Counts the fires of a timing after an instant, so many at the most.
+    fn add(&mut self, timetable: &Timetable, after: DateTime<Utc>, left: u64) {
+        let last = self.end() - MOMENT;
+        let fires = count(timetable, after, last).min(left);
+        let fires = usize::try_from(fires).unwrap_or(usize::MAX);
+        // One that fires more than twice a minute is counted by the minute.
+        if fires > 2 * self.starts.len() {
+            self.add_often(timetable, after, fires);
+            return;
+        }
+        let looked_at = fires.min(self.looks);
+        self.is_complete &= looked_at == fires;
+        self.looks -= looked_at;
+        for at in instants(timetable, after, last).take(looked_at) {
+            let minute = self.minute(at);
+            if let Some(starts) = self.starts.get_mut(minute) {
+                *starts += 1;
+            }
+        }
+    }
+
+    fn add_often(&mut self, timetable: &Timetable, after: DateTime<Utc>, fires: usize) {
+        let looked_at = self.starts.len().min(self.looks);
+        self.is_complete &= looked_at == self.starts.len();
+        self.looks -= looked_at;
+        let (mut begin, mut left) = (self.begin, u32::try_from(fires).unwrap_or(u32::MAX));
+        for starts in self.starts.iter_mut().take(looked_at) {
+            let end = begin + TimeDelta::minutes(1);
+            let here = count(timetable, after.max(begin - MOMENT), end - MOMENT);
+            let here = u32::try_from(here).unwrap_or(u32::MAX).min(left);
+            *starts += here;
+            left -= here;
+            begin = end;
+        }
+    }
+
+    /// What the timing would add.
+    fn try_out(&self, timetable: &Timetable, from: DateTime<Utc>) -> CandidateForecast {
+        let mut own = Self { starts: vec![0; self.starts.len()], looks: LOOKS, ..*self };
+        own.add(timetable, from - MOMENT, u64::MAX);
+        let busy: Vec<(usize, u32)> =
+            own.starts.iter().copied().enumerate().filter(|(_, starts)| *starts > 0).collect();
+        let told = |(minute, starts): &(usize, u32)| {
+            let before = self.starts.get(*minute).copied().unwrap_or_default();
+            let at = self.begin + TimeDelta::minutes(i64::try_from(*minute).unwrap_or(i64::MAX));
+            CandidateStart { at: at.into(), before, after: before.saturating_add(*starts) }
+        };
+        let all: Vec<CandidateStart> = busy.iter().map(told).collect();
+        // The first of those that are equally busy.
+        let busiest = all.iter().copied().rev().max_by_key(|one| one.after);
+        let mut quieter: Vec<QuieterShift> = (-SHIFTS..=SHIFTS)
+            .filter_map(|shift| {
+                let starts = self.busiest_after(&busy, shift)?;
+                let is_quieter = busiest.is_some_and(|busiest| starts < busiest.after);
+                is_quieter.then_some(QuieterShift { minutes: shift, starts })
+            })
+            .collect();
+        quieter.sort_by_key(|one| (one.starts, one.minutes.abs(), one.minutes));
+        quieter.truncate(TOLD_SHIFTS);
+        let starts = all.into_iter().take(TOLD).collect();
+        CandidateForecast { problem: None, starts, busiest, quieter }
+    }
+
+    /// The fires of the busiest minute if the candidate fired so many minutes later; none if it
+    /// would fire outside of the window.
+    fn busiest_after(&self, busy: &[(usize, u32)], shift: i64) -> Option<u32> {
+        let after = |(minute, starts): &(usize, u32)| {
+            let minute = i64::try_from(*minute).ok()?.checked_add(shift)?;
+            let there = self.starts.get(usize::try_from(minute).ok()?)?;
+            Some(there.saturating_add(*starts))
+        };
+        busy.iter().filter_map(after).max()
+    }
+}

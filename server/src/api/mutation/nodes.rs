@@ -1,0 +1,54 @@
+//! Nodes: drained for maintenance, and taken into service again.
+
+use async_graphql::{Context, Object, SimpleObject};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{context::Ask, error::Result, node::Node},
+    engine::commands::Call,
+};
+
+/// Orders about server processes.
+#[derive(Default)]
+pub(crate) struct OrderingNodes;
+
+/// Orders about server processes.
+#[Object]
+impl OrderingNodes {
+    /// Has a node take nothing on: it claims nothing and takes no run, from its next heartbeat on.
+    /// What it holds goes on, and it stays a member. A restart ends that. For administrators of the
+    /// instance.
+    async fn drain_node(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: String,
+        idempotency_key: Option<String>,
+    ) -> Result<ServerNodePayload> {
+        let right = cx.owner()?;
+        let call = Call::new("drainNode", &json!([id, reason]).to_string(), idempotency_key)?;
+        let id = cx.commands().drain_node(&right, id, &reason, &call).await?;
+        Ok(ServerNodePayload { node: Node::one(cx, id).await? })
+    }
+
+    /// Takes a drained node into service again. For administrators of the instance.
+    async fn undrain_node(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        reason: Option<String>,
+        idempotency_key: Option<String>,
+    ) -> Result<ServerNodePayload> {
+        let right = cx.owner()?;
+        let call = Call::new("undrainNode", &json!([id, reason]).to_string(), idempotency_key)?;
+        let id = cx.commands().undrain_node(&right, id, reason.as_deref(), &call).await?;
+        Ok(ServerNodePayload { node: Node::one(cx, id).await? })
+    }
+}
+
+/// A node as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct ServerNodePayload {
+    node: Node,
+}

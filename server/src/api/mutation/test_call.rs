@@ -1,0 +1,97 @@
+//! A target tried once, without a schedule.
+
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        call::call,
+        context::Ask,
+        error::Result,
+        scalar::Long,
+        task_input::{TargetInput, TaskInput},
+    },
+    engine::commands::{self, TestCalled},
+    target::Outcome,
+};
+
+/// A target tried once.
+#[derive(Default)]
+pub(crate) struct OrderingTests;
+
+/// A target tried once.
+#[Object]
+impl OrderingTests {
+    /// Carries out a target once, now, without a schedule and without a run, from the node that
+    /// answers. It has the effects that an attempt has. Nothing of it is kept but its entry in the
+    /// audit log, so a call that is repeated with the same idempotency key is a CONFLICT. For editors.
+    async fn test_call(
+        &self,
+        cx: &Context<'_>,
+        input: TestCallInput,
+        idempotency_key: Option<String>,
+    ) -> Result<TestCallPayload> {
+        let right = cx.editor()?;
+        let call = call("testCall", &input, idempotency_key)?;
+        let TestCallInput { namespace, target, context, timeout_seconds, schedule_id } = input;
+        let task = TaskInput::of_target(target, timeout_seconds).try_into()?;
+        let order = commands::TestCall { namespace, task, context, schedule_id };
+        Ok(cx.commands().test_call(&right, order, &call).await?.into())
+    }
+}
+
+/// A target to be tried.
+#[derive(InputObject)]
+pub(crate) struct TestCallInput {
+    /// The namespace whose secrets it may name.
+    #[graphql(default = "default")]
+    namespace: String,
+    target: TargetInput,
+    /// What templates call `context`.
+    context: Option<Value>,
+    /// More than 0 and at most 20.
+    #[graphql(default_with = "10.0")]
+    timeout_seconds: f64,
+    /// The schedule that is edited, if one is: the mask `***` stands for a value of its task.
+    schedule_id: Option<Uuid>,
+}
+
+/// What a target did.
+#[derive(SimpleObject)]
+pub(crate) struct TestCallPayload {
+    succeeded: bool,
+    /// Why it ended badly, secrets masked.
+    error: Option<String>,
+    /// The exit code of a program.
+    exit_code: Option<i32>,
+    /// The status of an answer to a request.
+    http_status: Option<i32>,
+    duration_ms: Long,
+    /// What the target gave back, secrets masked.
+    output: Option<Value>,
+    /// What it wrote, secrets masked: the first 200 lines.
+    log: Vec<String>,
+}
+
+impl From<TestCalled> for TestCallPayload {
+    fn from(called: TestCalled) -> Self {
+        let (error, output) = match called.outcome {
+            Outcome::Succeeded { output } => (None, output),
+            Outcome::Failed { message, output } | Outcome::TimedOut { message, output } => {
+                (Some(message), output)
+            }
+            Outcome::Cancelled { output } => (Some("it was stopped".to_owned()), output),
+        };
+        let number = |of: &str| i32::try_from(output.get(of)?.as_i64()?).ok();
+        Self {
+            succeeded: error.is_none(),
+            error,
+            exit_code: number("exit_code"),
+            http_status: number("status"),
+            duration_ms: i64::try_from(called.took.as_millis()).unwrap_or(i64::MAX).into(),
+            output: (!output.is_null()).then_some(output),
+            log: called.lines.into_iter().map(|line| line.text).collect(),
+        }
+    }
+}

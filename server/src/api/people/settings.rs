@@ -1,0 +1,218 @@
+use async_graphql::{Context, Enum, InputObject, Object, SimpleObject};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        call::call,
+        context::Ask,
+        error::Result,
+        loaders::{ScheduleRow, SettingsOf},
+        page::DECLARED,
+        payload::{DeletePayload, schedule},
+        scalar::Instant,
+        schedule::Schedule,
+    },
+    engine::commands::{self, Call, NewView, PersonalSettings, SettingsChange, ViewerKind},
+};
+
+/// What people keep for themselves.
+#[derive(Default)]
+pub(crate) struct SettingsMutation;
+
+/// What people keep for themselves.
+#[Object]
+impl SettingsMutation {
+    /// Changes what the console keeps for you. What is absent stays as it is.
+    async fn update_my_settings(
+        &self,
+        cx: &Context<'_>,
+        input: UpdateMySettingsInput,
+        idempotency_key: Option<String>,
+    ) -> Result<ViewerSettingsPayload> {
+        let who = cx.signed_in()?;
+        let call = call("updateMySettings", &input, idempotency_key)?;
+        let change = SettingsChange {
+            theme: input.theme.map(Into::into),
+            density: input.density.map(Into::into),
+            seen_until: input.seen_until.map(|at| at.0),
+        };
+        cx.commands().change_settings(who, change, &call).await?;
+        Ok(ViewerSettingsPayload { settings: own(cx).await?.unwrap_or_default() })
+    }
+
+    /// Keeps a view for you. One of the same page and name is replaced.
+    async fn save_view(
+        &self,
+        cx: &Context<'_>,
+        input: SaveViewInput,
+        idempotency_key: Option<String>,
+    ) -> Result<SavedViewPayload> {
+        let who = cx.signed_in()?;
+        let call = call("saveView", &input, idempotency_key)?;
+        let SaveViewInput { page, name, query } = input;
+        let view = cx.commands().save_view(who, NewView { page, name, query }, &call).await?;
+        Ok(SavedViewPayload { view: view.into() })
+    }
+
+    /// Deletes a view that you have kept.
+    async fn delete_view(
+        &self,
+        cx: &Context<'_>,
+        id: Uuid,
+        idempotency_key: Option<String>,
+    ) -> Result<DeletePayload> {
+        let who = cx.signed_in()?;
+        let call = Call::new("deleteView", &json!([id]).to_string(), idempotency_key)?;
+        Ok(DeletePayload { id: cx.commands().delete_view(who, id, &call).await? })
+    }
+
+    /// Adds a schedule to your favourites, or takes it away.
+    async fn set_favourite(
+        &self,
+        cx: &Context<'_>,
+        schedule_id: Uuid,
+        is_favourite: bool,
+        idempotency_key: Option<String>,
+    ) -> Result<FavouritePayload> {
+        let right = cx.viewer()?;
+        let arguments = json!([schedule_id, is_favourite]).to_string();
+        let call = Call::new("setFavourite", &arguments, idempotency_key)?;
+        let id = cx.commands().set_favourite(&right, schedule_id, is_favourite, &call).await?;
+        Ok(FavouritePayload { schedule: schedule(cx, id).await? })
+    }
+}
+
+/// What the console keeps for a person.
+#[derive(Default)]
+pub(crate) struct ViewerSettings(PersonalSettings);
+
+/// The settings of whoever asks; None for a token.
+pub(crate) async fn own(cx: &Context<'_>) -> Result<Option<ViewerSettings>> {
+    let who = cx.signed_in()?;
+    if who.kind != ViewerKind::User {
+        return Ok(None);
+    }
+    let row = cx.rows().load_one(SettingsOf(who.id)).await?;
+    let settings = row.as_ref().map(PersonalSettings::read).transpose()?;
+    Ok(Some(ViewerSettings(settings.unwrap_or_default())))
+}
+
+/// The favourite schedules of whoever asks; none of a token.
+pub(crate) async fn favourites(cx: &Context<'_>) -> Result<Vec<Uuid>> {
+    Ok(own(cx).await?.map(|settings| settings.0.favourites).unwrap_or_default())
+}
+
+/// What the console keeps for a person.
+#[Object]
+impl ViewerSettings {
+    async fn theme(&self) -> Theme {
+        self.0.theme.into()
+    }
+
+    async fn density(&self) -> Density {
+        self.0.density.into()
+    }
+
+    /// What happened until then they have seen.
+    async fn seen_until(&self) -> Option<Instant> {
+        self.0.seen_until.map(Into::into)
+    }
+
+    /// Saved views by page and name: 100 at the most.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    async fn views(&self) -> Vec<SavedView> {
+        self.0.views.iter().cloned().map(Into::into).collect()
+    }
+
+    /// Favourite schedules that they may still see, in the order in which they were added: 200 at
+    /// the most.
+    #[graphql(complexity = "DECLARED * child_complexity")]
+    async fn favourites(&self, cx: &Context<'_>) -> Result<Vec<Schedule>> {
+        let keys = self.0.favourites.iter().copied().map(ScheduleRow);
+        let mut rows = cx.rows().load_many(keys.clone()).await?;
+        let rows = keys.filter_map(|key| rows.remove(&key));
+        let seen = |row: &entity::schedule::Model| {
+            row.deleted_at.is_none() && cx.is_home(row.namespace_id)
+        };
+        Ok(rows.filter(seen).map(Schedule).collect())
+    }
+}
+
+/// How the console looks.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "commands::Theme")]
+pub(crate) enum Theme {
+    /// As the browser's system has it.
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// How much of a list fits on a screen.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "commands::Density")]
+pub(crate) enum Density {
+    /// High rows.
+    Comfortable,
+    /// Low rows.
+    Compact,
+}
+
+/// A view of a page that somebody keeps.
+#[derive(SimpleObject)]
+pub(crate) struct SavedView {
+    id: Uuid,
+    /// The page that it belongs to, as in `schedules`.
+    page: String,
+    name: String,
+    /// What the page makes of it: the part of its address behind `?`.
+    query: String,
+}
+
+impl From<commands::View> for SavedView {
+    fn from(view: commands::View) -> Self {
+        let commands::View { id, page, name, query } = view;
+        Self { id, page, name, query }
+    }
+}
+
+/// What is absent stays as it is.
+#[derive(InputObject)]
+pub(crate) struct UpdateMySettingsInput {
+    theme: Option<Theme>,
+    density: Option<Density>,
+    /// What happened until then you have seen. It never moves back.
+    seen_until: Option<Instant>,
+}
+
+/// A view to be kept.
+#[derive(InputObject)]
+pub(crate) struct SaveViewInput {
+    /// The page that it belongs to, as in `schedules`: 1 to 40 characters.
+    page: String,
+    /// 1 to 80 characters.
+    name: String,
+    /// What the page makes of it: at most 2,000 characters.
+    query: String,
+}
+
+/// Settings as a command left them.
+#[derive(SimpleObject)]
+pub(crate) struct ViewerSettingsPayload {
+    settings: ViewerSettings,
+}
+
+/// A saved view as a command left it.
+#[derive(SimpleObject)]
+pub(crate) struct SavedViewPayload {
+    view: SavedView,
+}
+
+/// A schedule that is a favourite now, or is not any more.
+#[derive(SimpleObject)]
+pub(crate) struct FavouritePayload {
+    schedule: Schedule,
+}

@@ -1,0 +1,144 @@
+use async_graphql::{ComplexObject, Context, Enum, Object, SimpleObject};
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::{
+    calm::Calm,
+    context::Ask,
+    error::Result,
+    fire::ReasonCode,
+    loaders::{RunRow, ScheduleRow},
+    page::{bounded, cost},
+    query::within,
+    run::Run,
+    scalar::{Instant, Long},
+    schedule::Schedule,
+};
+use crate::{
+    engine::commands::{BadInput, secrets},
+    store::reads::problems::{self, What},
+};
+
+/// What it costs to look at what ended badly, beside the answer.
+const LOOKED_AT: usize = 3_000;
+/// The range without a beginning, and the longest.
+const USUAL: TimeDelta = TimeDelta::hours(24);
+const LONGEST: TimeDelta = TimeDelta::days(30);
+
+/// What goes wrong.
+#[derive(Default)]
+pub(super) struct ReadingProblems;
+
+/// What goes wrong.
+#[Object]
+impl ReadingProblems {
+    /// Schedules that fail or lose fires, one entry for each schedule and error, the latest first:
+    /// of the newest 2,000 runs that ended badly and the newest 2,000 lost fires.
+    #[graphql(complexity = "LOOKED_AT + cost(Some(first), None, child_complexity)")]
+    async fn problems(
+        &self,
+        cx: &Context<'_>,
+        #[graphql(desc = "All namespaces that you may see, if absent.")] namespace: Option<String>,
+        #[graphql(desc = "24 hours ago if absent; 30 days ago at the earliest.")] since: Option<
+            Instant,
+        >,
+        #[graphql(default = 50, desc = "1 to 200.")] first: i32,
+    ) -> Result<Vec<Calm<Problem>>> {
+        cx.viewer()?;
+        let limit = usize::try_from(bounded("first", first)?).unwrap_or_default();
+        let within = within(cx, namespace.as_deref()).await?;
+        let since = checked(since, cx.commands().clock.now())?;
+        let mut found = problems::since(cx.store(), &within, since.into()).await?;
+        let keys = found.iter().map(|one| ScheduleRow(one.schedule_id));
+        let rows = cx.rows().load_many(keys).await?;
+        let is_there =
+            |id: Uuid| rows.get(&ScheduleRow(id)).is_some_and(|row| row.deleted_at.is_none());
+        found.retain(|one| is_there(one.schedule_id));
+        found.truncate(limit);
+        let over = problems::over(cx.store(), &found).await?;
+        let mut told = Vec::with_capacity(found.len());
+        for (place, one) in (0_i64..).zip(found) {
+            let Some(row) = rows.get(&ScheduleRow(one.schedule_id)) else { continue };
+            let shown = cx.sees_payloads(row.namespace_id);
+            let is_open = !over.contains(&place);
+            told.push(Calm(Problem::of(one, Schedule(row.clone()), shown, is_open)));
+        }
+        Ok(told)
+    }
+}
+
+fn checked(
+    since: Option<Instant>,
+    now: DateTime<Utc>,
+) -> std::result::Result<DateTime<Utc>, BadInput> {
+    let since = since.map_or(now - USUAL, |since| since.0);
+    if since < now - LONGEST {
+        let help = "give an instant within the last 30 days";
+        return Err(BadInput::new("since", since.to_rfc3339(), "is too long ago", help));
+    }
+    Ok(since)
+}
+
+/// Runs of one schedule that failed with the same error, or its fires that were lost for the same
+/// reason.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct Problem {
+    kind: ProblemKind,
+    schedule: Schedule,
+    /// How many runs or instants.
+    count: Long,
+    /// The first of them in the range.
+    since: Instant,
+    /// The last of them.
+    last: Instant,
+    /// The first line of the error; masked for those who may not see payloads. Null for lost fires.
+    error: Option<String>,
+    /// Why fires were lost; null for runs.
+    reason: Option<ReasonCode>,
+    /// Whether it goes on: no later run of the schedule has succeeded, or no later fire has started.
+    is_open: bool,
+    #[graphql(skip)]
+    last_run: Option<Uuid>,
+}
+
+#[ComplexObject]
+impl Problem {
+    /// The last run that ended so; null for lost fires.
+    async fn last_run(&self, cx: &Context<'_>) -> Result<Option<Run>> {
+        let Some(id) = self.last_run else { return Ok(None) };
+        Ok(cx.rows().load_one(RunRow(id)).await?.map(Run))
+    }
+}
+
+/// What goes wrong.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProblemKind {
+    /// Runs failed or timed out.
+    Failing,
+    /// Fires were missed or abandoned.
+    LosingFires,
+}
+
+impl Problem {
+    fn of(found: problems::Problem, schedule: Schedule, shown: bool, is_open: bool) -> Self {
+        let (kind, error, reason, last_run) = match found.what {
+            What::Failing { error, last_run } => {
+                let error = if shown { error } else { secrets::MASK.to_owned() };
+                (ProblemKind::Failing, Some(error), None, Some(last_run))
+            }
+            What::Losing { reason } => (ProblemKind::LosingFires, None, Some(reason.into()), None),
+        };
+        Self {
+            kind,
+            schedule,
+            count: found.count.into(),
+            since: found.since.into(),
+            last: found.last.into(),
+            error,
+            reason,
+            is_open,
+            last_run,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What an operator does about a check of the health that fails.
+
+/// The advice for the check of that name.
+pub fn advice(check: &str) -> &'static str {
+    match check {
+        "database" => {
+            "Look whether the database runs and can be reached from this node. Carillon goes on by \
+             itself when it answers again."
+        }
+        "writes" => {
+            "Free space on the database's disk, or make it writable again. Nothing fires until then; \
+             what was due is made up for by the catch-up policies."
+        }
+        "clock_steps" => {
+            "Look at the time service of this node: its clock was set while Carillon was running."
+        }
+        "missed" => {
+            "Look into the ledger for the reasons. After an outage nothing is left to do, or backfill \
+             the missed range; if it goes on, add scheduler nodes."
+        }
+        "failed" => "Open the schedules that fail most, and read the error of their last run.",
+        "stalled" => {
+            "Nothing, if a node has just died: recovery takes its runs over within a minute. Else \
+             look at the logs of the nodes that hold them."
+        }
+        "pending_handoffs" => {
+            "Look at the load of the database and at the server's log: fires are claimed faster than \
+             runs are created."
+        }
+        "scheduler" => {
+            "Start a node with the role 'scheduler', or look at the log of those that have it."
+        }
+        "nodes" => "Start a node: nothing fires and nothing runs.",
+        "canary" => {
+            "Follow the canary's schedule from its last fire on: what stops it, stops the others."
+        }
+        "claims" => {
+            "Read the server's log: it names the error of each schedule. Each is tried again within \
+             five minutes."
+        }
+        "places" => {
+            "Raise node.capacity or add a worker node, or shorten the timeouts of what holds the \
+             places."
+        }
+        "schedulers" => "Start a node with the role 'scheduler' (--roles).",
+        "workers" => "Start a node with the role 'worker' (--roles).",
+        "clocks" => "Look at the time service of the nodes that are named.",
+        "zone_data" => "Bring the tzdata of all nodes to one version, and restart them.",
+        "schemas" | "versions" => "Upgrade the nodes of the older version.",
+        "cluster_backend" => "Give all nodes the same cluster.backend.",
+        "placement" => {
+            "Start a node with these node.tags, or change the tags that the runs ask for."
+        }
+        "drained" => "Undrain the nodes when their maintenance is over.",
+        "this_node" => "Ask another node meanwhile.",
+        "redis" => "Start Redis, or look at the network between. Fires go on without it.",
+        _ => "Look at the server's log.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_has_advice_of_its_own() {
+        let other = advice("no such check");
+        for check in ["database", "writes", "missed", "scheduler", "placement", "redis"] {
+            assert_ne!(advice(check), other, "{check}");
+        }
+    }
+}

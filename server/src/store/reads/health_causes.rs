@@ -1,0 +1,105 @@
+//! The schedules that a figure of the health counts, and since when: read only where the figure is
+//! not a good one.
+
+use entity::Timestamp;
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use super::health::HOUR_MS;
+use crate::store::{Store, StoreError};
+
+/// A figure that counts what belongs to schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Fires of the last hour that were missed or abandoned.
+    Missed,
+    /// Runs that failed or timed out in the last hour.
+    Failed,
+    /// Runs past their hard deadline, or held by a node that is gone.
+    Stalled,
+    /// Claimed fires without a run.
+    PendingHandoffs,
+    /// Schedules that are due and that nobody has claimed.
+    Unclaimed,
+}
+
+/// What a schedule has of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct Cause {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// How much.
+    pub count: i64,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// The schedules that have the most of a figure at `now`, up to `limit`.
+pub async fn causes(
+    store: &Store,
+    counted: Counted,
+    namespace: Option<Uuid>,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<Cause>, StoreError> {
+    let hour_ago = now.0 - HOUR_MS;
+    let home = if namespace.is_some() { "= $2" } else { "IN (SELECT id FROM namespace)" };
+    let column = match counted {
+        // An index has them by namespace and end.
+        Counted::Failed => "namespace_id".to_owned(),
+        Counted::Missed | Counted::Stalled | Counted::PendingHandoffs | Counted::Unclaimed => {
+            store.dialect().of_few("namespace_id")
+        }
+    };
+    let database_now = store.dialect().now();
+    let (what, table, which) = match counted {
+        Counted::Missed => (
+            "sum(count)",
+            "fire",
+            format!("verdict IN ('missed', 'abandoned') AND decided_at >= {hour_ago}"),
+        ),
+        Counted::Failed => (
+            "count(*)",
+            "run",
+            format!(
+                "state IN ('failed', 'timed_out', 'cancelled') AND state <> 'cancelled' \
+                 AND finished_at >= {hour_ago}"
+            ),
+        ),
+        Counted::Stalled => (
+            "count(*)",
+            "run",
+            format!(
+                "state IN ('queued', 'running', 'retrying') AND state = 'running' \
+                 AND (hard_deadline_at < {database_now} OR NOT EXISTS \
+                   (SELECT 1 FROM node n WHERE n.id = run.node_id AND n.state = 'alive'))"
+            ),
+        ),
+        Counted::PendingHandoffs => {
+            ("sum(count)", "fire", "verdict = 'pending' AND claimed_by IS NOT NULL".to_owned())
+        }
+        Counted::Unclaimed => (
+            "count(*)",
+            "schedule",
+            format!("enabled AND next_fire_at IS NOT NULL AND next_fire_at <= {}", now.0),
+        ),
+    };
+    let (id, at) = match counted {
+        Counted::Missed => ("schedule_id", "decided_at"),
+        Counted::Failed => ("schedule_id", "finished_at"),
+        Counted::Stalled => ("schedule_id", "coalesce(started_at, created_at)"),
+        Counted::PendingHandoffs => ("schedule_id", "claimed_at"),
+        Counted::Unclaimed => ("id", "next_fire_at"),
+    };
+    // What waits longest is the worst of what is due.
+    let order = if counted == Counted::Unclaimed { "since" } else { "count DESC, since" };
+    let sql = format!(
+        "SELECT {id} AS schedule_id, CAST({what} AS bigint) AS count, min({at}) AS since \
+         FROM {table} WHERE {which} AND {column} {home} AND {id} IS NOT NULL \
+         GROUP BY {id} ORDER BY {order} LIMIT $1"
+    );
+    let mut values = vec![limit.into()];
+    values.extend(namespace.map(Into::into));
+    let statement = store.dialect().statement(sql, values);
+    Ok(Cause::find_by_statement(statement).all(store.read()).await?)
+}

@@ -1,0 +1,221 @@
+//! Schedules that fail or lose fires: what ended badly lately, grouped by schedule and error.
+
+use std::collections::{HashMap, HashSet, hash_map::Entry};
+
+use entity::{
+    Timestamp,
+    fire::{self, Reason, Verdict},
+    run,
+};
+use sea_orm::{
+    ColumnTrait, Condition, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, sea_query::Expr,
+};
+use uuid::Uuid;
+
+use super::{runs::ended_badly, within::Within};
+use crate::store::{Store, StoreError, bulk::Bulk};
+
+/// The number of runs, and of fires, that are looked at: the newest.
+pub const MAX_LOOKED_AT: u64 = 2_000;
+/// The number of characters of an error that are compared.
+const COMPARED: i32 = 500;
+
+/// Runs of one schedule that failed with the same first line, or its fires that were lost for the
+/// same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The schedule.
+    pub schedule_id: Uuid,
+    /// What they have in common.
+    pub what: What,
+    /// How many runs or instants.
+    pub count: i64,
+    /// The first of them.
+    pub since: Timestamp,
+    /// The last of them.
+    pub last: Timestamp,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Runs failed or took too long.
+    Failing {
+        /// The first line of why.
+        error: String,
+        /// The last of them.
+        last_run: Uuid,
+    },
+    /// Fires were missed or abandoned.
+    Losing {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What went wrong since then, the latest first.
+pub async fn since(
+    store: &Store,
+    within: &Within,
+    since: Timestamp,
+) -> Result<Vec<Problem>, StoreError> {
+    let mut all = failing(store, within, since).await?;
+    all.extend(losing(store, within, since).await?);
+    all.sort_by_key(|one| (std::cmp::Reverse(one.last), one.schedule_id));
+    Ok(all)
+}
+
+async fn failing(
+    store: &Store,
+    within: &Within,
+    since: Timestamp,
+) -> Result<Vec<Problem>, StoreError> {
+    use run::{Column, State};
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: Uuid,
+        schedule_id: Uuid,
+        state: State,
+        error: Option<String>,
+        finished_at: Timestamp,
+    }
+    let error = Expr::cust(format!("substr(run.error, 1, {COMPARED})"));
+    let newest = run::Entity::find()
+        .select_only()
+        .columns([Column::Id, Column::ScheduleId, Column::State, Column::FinishedAt])
+        .expr_as(error, "error")
+        .filter(within.holds_each(Column::NamespaceId))
+        .filter(ended_badly())
+        .filter(Column::State.is_in([State::Failed, State::TimedOut]))
+        .filter(Column::FinishedAt.gte(since))
+        .filter(Column::ScheduleId.is_not_null())
+        .order_by_desc(Column::FinishedAt)
+        .limit(MAX_LOOKED_AT);
+    let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
+    let mut groups: HashMap<(Uuid, String), Problem> = HashMap::new();
+    // The latest of a group comes first.
+    for row in rows {
+        let unsaid = if row.state == State::TimedOut { "timed out" } else { "failed" };
+        let error = row.error.unwrap_or_default();
+        let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(unsaid);
+        match groups.entry((row.schedule_id, line.to_owned())) {
+            Entry::Occupied(mut group) => {
+                group.get_mut().count += 1;
+                group.get_mut().since = row.finished_at;
+            }
+            Entry::Vacant(place) => {
+                place.insert(Problem {
+                    schedule_id: row.schedule_id,
+                    what: What::Failing { error: line.to_owned(), last_run: row.id },
+                    count: 1,
+                    since: row.finished_at,
+                    last: row.finished_at,
+                });
+            }
+        }
+    }
+    Ok(groups.into_values().collect())
+}
+
+/// That one of few fires lies in a namespace.
+fn of_few_in(store: &Store, within: &Within) -> Condition {
+    use sea_orm::sea_query::ExprTrait;
+    let column = Expr::cust(store.dialect().of_few("fire.namespace_id"));
+    Condition::all().add(column.in_subquery(within.keys()))
+}
+
+async fn losing(
+    store: &Store,
+    within: &Within,
+    since: Timestamp,
+) -> Result<Vec<Problem>, StoreError> {
+    use fire::Column;
+    #[derive(FromQueryResult)]
+    struct Row {
+        schedule_id: Uuid,
+        reason: Reason,
+        scheduled_at: Timestamp,
+        last_scheduled_at: Timestamp,
+        count: i64,
+    }
+    let newest = fire::Entity::find()
+        .select_only()
+        .columns([
+            Column::ScheduleId,
+            Column::Reason,
+            Column::ScheduledAt,
+            Column::LastScheduledAt,
+            Column::Count,
+        ])
+        .filter(of_few_in(store, within))
+        // In the words of the index over such fires.
+        .filter(Expr::cust("fire.verdict IN ('missed', 'abandoned')"))
+        .filter(Column::DecidedAt.gte(since))
+        .order_by_desc(Column::DecidedAt)
+        .limit(MAX_LOOKED_AT);
+    let rows: Vec<Row> = store.found(newest.build(store.dialect().backend()), true).await?;
+    let mut groups: HashMap<(Uuid, Reason), Problem> = HashMap::new();
+    for row in rows {
+        let group = groups.entry((row.schedule_id, row.reason)).or_insert_with(|| Problem {
+            schedule_id: row.schedule_id,
+            what: What::Losing { reason: row.reason },
+            count: 0,
+            since: row.scheduled_at,
+            last: row.last_scheduled_at,
+        });
+        group.count += row.count;
+        group.since = group.since.min(row.scheduled_at);
+        group.last = group.last.max(row.last_scheduled_at);
+    }
+    Ok(groups.into_values().collect())
+}
+
+/// The places of the problems that are over: a later run of the schedule succeeded, or a later fire
+/// of it started.
+pub async fn over(store: &Store, problems: &[Problem]) -> Result<HashSet<i64>, StoreError> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        place: i64,
+    }
+    let numbered = || (0_i64..).zip(problems);
+    let (mut runs, mut fires) = (Vec::new(), Vec::new());
+    for (place, problem) in numbered() {
+        match &problem.what {
+            What::Failing { last_run, .. } => runs.push((place, problem.schedule_id, *last_run)),
+            What::Losing { .. } => fires.push((place, problem.schedule_id, problem.last.0)),
+        }
+    }
+    let mut found = HashSet::new();
+    if !runs.is_empty() {
+        let statement = Bulk::default()
+            .int("place", runs.iter().map(|one| one.0))
+            .uuid("id", runs.iter().map(|one| one.1))
+            .uuid("last", runs.iter().map(|one| one.2))
+            .statement(
+                store.dialect(),
+                "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM run \
+                   WHERE run.schedule_id = v.id AND run.id > v.last AND run.state = 'succeeded')",
+                vec![],
+            );
+        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        found.extend(rows.into_iter().map(|row| row.place));
+    }
+    if !fires.is_empty() {
+        let started = Verdict::Started;
+        let statement = Bulk::default()
+            .int("place", fires.iter().map(|one| one.0))
+            .uuid("id", fires.iter().map(|one| one.1))
+            .int("last", fires.iter().map(|one| one.2))
+            .statement(
+                store.dialect(),
+                "SELECT v.place AS place FROM v WHERE EXISTS (SELECT 1 FROM fire \
+                   WHERE fire.schedule_id = v.id AND fire.scheduled_at > v.last \
+                     AND fire.verdict = {0})",
+                vec![sea_orm::ActiveEnum::to_value(&started).into()],
+            );
+        let rows = Row::find_by_statement(statement).all(store.read()).await?;
+        found.extend(rows.into_iter().map(|row| row.place));
+    }
+    Ok(found)
+}

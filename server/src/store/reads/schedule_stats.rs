@@ -1,0 +1,115 @@
+//! What the runs of schedules came to over a range: read from the runs themselves, the newest of
+//! each schedule, by the index over a schedule's runs.
+
+use std::collections::HashMap;
+
+use entity::{Timestamp, run::State};
+use sea_orm::FromQueryResult;
+use uuid::Uuid;
+
+use crate::store::{Store, StoreError, bulk::Bulk, days::first_key};
+
+/// The number of runs of one schedule that are read at the most.
+pub const MAX_RUNS: u64 = 500;
+
+/// What the runs of a schedule came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFigures {
+    /// Created in the range, alive or not.
+    pub runs: i64,
+    /// They did what they were to do.
+    pub succeeded: i64,
+    /// They failed or took too long.
+    pub failed: i64,
+    /// Somebody stopped them.
+    pub cancelled: i64,
+    /// From start to end, the shortest first.
+    pub durations: Vec<i64>,
+    /// From the due time to the hand-off of those that fires started, the least first.
+    pub latenesses: Vec<i64>,
+}
+
+#[derive(FromQueryResult)]
+struct Row {
+    schedule_id: Uuid,
+    state: State,
+    due_at: Timestamp,
+    created_at: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    fire_id: Option<Uuid>,
+}
+
+/// The figures of each of those schedules, over the newest `limit` runs that were created from
+/// `from` up to `until`.
+pub async fn of_schedules(
+    store: &Store,
+    schedules: &[Uuid],
+    (from, until): (Timestamp, Timestamp),
+    limit: u64,
+) -> Result<HashMap<Uuid, RunFigures>, StoreError> {
+    if schedules.is_empty() {
+        return Ok(HashMap::new());
+    }
+    // The first 48 bits of a run's key are its creation.
+    let which = "run.schedule_id = v.id AND run.id >= {0} AND run.id < {1}";
+    let first = store.dialect().newest_of_each("run", which, "run.id DESC", "{2}");
+    let sql = format!(
+        "SELECT run.schedule_id, run.state, run.due_at, run.created_at, run.started_at, \
+           run.finished_at, run.fire_id FROM v {first}"
+    );
+    let values = vec![
+        first_key(from.0).into(),
+        first_key(until.0).into(),
+        i64::try_from(limit).unwrap_or(i64::MAX).into(),
+    ];
+    let bulk = Bulk::default().uuid("id", schedules.iter().copied());
+    let statement = bulk.statement(store.dialect(), &sql, values);
+    let mut figures: HashMap<Uuid, RunFigures> = HashMap::new();
+    for row in Row::find_by_statement(statement).all(store.read()).await? {
+        figures.entry(row.schedule_id).or_default().add(&row);
+    }
+    for one in figures.values_mut() {
+        one.durations.sort_unstable();
+        one.latenesses.sort_unstable();
+    }
+    Ok(figures)
+}
+
+impl RunFigures {
+    fn add(&mut self, row: &Row) {
+        self.runs += 1;
+        match row.state {
+            State::Succeeded => self.succeeded += 1,
+            State::Failed | State::TimedOut => self.failed += 1,
+            State::Cancelled => self.cancelled += 1,
+            State::Queued | State::Running | State::Retrying => {}
+        }
+        if let (Some(started), Some(finished)) = (row.started_at, row.finished_at) {
+            self.durations.push((finished.0 - started.0).max(0));
+        }
+        if row.fire_id.is_some() {
+            self.latenesses.push((row.created_at.0 - row.due_at.0).max(0));
+        }
+    }
+}
+
+/// The value that so many of a hundred do not exceed; None if there are none. Of sorted values.
+pub fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_of_a_hundred_do_not_exceed_a_percentile() {
+        let sorted: Vec<i64> = (1..=10).collect();
+        let of = |percent| percentile(&sorted, percent).unwrap();
+        assert_eq!([50, 95, 99, 100].map(of), [5, 10, 10, 10]);
+        assert_eq!(percentile(&[7], 50), Some(7));
+        assert_eq!(percentile(&[], 95), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Pages of a list that is sorted by a number, then by key. Rows without the number come last,
+//! whichever the direction.
+
+use sea_orm::{
+    EntityTrait, Order, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+    sea_query::{Condition, Expr, ExprTrait, Func, SimpleExpr},
+};
+use uuid::Uuid;
+
+use crate::store::Window;
+
+/// The key of a page: the number, and the row.
+pub type Key = (i64, Uuid);
+
+/// How a list is sorted by a number.
+#[derive(Clone, Debug)]
+pub(super) struct Sorted {
+    number: SimpleExpr,
+    id: SimpleExpr,
+    descending: bool,
+}
+
+/// The number that stands for none: the last of all.
+pub fn no_number(descending: bool) -> i64 {
+    if descending { i64::MIN } else { i64::MAX }
+}
+
+impl Sorted {
+    /// By this number, which may be null.
+    pub(super) fn by(number: SimpleExpr, id: SimpleExpr, descending: bool) -> Self {
+        let last = Expr::val(no_number(descending));
+        Self { number: Func::coalesce([number, last]).into(), id, descending }
+    }
+
+    /// The rows of the window, in its order.
+    pub(super) fn rows<E: EntityTrait>(&self, list: Select<E>, window: &Window<Key>) -> Select<E> {
+        let forward = if self.descending { Order::Desc } else { Order::Asc };
+        let backward = if self.descending { Order::Asc } else { Order::Desc };
+        let order = if window.from_end { backward.clone() } else { forward.clone() };
+        list.apply_if(window.after, |query, key| query.filter(self.beyond(key, &forward)))
+            .apply_if(window.before, |query, key| query.filter(self.beyond(key, &backward)))
+            .order_by(self.number.clone(), order.clone())
+            .order_by(self.id.clone(), order)
+            .limit(window.reach())
+    }
+
+    fn beyond(&self, (number, id): Key, order: &Order) -> Condition {
+        let (further, later) = if matches!(order, Order::Desc) {
+            (self.number.clone().lt(number), self.id.clone().lt(id))
+        } else {
+            (self.number.clone().gt(number), self.id.clone().gt(id))
+        };
+        let same = self.number.clone().eq(number);
+        Condition::any().add(further).add(same.and(later))
+    }
+}

@@ -1,0 +1,153 @@
+//! What a pause, an edit and a timing that is not saved yet would do.
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    a_pause_tells_the_fires_that_would_fall_into_it,
+    a_pause_that_is_only_thought_of_tells_each_way_to_resume,
+    the_minutes_to_come_are_counted_and_a_candidate_is_tried,
+    an_edit_tells_the_fires_that_it_adds_and_removes,
+);
+
+async fn a_pause_tells_the_fires_that_would_fall_into_it(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let hourly = desk.schedule("hourly", "@hourly").await;
+    let daily = desk.schedule("daily", "0 2 * * *").await;
+    let query = "query($ids: [UUID!], $search: String, $until: DateTime) {
+        pausePreview(ids: $ids, search: $search, until: $until) { at until fires hasMore schedules {
+            schedule { name } fires sample(first: 2) { at } nextFireAt } } }";
+    let until = "2026-03-02T12:00:00Z";
+    let preview = desk.ask(query, json!({ "ids": [hourly, daily], "until": until })).await;
+    let preview = &preview["pausePreview"];
+    // At 13:00 to 11:00: that of the end itself falls behind it.
+    assert_eq!((&preview["fires"], &preview["hasMore"]), (&json!(24), &json!(false)));
+    assert_eq!(
+        preview["schedules"][0],
+        json!({ "schedule": { "name": "hourly" }, "fires": 23,
+            "sample": [{ "at": "2026-03-01T13:00:00Z" }, { "at": "2026-03-01T14:00:00Z" }],
+            "nextFireAt": "2026-03-02T12:00:00Z" })
+    );
+    assert_eq!(preview["schedules"][1]["sample"], json!([{ "at": "2026-03-02T02:00:00Z" }]));
+    let found = desk.ask(query, json!({ "search": "name:daily" })).await["pausePreview"].clone();
+    assert_eq!((&found["fires"], &found["until"]), (&json!(7), &json!("2026-03-08T12:00:00Z")));
+    for (bad, field) in [
+        (json!({}), "ids"),
+        (json!({ "ids": [] }), "ids"),
+        (json!({ "ids": [daily], "search": "x" }), "search"),
+        (json!({ "ids": [daily], "until": "2026-03-01T12:00:00Z" }), "until"),
+        (json!({ "ids": [daily], "until": "2028-03-01T12:00:00Z" }), "until"),
+    ] {
+        assert_eq!(desk.refused(query, bad).await["extensions"]["field"], field);
+    }
+}
+
+async fn a_pause_that_is_only_thought_of_tells_each_way_to_resume(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("hourly", "@hourly").await;
+    let query = "query($id: UUID!, $if: Boolean!) {
+        resumePreview(id: $id, at: \"2026-03-01T15:30:00Z\", ifPaused: $if) {
+            paused choices { missed runs others nextFireAt rows { nodes { scheduledAt verdict } } } } }";
+    let really = desk.ask(query, json!({ "id": id, "if": false })).await;
+    assert_eq!(really["resumePreview"], json!({ "paused": false, "choices": [] }));
+    let preview = desk.ask(query, json!({ "id": id, "if": true })).await["resumePreview"].clone();
+    let runs = |index: usize| preview["choices"][index]["runs"].as_i64().unwrap();
+    assert_eq!([runs(0), runs(1), runs(2)], [0, 1, 3]);
+    let rows = preview["choices"][2]["rows"]["nodes"].as_array().unwrap();
+    assert_eq!(rows[0], json!({ "scheduledAt": "2026-03-01T13:00:00Z", "verdict": "PENDING" }));
+    assert_eq!(preview["choices"][0]["nextFireAt"], "2026-03-01T16:00:00Z");
+
+    // As the pause does, once it is made.
+    let pause =
+        "mutation($id: UUID!) { pauseSchedule(id: $id, reason: \"x\") { schedule { id } } }";
+    desk.ask(pause, json!({ "id": id })).await;
+    let real = desk.ask(query, json!({ "id": id, "if": false })).await["resumePreview"].clone();
+    assert_eq!((&real["paused"], &real["choices"]), (&json!(true), &preview["choices"]));
+}
+
+async fn the_minutes_to_come_are_counted_and_a_candidate_is_tried(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    for name in ["a", "b", "c"] {
+        desk.schedule(name, "0 14 * * *").await;
+    }
+    let edited = desk.schedule("edited", "5 14 * * *").await;
+    desk.schedule("often", "*/20 * * * * *").await;
+    let query = "query($minutes: Int!, $search: String, $candidate: TimingInput, $id: UUID) {
+        upcomingByMinute(minutes: $minutes, search: $search, candidate: $candidate, scheduleId: $id)
+        { from to starts schedules isComplete candidate { problem { problem }
+            starts { at before after } busiest { at after } quieter { minutes starts } } } }";
+    let ask = async |variables: Value| desk.ask(query, variables).await["upcomingByMinute"].clone();
+    let all = ask(json!({ "minutes": 180 })).await;
+    let starts: Vec<i64> =
+        all["starts"].as_array().unwrap().iter().map(|starts| starts.as_i64().unwrap()).collect();
+    assert_eq!((starts.len(), starts[119], starts[120], starts[125]), (180, 3, 6, 4));
+    // The instant of now is decided already.
+    assert!(starts[0] <= 3 && starts.iter().skip(1).all(|starts| *starts >= 3), "{starts:?}");
+    assert_eq!((&all["schedules"], &all["isComplete"]), (&json!(5), &json!(true)));
+    assert_eq!(
+        (&all["from"], &all["to"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!("2026-03-01T15:00:00Z"))
+    );
+
+    let candidate = json!({ "expressions": ["0 14 * * *"] });
+    let variables = json!({
+        "minutes": 180, "search": "-name:often", "candidate": candidate, "id": edited
+    });
+    let tried = ask(variables).await;
+    // Without the one that is edited.
+    assert_eq!((&tried["schedules"], &tried["starts"][125]), (&json!(3), &json!(0)));
+    let at = "2026-03-01T14:00:00Z";
+    assert_eq!(
+        tried["candidate"],
+        json!({
+            "problem": null, "starts": [{ "at": at, "before": 3, "after": 4 }],
+            "busiest": { "at": at, "after": 4 },
+            "quieter": [-1, 1, -2, 2, -3].map(|minutes| json!({ "minutes": minutes, "starts": 1 })),
+        })
+    );
+    let bad = json!({ "minutes": 60, "candidate": { "expressions": ["61 * * * *"] } });
+    let refused = ask(bad).await;
+    assert!(refused["candidate"]["problem"]["problem"].is_string(), "{refused}");
+    for minutes in [0, 10_081] {
+        let error = desk.refused(query, json!({ "minutes": minutes })).await;
+        assert_eq!(error["extensions"]["field"], "minutes");
+    }
+    let week = ask(json!({ "minutes": 10_080 })).await;
+    assert_eq!(
+        (week["starts"].as_array().unwrap().len(), &week["isComplete"]),
+        (10_080, &json!(true))
+    );
+}
+
+async fn an_edit_tells_the_fires_that_it_adds_and_removes(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let id = desk.schedule("nightly", "0 2 * * *").await;
+    let query = "query($id: UUID!, $timing: TimingInput!) {
+        definitionEffect(scheduleId: $id, timing: $timing) { from until problem { field }
+            before after added removed addedFires { at local } removedFires { at } isComplete } }";
+    let timing = json!({ "expressions": ["0 2,3 * * 1-5"] });
+    let effect = desk.ask(query, json!({ "id": id, "timing": timing })).await;
+    let effect = &effect["definitionEffect"];
+    assert_eq!(
+        (&effect["from"], &effect["until"]),
+        (&json!("2026-03-01T12:00:00Z"), &json!("2026-03-31T12:00:00Z"))
+    );
+    // Of 30 nights, 22 are weekdays'.
+    let figures = ["before", "after", "added", "removed"].map(|of| effect[of].as_i64().unwrap());
+    assert_eq!(figures, [30, 44, 22, 8]);
+    assert_eq!(
+        effect["addedFires"][0],
+        json!({ "at": "2026-03-02T03:00:00Z", "local": "2026-03-02T03:00:00" })
+    );
+    assert_eq!(effect["removedFires"][0]["at"], "2026-03-07T02:00:00Z");
+    assert_eq!(
+        (&effect["isComplete"], effect["addedFires"].as_array().unwrap().len()),
+        (&json!(true), 20)
+    );
+    let bad = desk.ask(query, json!({ "id": id, "timing": { "expressions": ["x"] } })).await;
+    assert!(bad["definitionEffect"]["problem"]["field"].is_string(), "{bad}");
+    let unknown = json!({ "id": uuid::Uuid::nil(), "timing": timing });
+    assert_eq!(desk.refused(query, unknown).await["extensions"]["code"], "NOT_FOUND");
+}

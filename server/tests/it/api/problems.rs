@@ -1,0 +1,146 @@
+//! What goes wrong, grouped, and what to do about it.
+
+use std::time::Duration;
+
+use entity::{
+    fire::{self, Reason, Verdict},
+    run::{self, State},
+    user::Role,
+};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, sea_query::Expr};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    desk::Desk,
+    ledger::{plant, planted_fire},
+    sorting::settle,
+    walking::{member_of, namespace},
+};
+use crate::support::{TestDatabase, on_both};
+
+on_both!(
+    failures_are_grouped_by_schedule_and_first_line,
+    lost_fires_are_a_problem_until_a_later_one_has_started,
+    a_finding_says_what_to_do_and_whom_it_counts,
+);
+
+const PROBLEMS: &str = "query($in: String) { problems(namespace: $in) {
+    kind count since last error reason isOpen schedule { name } lastRun { id } } }";
+
+/// A run of the schedule that failed so.
+async fn failed(desk: &Desk, schedule: &str, error: &str, took_ms: i64) -> String {
+    let run = desk.trigger(schedule).await;
+    settle(desk, &run, State::Failed, took_ms).await;
+    let tx = desk.database.store.begin().await.unwrap();
+    run::Entity::update_many()
+        .col_expr(run::Column::Error, Expr::value(error))
+        .filter(run::Column::Id.eq(run.parse::<Uuid>().unwrap()))
+        .exec(&tx)
+        .await
+        .unwrap();
+    desk.database.store.commit(tx).await.unwrap();
+    run
+}
+
+async fn failures_are_grouped_by_schedule_and_first_line(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let (one, other) =
+        (desk.schedule("one", "@hourly").await, desk.schedule("two", "@hourly").await);
+    failed(&desk, &one, "exit code 1: no disk\nat line 3", 10).await;
+    let last = failed(&desk, &one, "exit code 1: no disk\nat line 9", 20).await;
+    failed(&desk, &one, "timed out", 30).await;
+    failed(&desk, &other, "exit code 1: no disk", 40).await;
+    // Keys are in the order of time.
+    desk.clock.pass(Duration::from_millis(10));
+    let mended = desk.trigger(&other).await;
+    settle(&desk, &mended, State::Succeeded, 10).await;
+    let problems = desk.ask(PROBLEMS, json!({})).await["problems"].clone();
+    let of = |name: &str, error: &str| {
+        let all = problems.as_array().unwrap().iter();
+        let mut found = all.filter(|one| one["schedule"]["name"] == name && one["error"] == error);
+        found.next().unwrap_or_else(|| panic!("{name} {error}: {problems}")).clone()
+    };
+    assert_eq!(problems.as_array().unwrap().len(), 3);
+    let disk = of("one", "exit code 1: no disk");
+    assert_eq!((&disk["kind"], &disk["count"]), (&json!("FAILING"), &json!(2)));
+    assert_eq!((&disk["isOpen"], &disk["lastRun"]["id"]), (&json!(true), &json!(last)));
+    assert_eq!(of("one", "timed out")["count"], 1);
+    assert_eq!(of("two", "exit code 1: no disk")["isOpen"], false);
+
+    // Errors may repeat what a program printed.
+    let viewer = member_of(namespace(&desk, "default").await, Role::Viewer);
+    let seen = desk.send_as(&viewer, PROBLEMS, json!({ "in": "default" })).await;
+    let seen = seen.data.into_json().unwrap();
+    assert!(seen["problems"].as_array().unwrap().iter().all(|one| one["error"] == "***"), "{seen}");
+    let long = "{ problems(since: \"2026-01-01T00:00:00Z\") { count } }";
+    assert_eq!(desk.refused(long, json!({})).await["extensions"]["field"], "since");
+}
+
+async fn lost_fires_are_a_problem_until_a_later_one_has_started(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let home = namespace(&desk, "default").await;
+    let (losing, mended) =
+        (desk.schedule("losing", "@hourly").await, desk.schedule("mended", "@hourly").await);
+    let missed = (Verdict::Missed, Reason::Outage);
+    let given_up = (Verdict::Abandoned, Reason::TooOld);
+    let rows = [
+        fire::Model { count: 5, ..planted_fire(&losing, home, 9, missed) },
+        planted_fire(&losing, home, 8, missed),
+        planted_fire(&losing, home, 7, given_up),
+        planted_fire(&mended, home, 6, missed),
+        planted_fire(&mended, home, 5, (Verdict::Started, Reason::OnTime)),
+    ];
+    plant(&desk, rows).await;
+    let problems = desk.ask(PROBLEMS, json!({})).await["problems"].clone();
+    let told: Vec<Value> = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["schedule"]["name"], one["reason"], one["count"], one["isOpen"]]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!(["mended", "OUTAGE", 1, false]),
+            json!(["losing", "TOO_OLD", 1, true]),
+            json!(["losing", "OUTAGE", 6, true]),
+        ]
+    );
+    assert_eq!(problems[2]["since"], "2026-03-01T11:51:00Z");
+    assert_eq!(problems[2]["lastRun"], Value::Null);
+}
+
+async fn a_finding_says_what_to_do_and_whom_it_counts(database: TestDatabase) {
+    let desk = Desk::open(database).await;
+    let home = namespace(&desk, "default").await;
+    let (much, little) =
+        (desk.schedule("much", "@hourly").await, desk.schedule("little", "@hourly").await);
+    let missed = (Verdict::Missed, Reason::Outage);
+    let rows = [
+        fire::Model { count: 20, ..planted_fire(&much, home, 30, missed) },
+        planted_fire(&little, home, 40, missed),
+        planted_fire(&little, home, 90, missed),
+    ];
+    plant(&desk, rows).await;
+    let query = "query($in: String) { health(namespace: $in) { issues findings {
+        code severity message help value limit namespace nodes since schedules { name } } } }";
+    let finding = async |answer: Value, code: &str| {
+        let findings = answer["health"]["findings"].as_array().unwrap().clone();
+        let issues = answer["health"]["issues"].as_array().unwrap();
+        assert_eq!(findings.len(), issues.len());
+        assert!(findings.iter().all(|one| issues.contains(&one["message"])), "{findings:?}");
+        findings.into_iter().find(|one| one["code"] == code).unwrap()
+    };
+    let lost = finding(desk.ask(query, json!({ "in": "default" })).await, "missed").await;
+    assert_eq!(lost["schedules"], json!([{ "name": "much" }, { "name": "little" }]));
+    assert_eq!((&lost["value"], &lost["limit"]), (&json!("21"), &json!("10")));
+    assert_eq!((&lost["severity"], &lost["namespace"]), (&json!("CRITICAL"), &json!("default")));
+    assert_eq!(lost["since"], "2026-03-01T11:20:00Z");
+    assert!(lost["help"].as_str().unwrap().contains("ledger"), "{lost}");
+
+    desk.clock.pass(Duration::from_secs(2 * 60 * 60));
+    let due = finding(desk.ask(query, json!({})).await, "scheduler").await;
+    assert_eq!((&due["namespace"], &due["since"]), (&Value::Null, &json!("2026-03-01T13:00:00Z")));
+    assert_eq!(due["schedules"].as_array().unwrap().len(), 2);
+}
