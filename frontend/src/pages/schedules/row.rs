@@ -28,7 +28,7 @@ pub(super) fn columns() -> Vec<Column> {
         Column::new("timing", "When", timing).class("timing-cell wide"),
         Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row)),
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
-            .class("wide"),
+            .class("wide spare"),
         Column::new("run", "Last run", last_run).class("wide"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
