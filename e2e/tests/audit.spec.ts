@@ -17,7 +17,7 @@ test("the audit log is filtered by its address, shows what changed, and is expor
   const pause = `mutation ($id: UUID!) { pauseSchedule(id: $id, reason: "the month's end, \\"closed\\"") { schedule { id } } }`;
   await server.ask(pause, { id });
 
-  await page.goto("/audit");
+  await page.goto("/audit?kind=schedule");
   await signIn(page, admin);
   await page.getByLabel("Subject").fill("audited");
   await page.keyboard.press("Enter");

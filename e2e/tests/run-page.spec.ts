@@ -72,7 +72,7 @@ module: talker
 schedules:
   talker:
     when: "0 0 1 1 *"
-    task: { target: { command: { script: "for i in $(seq 1 20000); do echo number $i; done; printf '\\\\033[31mred needle\\\\033[0m\\\\n' >&2" } } }
+    task: { target: { command: { script: "for i in $(seq 1 20000); do echo number $i; done; sleep 0.5; printf '\\\\033[31mred needle\\\\033[0m\\\\n' >&2" } } }
 `,
   );
   const id = await trigger(server, "talker");
@@ -126,8 +126,10 @@ schedules:
   const id = await trigger(server, "follow");
   await page.goto(`/runs/${id}`);
   await signIn(page, admin);
-  await expect(line(page, "line 200 ")).toBeInViewport();
   const log = page.getByRole("log");
+  await expect(line(page, "line 200 ")).toBeAttached();
+  await log.evaluate((frame) => frame.scrollIntoView(false));
+  await expect(line(page, "line 200 ")).toBeInViewport();
   const follow = page.getByRole("checkbox", { name: "Follow" });
   await log.evaluate((frame) => frame.scrollTo(0, 0));
   await expect(follow).not.toBeChecked();

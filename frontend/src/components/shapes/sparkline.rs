@@ -8,6 +8,8 @@ const HEIGHT: f64 = 20.0;
 /// What took no time is seen all the same.
 const LEAST: f64 = 4.0;
 const STEP: usize = 5;
+/// Room for so many; fewer stand at its end, as wide as many do.
+const SLOTS: usize = 40;
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +25,15 @@ pub(crate) struct SparkBar {
 /// The bars, oldest first. Screen readers hear the sum.
 pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     let top = bars.iter().filter_map(|bar| bar.value).max().unwrap_or(0);
+    let slots = bars.len().max(SLOTS);
+    let first = slots - bars.len();
     let bar = |(index, bar): (usize, &SparkBar)| {
         let height = short(height(bar.value, top));
         view! {
             <rect
                 class="chart-part"
                 data-state=bar.state
-                x=index * STEP
+                x=(first + index) * STEP
                 y=short(HEIGHT - height)
                 width=STEP - 1
                 height=height
@@ -42,7 +46,7 @@ pub(crate) fn sparkline(what: &'static str, bars: &[SparkBar]) -> AnyView {
     view! {
         <svg
             class="sparkline"
-            viewBox=format!("0 0 {} 20", (bars.len() * STEP).max(1))
+            viewBox=format!("0 0 {} 20", slots * STEP)
             preserveAspectRatio="none"
             role="img"
             aria-label=name

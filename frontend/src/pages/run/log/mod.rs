@@ -140,7 +140,7 @@ fn go_to_linked(kept: Kept, sight: Sight, looking: Looking) {
         let place = linked.and_then(|number| kept.with(|log| log.place_of(number)));
         if let Some(place) = place.filter(|_| !there.get_value()) {
             there.set_value(true);
-            request_animation_frame(move || sight.show(place));
+            request_animation_frame(move || sight.reveal(place));
         }
     });
 }

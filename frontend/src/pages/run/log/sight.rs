@@ -111,6 +111,14 @@ impl Sight {
         }
     }
 
+    /// Brings the log into the window, and a line into its middle.
+    pub(super) fn reveal(self, place: usize) {
+        self.show(place);
+        if let Some(frame) = self.frame.try_get_untracked().flatten() {
+            frame.scroll_into_view_with_bool(false);
+        }
+    }
+
     fn to_end(self) {
         // The next frame may come when the page has gone.
         if let Some(frame) = self.frame.try_get_untracked().flatten() {
