@@ -25,12 +25,14 @@ use crate::{
     data::{Feed, use_actor, use_feed, use_listing, use_load},
     model::{LedgerRow, Place, ReasonCode, Verdict},
     route::Route,
-    state::{List, use_every, use_session, use_title},
+    state::{List, Throttle, use_every, use_session, use_title},
 };
 
 const SIZE: usize = 50;
 /// What comes to no run makes no event.
 const LOOK: Duration = Duration::from_secs(10);
+/// How often the totals are counted while runs come and go.
+const SLOW_MS: i64 = 5_000;
 const NAMES: [&str; 6] = ["verdict", "reason", "q", "range", "from", "until"];
 
 /// The verdicts by their names in the address: groups first, as the totals name them.
@@ -55,9 +57,11 @@ pub(crate) fn Ledger() -> impl IntoView {
     let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
     let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
     let (loading, totals) = (fires.load.loading, sums.loading);
+    // Counting costs the server more than reading a page.
+    let slow = Throttle::new(SLOW_MS);
     let refresh = move || {
         loading.refresh();
-        totals.refresh();
+        slow.run(move || totals.refresh());
     };
     use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
     use_every(LOOK, refresh);

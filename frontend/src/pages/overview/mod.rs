@@ -32,12 +32,14 @@ use crate::{
     components::{AsyncView, cluster_strip, live, panel, use_drag},
     data::{Feed, use_feed, use_load},
     route::Route,
-    state::{use_address, use_every, use_session, use_title, use_zone},
+    state::{Throttle, use_address, use_every, use_session, use_title, use_zone},
     time::Moment,
 };
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 const DAY: i64 = 86_400_000;
+/// How often what is costly is asked for while runs come and go.
+const SLOW_MS: i64 = 5_000;
 const HALF_AN_HOUR: i64 = 1_800;
 
 /// The overview.
@@ -61,18 +63,28 @@ pub(crate) fn Overview() -> impl IntoView {
     });
     let minutes = use_load(move || Some(api::minutes(address.namespace())));
     let next = use_load(move || Some(api::next_schedules(address.namespace())));
-    let loadings = [
-        house.loading,
-        troubles.loading,
-        alive.loading,
-        day.loading,
-        minutes.loading,
-        next.loading,
-    ];
-    let refresh = move || loadings.iter().for_each(|loading| loading.refresh());
-    let [numbers, ..] = loadings;
-    use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
-    use_feed(Feed::schedules(None), move |_| refresh(), refresh);
+    let numbers = house.loading;
+    // Runs change the figures at once; what takes the server longer to answer follows a few seconds later.
+    let (slow, slow_plans) = (Throttle::new(SLOW_MS), Throttle::new(SLOW_MS));
+    let runs_changed = move || {
+        numbers.refresh();
+        alive.loading.refresh();
+        slow.run(move || {
+            troubles.loading.refresh();
+            day.loading.refresh();
+        });
+    };
+    let plans_changed = move || {
+        numbers.refresh();
+        minutes.loading.refresh();
+        next.loading.refresh();
+    };
+    let refresh = move || {
+        runs_changed();
+        plans_changed();
+    };
+    use_feed(Feed::runs(None, None), move |_| runs_changed(), refresh);
+    use_feed(Feed::schedules(None), move |_| slow_plans.run(plans_changed), refresh);
     use_every(HALF_A_MINUTE, refresh);
     let runs = Callback::new(|(from, until): (Moment, Moment)| {
         let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
