@@ -6,9 +6,9 @@ use graphql_client::GraphQLQuery;
 use crate::model::{
     AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HttpAnswer,
     LogEvent, LogStream, ManyOutcome, Named, NodeState, OverlapHourPolicy, OverlapPolicy,
-    OverviewAnswer, Page, Preview as PreviewAnswer, PreviewFire, ResumeEffect, Role, RunDetail,
-    RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
-    ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    OverviewAnswer, Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ResumeEffect, Role,
+    RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView, ScheduleDetail,
+    ScheduleEvent, ScheduleRow, ScheduleSortField, ScheduleState, TaskRunState, Verdict, Viewer,
 };
 
 /// An instant in RFC 3339.
@@ -39,7 +39,7 @@ macro_rules! operations {
                 extern_enums(
                     "Backoff", "CatchUp", "FireKind", "GapPolicy", "HttpAnswer", "LogStream", "NodeState",
                     "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
+                    "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict"
                 )
             )]
             pub(crate) struct $name;
@@ -77,6 +77,11 @@ operations! {
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    SetFavourite = "graphql/set_favourite.graphql", "/setFavourite/schedule/id" => String;
+    Views = "graphql/views.graphql", "/me/settings/views" => Vec<SavedView>;
+    SaveView = "graphql/save_view.graphql", "/saveView/view/id" => String;
+    DeleteView = "graphql/delete_view.graphql", "/deleteView/id" => String;
+    PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;

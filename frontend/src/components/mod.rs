@@ -61,7 +61,7 @@ pub(crate) use page_head::PageHead;
 pub(crate) use pager::{Beside, pager};
 pub(crate) use panel::{fact, panel};
 pub(crate) use plain_table::{heading, silent_heading, table};
-pub(crate) use query::{QueryBar, QueryField, QueryView};
+pub(crate) use query::{OwnViews, QueryBar, QueryField, QueryView};
 pub(crate) use reason::reason_text;
 pub(crate) use run_table::run_table;
 pub(crate) use search_line::SearchLine;

@@ -39,14 +39,14 @@ pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
-    Tally, Version,
+    Misfire, Pause, PauseEffect, PausedSchedule, Policy, RecentFire, ResumeChoice, ResumeEffect,
+    ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,
-    OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
-    TaskRunState, Verdict,
+    OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleSortField, ScheduleState,
+    TaskCondition, TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::Viewer;
+pub(crate) use viewer::{SavedView, Viewer};

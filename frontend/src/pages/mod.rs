@@ -14,6 +14,7 @@ mod schedule;
 mod schedule_form;
 mod schedules;
 mod sign_in;
+mod views;
 
 pub(crate) use cluster::Cluster;
 pub(crate) use not_found::NotFound;
