@@ -39,8 +39,8 @@ pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
 pub(crate) use schedule::{
-    Misfire, Pause, PauseEffect, PausedSchedule, Policy, RecentFire, ResumeChoice, ResumeEffect,
-    ScheduleDetail, ScheduleEvent, ScheduleRow, Tally, Version,
+    Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
+    ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, OverlapHourPolicy,

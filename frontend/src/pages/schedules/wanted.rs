@@ -20,7 +20,13 @@ pub(super) struct Wanted {
 impl Wanted {
     /// Tracked.
     pub(super) fn of(address: Address) -> Self {
-        Self { namespace: address.namespace(), text: address.query("q"), place: place(address) }
+        Self {
+            namespace: address.namespace(),
+            text: address.query("q"),
+            favourites: address.query("favourites") == "yes",
+            sort: address.query("sort"),
+            place: place(address),
+        }
     }
 
     pub(super) fn is_narrowed(&self) -> bool {
