@@ -120,26 +120,26 @@ module: follow
 schedules:
   follow:
     when: "0 0 1 1 *"
-    task: { target: { command: { script: "for i in $(seq 1 200); do echo line $i $(printf 'x%.0s' $(seq 1 300)); done; while ! test -e ${gate}; do sleep 0.1; done; echo the end" } } }
+    task: { target: { command: { script: "for i in $(seq 1 200); do echo row $i. $(printf 'x%.0s' $(seq 1 300)); done; while ! test -e ${gate}; do sleep 0.1; done; echo the end" } } }
 `,
   );
   const id = await trigger(server, "follow");
   await page.goto(`/runs/${id}`);
   await signIn(page, admin);
   const log = page.getByRole("log");
-  await expect(line(page, "line 200 ")).toBeAttached();
+  await expect(line(page, "row 200.")).toBeAttached();
   await log.evaluate((frame) => frame.scrollIntoView(false));
-  await expect(line(page, "line 200 ")).toBeInViewport();
+  await expect(line(page, "row 200.")).toBeInViewport();
   const follow = page.getByRole("checkbox", { name: "Follow" });
   await log.evaluate((frame) => frame.scrollTo(0, 0));
   await expect(follow).not.toBeChecked();
-  await expect(line(page, "line 1 ")).toBeInViewport();
+  await expect(line(page, "row 1.")).toBeInViewport();
   const tall = await log.evaluate((frame) => frame.scrollHeight);
   await page.getByRole("checkbox", { name: "Wrap" }).uncheck();
   await expect.poll(() => log.evaluate((frame) => frame.scrollHeight)).toBeLessThan(tall / 2);
   writeFileSync(gate, "");
   await expect(state(page)).toHaveAttribute("data-state", "succeeded");
-  await expect(line(page, "line 1 ")).toBeInViewport();
+  await expect(line(page, "row 1.")).toBeInViewport();
   await follow.check();
   await expect(line(page, "the end")).toBeInViewport();
 });

@@ -13,10 +13,10 @@ use super::{
 use crate::{
     model::{
         AuditEvent, AuditRow, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun,
-        ManyOutcome, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, Place, Preview,
-        PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState, RunStats,
-        ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow, Seen, Verdict, Viewer,
-        WorkProblem,
+        ManyOutcome, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
+        Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
+        ScheduleSortField, Seen, Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -27,6 +27,10 @@ pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
+    /// Only the caller's favourites.
+    pub(crate) favourites: bool,
+    /// By what, and whether downwards.
+    pub(crate) sort: Option<(ScheduleSortField, bool)>,
     pub(crate) place: Place,
 }
 
@@ -77,8 +81,25 @@ pub(crate) fn cluster() -> Ask<Fleet> {
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
     let (namespace, search) = (query.namespace, query.search);
-    let variables =
-        operations::schedules::Variables { namespace, search, first, after, last, before };
+    let sort =
+        query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
+    let filter = query.favourites.then_some(operations::schedules::ScheduleFilter {
+        text: None,
+        tag: None,
+        state: None,
+        workflow: None,
+        favourite: Some(true),
+    });
+    let variables = operations::schedules::Variables {
+        namespace,
+        filter,
+        sort,
+        search,
+        first,
+        after,
+        last,
+        before,
+    };
     Ask::new::<Schedules>(variables)
 }
 
@@ -395,6 +416,32 @@ pub(crate) fn trigger_schedule(
 ) -> Ask<String> {
     let key = Some(key);
     Ask::new::<TriggerSchedule>(operations::trigger_schedule::Variables { id, context, as_of, key })
+}
+
+pub(crate) fn set_favourite(schedule_id: String, is_favourite: bool) -> Ask<String> {
+    let variables = operations::set_favourite::Variables { schedule_id, is_favourite };
+    Ask::new::<operations::SetFavourite>(variables)
+}
+
+/// The views that the caller keeps.
+pub(crate) fn views() -> Ask<Vec<SavedView>> {
+    Ask::new::<operations::Views>(operations::views::Variables)
+}
+
+/// Keeps a view; one of the same page and name is replaced.
+pub(crate) fn save_view(page: String, name: String, query: String) -> Ask<String> {
+    let input = operations::save_view::SaveViewInput { page, name, query };
+    Ask::new::<operations::SaveView>(operations::save_view::Variables { input })
+}
+
+pub(crate) fn delete_view(id: String) -> Ask<String> {
+    Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
+}
+
+/// What pausing a schedule now would keep from firing.
+pub(crate) fn pause_preview(id: String, until: Option<Moment>) -> Ask<PauseEffect> {
+    let variables = operations::pause_preview::Variables { ids: vec![id], until };
+    Ask::new::<operations::PausePreview>(variables)
 }
 
 /// Leaves out the next fires.

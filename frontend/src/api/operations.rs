@@ -7,9 +7,10 @@ use crate::model::{
     AuditEvent, AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy,
     HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
-    Page, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode, ResumeEffect, Role,
-    RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
-    ScheduleName, ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer, WorkProblem,
+    Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
+    ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView,
+    ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleState, TaskRunState, Verdict,
+    Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -40,7 +41,7 @@ macro_rules! operations {
                 extern_enums(
                     "Backoff", "CatchUp", "FireKind", "GapPolicy", "HealthSeverity", "HttpAnswer", "LogStream",
                     "NodeState", "OverlapHourPolicy", "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict"
+                    "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict"
                 )
             )]
             pub(crate) struct $name;
@@ -94,6 +95,11 @@ operations! {
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    SetFavourite = "graphql/set_favourite.graphql", "/setFavourite/schedule/id" => String;
+    Views = "graphql/views.graphql", "/me/settings/views" => Vec<SavedView>;
+    SaveView = "graphql/save_view.graphql", "/saveView/view/id" => String;
+    DeleteView = "graphql/delete_view.graphql", "/deleteView/id" => String;
+    PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;

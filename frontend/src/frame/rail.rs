@@ -67,13 +67,13 @@ pub(crate) fn Rail() -> impl IntoView {
     let is_narrow = move || narrow.get() == "narrow";
     let turn = move || narrow.set(if untrack(is_narrow) { "" } else { "narrow" });
     view! {
-        <div class="rail" data-narrow=move || is_narrow().then_some("")>
+        <nav class="rail" aria-label="Main" data-narrow=move || is_narrow().then_some("")>
             <a href=move || home() class="brand" aria-label="Carillon">
                 {icon(Glyph::Bell)}<span>"Carillon"</span>
             </a>
-            <nav class="rail-nav" aria-label="Main">{groups()}</nav>
+            <div class="rail-nav">{groups()}</div>
             {icon_button(Glyph::Menu, "Narrow or widen", "Narrow or widen the rail".to_owned(), turn)}
-        </div>
+        </nav>
     }
 }
 
@@ -86,11 +86,10 @@ fn home() -> String {
 pub(super) fn groups() -> Vec<AnyView> {
     let group = |group: Group| {
         let pages: Vec<_> = PAGES.iter().filter(|page| page.group == group).map(link).collect();
-        let id = format!("rail-{}", group.words().to_lowercase());
         view! {
             <div class="rail-group">
-                <p class="rail-title" id=id.clone()>{group.words()}</p>
-                <ul aria-labelledby=id.clone()>{pages}</ul>
+                <p class="rail-title" aria-hidden="true">{group.words()}</p>
+                <ul aria-label=group.words()>{pages}</ul>
             </div>
         }
         .into_any()

@@ -53,14 +53,14 @@ pub(crate) use run::{
     Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
 };
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
-    Tally, Version,
+    Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
+    ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     Backoff, CatchUp, FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState,
     OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState,
-    RunTrigger, ScheduleState, TaskCondition, TaskRunState, Verdict,
+    RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState, Verdict,
 };
 pub(crate) use task::{Command, Http, Pair, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::Viewer;
+pub(crate) use viewer::{SavedView, Viewer};

@@ -21,6 +21,7 @@ mod schedule_form;
 mod schedules;
 mod sign_in;
 mod steps;
+mod views;
 
 pub(crate) use audit::Audit;
 pub(crate) use cluster::Cluster;
