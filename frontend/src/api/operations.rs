@@ -9,8 +9,8 @@ use crate::model::{
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
     Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
     ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView,
-    ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleState, TaskRunState, Verdict,
-    Viewer, WorkProblem,
+    ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleSortField, ScheduleState,
+    TaskRunState, Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
