@@ -20,8 +20,9 @@ test("a person of one namespace works only there, and the address says where", a
   await expect(page).toHaveURL(/\/ns\/billing$/);
   await page.goto("/schedules/new");
   await page.getByLabel("Name", { exact: true }).fill("bens-own");
-  await page.getByLabel("Script").fill("true");
+  await page.getByRole("radio", { name: "Nothing, a rehearsal" }).check();
   await page.getByRole("button", { name: "Create schedule" }).click();
+  await expect(page.getByRole("heading", { name: "bens-own" })).toBeVisible();
   await expect(page).toHaveURL(/\/ns\/billing\/schedules\/.+/);
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Schedules" }).click();
   await expect(page.getByTestId("schedule-row")).toHaveCount(1);

@@ -57,8 +57,13 @@ for (const width of [390, 320]) {
       await expect(page.getByTestId("node-row")).toBeVisible();
       await fits("cluster");
       await page.goto("/");
-      await expect(page.getByTestId("run-row").first()).toBeVisible();
+      await expect(page.getByTestId("problem").first()).toBeVisible();
       await fits("overview");
+      for (const path of ["ledger", "health", "metrics", "audit"]) {
+        await page.goto(`/ns/default/${path}`);
+        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await fits(path);
+      }
     });
   });
 }

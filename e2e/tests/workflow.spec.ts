@@ -42,6 +42,7 @@ schedules:
   const failed = page.url();
   writeFileSync(gate, "");
   await page.getByRole("button", { name: "Rerun from the failure" }).click();
+  await page.getByTestId("new-run").getByRole("link").click();
   await expect(page).not.toHaveURL(failed);
   await expect(state).toHaveAttribute("data-state", "succeeded");
   await expect(task("fetch")).toContainText("kept from the earlier run");

@@ -135,6 +135,10 @@ fn page(route: Option<Route>) -> AnyView {
         Some(Route::EditCalendar(id)) => view! { <pages::EditCalendar id=id/> }.into_any(),
         Some(Route::Workflow(id)) => view! { <pages::Workflow id=id/> }.into_any(),
         Some(Route::Module(name)) => view! { <pages::Module name=name/> }.into_any(),
+        Some(Route::Audit) => view! { <pages::Audit/> }.into_any(),
+        Some(Route::Health) => view! { <pages::Health/> }.into_any(),
+        Some(Route::Ledger) => view! { <pages::Ledger/> }.into_any(),
+        Some(Route::Metrics) => view! { <pages::Metrics/> }.into_any(),
         None => view! { <pages::NotFound/> }.into_any(),
     }
 }

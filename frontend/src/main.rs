@@ -28,11 +28,14 @@
 //! - schedule: buttons `Run now`, `Run with …`, `Pause`, `Resume`, `Delete`, link `Edit`; dialogs
 //!   `Run with other values`, `Pause schedule`, `Resume schedule`, `Delete schedule`, each with a button of the action
 //! - tables by their caption: `Next fires`, `Fire ledger`, `Run history`, `Versions`, `Attempts`, `Schedules`, `Runs`
-//! - run: buttons `Cancel run`, `Run again`, checkbox `Follow`, log with role `log`
+//! - run: buttons `Cancel run`, `Run again`, `Over time`, `Graph`, checkboxes `Wrap` and `Follow`, log with role `log`,
+//!   field `Search the log`
+//! - charts: images named by what they sum up, as in `Runs that ended: 12 succeeded`
 //!
 //! States are in `data-state` (`running`, `succeeded`, `paused`, ...). Where a name is not enough there are test ids:
 //! `connection` (its `data-state` is `live` when events flow), `schedule-state`, `run-state`, `preview` (the fires while
-//! typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`, `log-line`, `never-fires`.
+//! typing; `preview-description`, `preview-warnings`), `ledger-row`, `run-row`, `schedule-row`, `log-line`, `never-fires`,
+//! `problem`, `next-schedule`, `node-tile`, `finding`, `check-row`, `audit-row`, `task-row`.
 
 #![expect(unreachable_pub, reason = "the component macro makes its twin of each component `pub`")]
 #![expect(

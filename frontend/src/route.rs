@@ -99,6 +99,10 @@ routes! {
     Schedule(id) ["schedules" id] in Schedules;
     EditSchedule(id) ["schedules" id "edit"] in Schedules;
     Cluster ["cluster"];
+    Ledger ["ledger"];
+    Metrics ["metrics"];
+    Health ["health"];
+    Audit ["audit"];
     Alerts ["alerts"];
     Upcoming ["upcoming"];
     Backfills ["backfills"];

@@ -9,16 +9,18 @@ use serde_json::Value;
 use super::{
     Ask,
     operations::{
-        self, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule, RerunFromFailed,
-        ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule, UpdateSchedule,
-        Workflows,
+        self, AuditEvents, CancelRun, CreateSchedule, DeleteSchedule, Fires, Me, PauseSchedule,
+        RerunFromFailed, ResumeSchedule, RetryRun, Runs, Schedules, Timezones, TriggerSchedule,
+        UpdateSchedule, Workflows,
     },
 };
 use crate::{
     model::{
-        AuditRow, CatchUp, Fire, Fleet, ManyOutcome, Named, OverviewAnswer, Page, Place, Preview,
-        PreviewFire, ResumeEffect, RunDetail, RunRow, RunState, ScheduleDetail, ScheduleRow,
-        Verdict, Viewer,
+        AuditEvent, AuditRow, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun,
+        ManyOutcome, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
+        Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen,
+        Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -29,6 +31,10 @@ pub(crate) struct ScheduleQuery {
     pub(crate) namespace: String,
     /// In the search language.
     pub(crate) search: Option<String>,
+    /// Only the caller's favourites.
+    pub(crate) favourites: bool,
+    /// By what, and whether downwards.
+    pub(crate) sort: Option<(ScheduleSortField, bool)>,
     pub(crate) place: Place,
 }
 
@@ -43,6 +49,20 @@ pub(crate) struct RunQuery {
     pub(crate) place: Place,
 }
 
+/// What the audit log is narrowed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuditQuery {
+    pub(crate) namespace: String,
+    pub(crate) kind: Option<String>,
+    pub(crate) action: Option<String>,
+    pub(crate) actor: Option<String>,
+    pub(crate) subject: Option<String>,
+    pub(crate) subject_id: Option<String>,
+    pub(crate) after: Option<Moment>,
+    pub(crate) before: Option<Moment>,
+    pub(crate) place: Place,
+}
+
 /// Who is asking; nothing when nobody is signed in.
 pub(crate) fn me() -> Ask<Viewer> {
     Ask::new::<Me>(operations::me::Variables)
@@ -54,7 +74,7 @@ pub(crate) fn namespaces() -> Ask<Vec<Named>> {
 }
 
 pub(crate) fn overview(namespace: String) -> Ask<OverviewAnswer> {
-    let variables = operations::overview::Variables { namespace, upcoming: 40, failures: 8 };
+    let variables = operations::overview::Variables { namespace };
     Ask::new::<operations::Overview>(variables)
 }
 
@@ -65,8 +85,25 @@ pub(crate) fn cluster() -> Ask<Fleet> {
 pub(crate) fn schedules(query: ScheduleQuery, size: usize) -> Ask<Page<ScheduleRow>> {
     let (first, after, last, before) = query.place.arguments(size);
     let (namespace, search) = (query.namespace, query.search);
-    let variables =
-        operations::schedules::Variables { namespace, search, first, after, last, before };
+    let sort =
+        query.sort.map(|(by, descending)| operations::schedules::ScheduleSort { by, descending });
+    let filter = query.favourites.then_some(operations::schedules::ScheduleFilter {
+        text: None,
+        tag: None,
+        state: None,
+        workflow: None,
+        favourite: Some(true),
+    });
+    let variables = operations::schedules::Variables {
+        namespace,
+        filter,
+        sort,
+        search,
+        first,
+        after,
+        last,
+        before,
+    };
     Ask::new::<Schedules>(variables)
 }
 
@@ -114,6 +151,138 @@ pub(crate) fn runs(query: RunQuery, size: usize) -> Ask<Page<RunRow>> {
 
 pub(crate) fn run(id: String) -> Ask<RunDetail> {
     Ask::new::<operations::Run>(operations::run::Variables { id })
+}
+
+/// Of the namespace, as its administrators may read it.
+pub(crate) fn audit_events(query: AuditQuery, size: usize) -> Ask<Page<AuditEvent>> {
+    let (first, after, last, before) = query.place.arguments(size);
+    let filter = operations::audit_events::AuditFilter {
+        actor: query.actor,
+        action: query.action,
+        kind: query.kind,
+        subject_id: query.subject_id,
+        subject: query.subject,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter) = (Some(query.namespace), Some(filter));
+    let variables =
+        operations::audit_events::Variables { namespace, filter, first, after, last, before };
+    Ask::new::<AuditEvents>(variables)
+}
+
+/// What the ledger is narrowed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerQuery {
+    pub(crate) namespace: String,
+    /// Which schedules, in the search language.
+    pub(crate) search: Option<String>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) reasons: Vec<ReasonCode>,
+    pub(crate) after: Option<Moment>,
+    pub(crate) before: Option<Moment>,
+    pub(crate) place: Place,
+}
+
+pub(crate) fn ledger(query: LedgerQuery, size: usize) -> Ask<Page<LedgerRow>> {
+    let (first, after, last, before) = query.place.arguments(size);
+    let filter = operations::ledger::LedgerFilter {
+        verdicts: (!query.verdicts.is_empty()).then_some(query.verdicts),
+        reasons: (!query.reasons.is_empty()).then_some(query.reasons),
+        schedule_ids: None,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
+    let variables =
+        operations::ledger::Variables { namespace, filter, search, first, after, last, before };
+    Ask::new::<operations::Ledger>(variables)
+}
+
+/// What the same range came to, whatever the verdict.
+pub(crate) fn ledger_totals(query: LedgerQuery) -> Ask<LedgerTotals> {
+    let filter = operations::ledger_totals::LedgerFilter {
+        verdicts: None,
+        reasons: None,
+        schedule_ids: None,
+        after: query.after,
+        before: query.before,
+    };
+    let (namespace, filter, search) = (Some(query.namespace), Some(filter), query.search);
+    let variables = operations::ledger_totals::Variables { namespace, filter, search };
+    Ask::new::<operations::LedgerTotals>(variables)
+}
+
+/// What went wrong in the last day.
+pub(crate) fn problems(namespace: String) -> Ask<Vec<WorkProblem>> {
+    let variables = operations::problems::Variables { namespace: Some(namespace), since: None };
+    Ask::new::<operations::Problems>(variables)
+}
+
+pub(crate) fn health() -> Ask<HealthReport> {
+    Ask::new::<operations::Health>(operations::health::Variables)
+}
+
+pub(crate) fn live_runs(namespace: String) -> Ask<Vec<LiveRun>> {
+    Ask::new::<operations::LiveRuns>(operations::live_runs::Variables { namespace })
+}
+
+/// The next hour.
+pub(crate) fn minutes(namespace: String) -> Ask<Minutes> {
+    Ask::new::<operations::Minutes>(operations::minutes::Variables { namespace })
+}
+
+/// The schedules that are due next.
+pub(crate) fn next_schedules(namespace: String) -> Ask<Vec<NextSchedule>> {
+    Ask::new::<operations::NextSchedules>(operations::next_schedules::Variables { namespace })
+}
+
+/// Until when the person who is signed in has seen what happened.
+pub(crate) fn seen() -> Ask<Seen> {
+    Ask::new::<operations::Seen>(operations::seen::Variables)
+}
+
+/// Of what a chart shows a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SeriesQuery {
+    pub(crate) namespace: String,
+    pub(crate) from: Moment,
+    /// Now, without one.
+    pub(crate) until: Option<Moment>,
+    /// In seconds.
+    pub(crate) step: i64,
+    pub(crate) tag: Option<String>,
+    /// A schedule's key.
+    pub(crate) schedule: Option<String>,
+}
+
+pub(crate) fn run_stats(query: SeriesQuery) -> Ask<RunStats> {
+    let SeriesQuery { namespace, from, until, step, tag, schedule } = query;
+    let (from, step) = (Some(from), Some(step));
+    let variables = operations::run_stats::Variables {
+        namespace,
+        from,
+        until,
+        step,
+        tag,
+        schedule_id: schedule,
+    };
+    Ask::new::<operations::RunStats>(variables)
+}
+
+pub(crate) fn metrics(namespace: String) -> Ask<Metrics> {
+    Ask::new::<operations::Metrics>(operations::metrics::Variables { namespace })
+}
+
+/// The schedules that a search finds, the slowest first, with their figures over a range.
+pub(crate) fn schedule_figures(
+    namespace: String,
+    search: Option<String>,
+    from: Option<Moment>,
+    until: Option<Moment>,
+) -> Ask<Vec<ScheduleFigures>> {
+    let variables = operations::schedule_figures::Variables { namespace, search, from, until };
+    Ask::new::<operations::ScheduleFigures>(variables)
 }
 
 pub(crate) fn preview(
@@ -216,6 +385,11 @@ pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
 }
 
+/// The person who is signed in has seen what happened until then.
+pub(crate) fn mark_seen(until: Moment) -> Ask<String> {
+    Ask::new::<operations::MarkSeen>(operations::mark_seen::Variables { until })
+}
+
 /// Answers the new run's id.
 pub(crate) fn trigger_schedule(
     id: String,
@@ -225,6 +399,32 @@ pub(crate) fn trigger_schedule(
 ) -> Ask<String> {
     let key = Some(key);
     Ask::new::<TriggerSchedule>(operations::trigger_schedule::Variables { id, context, as_of, key })
+}
+
+pub(crate) fn set_favourite(schedule_id: String, is_favourite: bool) -> Ask<String> {
+    let variables = operations::set_favourite::Variables { schedule_id, is_favourite };
+    Ask::new::<operations::SetFavourite>(variables)
+}
+
+/// The views that the caller keeps.
+pub(crate) fn views() -> Ask<Vec<SavedView>> {
+    Ask::new::<operations::Views>(operations::views::Variables)
+}
+
+/// Keeps a view; one of the same page and name is replaced.
+pub(crate) fn save_view(page: String, name: String, query: String) -> Ask<String> {
+    let input = operations::save_view::SaveViewInput { page, name, query };
+    Ask::new::<operations::SaveView>(operations::save_view::Variables { input })
+}
+
+pub(crate) fn delete_view(id: String) -> Ask<String> {
+    Ask::new::<operations::DeleteView>(operations::delete_view::Variables { id })
+}
+
+/// What pausing a schedule now would keep from firing.
+pub(crate) fn pause_preview(id: String, until: Option<Moment>) -> Ask<PauseEffect> {
+    let variables = operations::pause_preview::Variables { ids: vec![id], until };
+    Ask::new::<operations::PausePreview>(variables)
 }
 
 /// Leaves out the next fires.
@@ -323,8 +523,8 @@ pub(crate) fn order_schedules(order: Order, many: Many, key: String) -> Ask<Many
     }
 }
 
-pub(crate) fn cancel_run(id: String) -> Ask<String> {
-    Ask::new::<CancelRun>(operations::cancel_run::Variables { id })
+pub(crate) fn cancel_run(id: String, reason: Option<String>) -> Ask<String> {
+    Ask::new::<CancelRun>(operations::cancel_run::Variables { id, reason })
 }
 
 /// Answers the new run's id.

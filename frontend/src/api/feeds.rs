@@ -3,11 +3,11 @@
 use super::{
     Ask,
     operations::{
-        ClusterEvents, LogLines, RunEvents, ScheduleEvents, cluster_events, log_lines, run_events,
-        schedule_events,
+        ClusterEvents, HealthEvents, LogLines, RunEvents, ScheduleEvents, cluster_events,
+        health_events, log_lines, run_events, schedule_events,
     },
 };
-use crate::model::{ClusterEvent, LogEvent, RunEvent, ScheduleEvent};
+use crate::model::{ClusterEvent, HealthEvent, LogEvent, RunEvent, ScheduleEvent};
 
 /// Something that can be followed.
 pub(crate) struct Feed<T> {
@@ -37,6 +37,14 @@ impl Feed<ClusterEvent> {
     pub(crate) fn nodes() -> Self {
         let variables = cluster_events::Variables { since: None };
         Self { events: Ask::new::<ClusterEvents>(variables), ends: false }
+    }
+}
+
+impl Feed<HealthEvent> {
+    /// The health of all namespaces as what is wrong changes.
+    pub(crate) fn health() -> Self {
+        let variables = health_events::Variables { since: None };
+        Self { events: Ask::new::<HealthEvents>(variables), ends: false }
     }
 }
 

@@ -4,11 +4,13 @@
 use graphql_client::GraphQLQuery;
 
 use crate::model::{
-    AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy, HttpAnswer,
-    LogEvent, LogStream, ManyOutcome, Named, NodeState, OverlapHourPolicy, OverlapPolicy,
-    OverviewAnswer, Page, Preview as PreviewAnswer, PreviewFire, ResumeEffect, Role, RunDetail,
-    RunEvent, RunRow, RunState, RunTaskState, RunTrigger, ScheduleDetail, ScheduleEvent,
-    ScheduleRow, ScheduleState, TaskRunState, Verdict, Viewer,
+    AuditEvent, AuditRow, Backoff, CatchUp, ClusterEvent, Fire, FireKind, Fleet, GapPolicy,
+    HealthEvent, HealthReport, HealthSeverity, HttpAnswer, LedgerRow, LiveRun, LogEvent, LogStream,
+    ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
+    Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
+    ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView,
+    ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleSortField, ScheduleState, TaskRunState,
+    Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -38,10 +40,11 @@ macro_rules! operations {
                 variables_derives = "Clone, Debug",
                 extern_enums(
                     "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode",
-                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode", "CatchUp",
-                    "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HttpAnswer", "LogStream",
-                    "NodeState", "NotificationState", "OverlapHourPolicy", "OverlapPolicy", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleState", "TaskRunState", "Verdict",
+                    "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode",
+                    "CatchUp", "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HealthSeverity",
+                    "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy",
+                    "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState",
+                    "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict",
                     "ViewerKind", "Weekday"
                 )
             )]
@@ -76,6 +79,20 @@ operations! {
     Runs = "graphql/runs.graphql", "/runs" => Page<RunRow>;
     Run = "graphql/run.graphql", "/run" => RunDetail;
     Preview = "graphql/preview.graphql", "/schedulePreview" => PreviewAnswer;
+    AuditEvents = "graphql/audit_events.graphql", "/auditEvents" => Page<AuditEvent>;
+    RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
+    Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
+    ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
+    Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
+    LedgerTotals = "graphql/ledger_totals.graphql", "/ledgerTotals" => crate::model::LedgerTotals;
+    Problems = "graphql/problems.graphql", "/problems" => Vec<WorkProblem>;
+    Health = "graphql/health.graphql", "" => HealthReport;
+    LiveRuns = "graphql/live_runs.graphql", "/runs/nodes" => Vec<LiveRun>;
+    Minutes = "graphql/minutes.graphql", "/upcomingByMinute" => crate::model::Minutes;
+    NextSchedules = "graphql/next_schedules.graphql", "/schedules/nodes" => Vec<NextSchedule>;
+    Seen = "graphql/seen.graphql", "/me" => crate::model::Seen;
+    MarkSeen = "graphql/mark_seen.graphql", "/updateMySettings/settings/seenUntil" => String;
+    HealthEvents = "graphql/health_events.graphql", "/healthEvents" => HealthEvent;
     Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
     Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;
     CreateSchedule = "graphql/create_schedule.graphql", "/createSchedule/schedule/id" => String;
@@ -84,6 +101,11 @@ operations! {
     ResumeSchedule = "graphql/resume_schedule.graphql", "/resumeSchedule/schedule/id" => String;
     DeleteSchedule = "graphql/delete_schedule.graphql", "/deleteSchedule/id" => String;
     TriggerSchedule = "graphql/trigger_schedule.graphql", "/triggerSchedule/run/id" => String;
+    SetFavourite = "graphql/set_favourite.graphql", "/setFavourite/schedule/id" => String;
+    Views = "graphql/views.graphql", "/me/settings/views" => Vec<SavedView>;
+    SaveView = "graphql/save_view.graphql", "/saveView/view/id" => String;
+    DeleteView = "graphql/delete_view.graphql", "/deleteView/id" => String;
+    PausePreview = "graphql/pause_preview.graphql", "/pausePreview" => PauseEffect;
     SkipNext = "graphql/skip_next.graphql", "/skipNext/schedule/id" => String;
     RollbackSchedule = "graphql/rollback_schedule.graphql", "/rollbackSchedule/schedule/id" => String;
     UndeleteSchedule = "graphql/undelete_schedule.graphql", "/undeleteSchedule/schedule/id" => String;

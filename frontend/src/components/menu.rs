@@ -8,7 +8,7 @@ use leptos::{
 use wasm_bindgen::JsCast;
 use web_sys::Node;
 
-/// The button's name for who cannot see its face, the face, and what it opens.
+/// What the button is for, where its face does not say it; the face; and what it opens.
 pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyView {
     let frame = NodeRef::<html::Div>::new();
     let button = NodeRef::<html::Button>::new();
@@ -46,16 +46,18 @@ pub(crate) fn menu(name: &'static str, face: AnyView, content: AnyView) -> AnyVi
             open.set(false);
         }
     };
+    // The name contains what is seen, for who speaks to the computer.
+    let called = (!name.is_empty())
+        .then(|| view! { <span class="visually-hidden">{format!("{name}: ")}</span> }.into_any());
     view! {
         <div class="menu" node_ref=frame on:keydown=key on:focusout=leave>
             <button
                 type="button"
                 class="menu-button"
-                aria-label=name
                 aria-expanded=move || open.get().to_string()
                 node_ref=button
                 on:click=move |_| open.update(|open| *open = !*open)
-            >{face}</button>
+            >{called}{face}</button>
             <div class="menu-body" hidden=move || !open.get() on:click=used>{content}</div>
         </div>
     }

@@ -44,7 +44,8 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-fn is_id(word: &str) -> bool {
+/// Whether a word is a key.
+pub(crate) fn is_id(word: &str) -> bool {
     let groups: Vec<usize> = word.split('-').map(str::len).collect();
     groups == [8, 4, 4, 4, 12] && word.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
 }

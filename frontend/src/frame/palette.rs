@@ -74,7 +74,10 @@ fn content(open: RwSignal<bool>) -> AnyView {
         let words = text.trim();
         let search = (!words.is_empty()).then(|| format!("name:{:?}", words))?;
         let (search, place) = (Some(search), Place::First);
-        Some(api::schedules(ScheduleQuery { namespace: namespace(), search, place }, FOUND))
+        Some(api::schedules(
+            ScheduleQuery { namespace: namespace(), search, place, ..ScheduleQuery::default() },
+            FOUND,
+        ))
     });
     let lines = Memo::new(move |_| {
         let words = text.get().trim().to_lowercase();

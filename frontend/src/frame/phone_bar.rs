@@ -18,7 +18,7 @@ pub(crate) fn PhoneBar() -> impl IntoView {
     view! {
         <nav class="phone-bar" aria-label="Pages">
             <ul>{first}</ul>
-            {menu("More pages", more.into_any(), groups().into_any())}
+            {menu("", more.into_any(), groups().into_any())}
         </nav>
     }
 }

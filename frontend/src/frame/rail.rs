@@ -46,15 +46,19 @@ pub(super) struct Entry {
 pub(super) const PAGES: &[Entry] = &[
     page(Group::Now, Route::Overview, "Overview", Glyph::Gauge, "o"),
     page(Group::Now, Route::Runs, "Runs", Glyph::Play, "r"),
+    page(Group::Now, Route::Ledger, "Ledger", Glyph::List, "l"),
     page(Group::Now, Route::Alerts, "Alerts", Glyph::Alert, "a"),
     page(Group::Plan, Route::Schedules, "Schedules", Glyph::Clock, "s"),
     page(Group::Plan, Route::Upcoming, "Upcoming", Glyph::Grid, "u"),
     page(Group::Plan, Route::Backfills, "Backfills", Glyph::Back, "b"),
     page(Group::Plan, Route::Calendars, "Calendars", Glyph::Calendar, "k"),
     page(Group::Build, Route::Workflows, "Workflows", Glyph::Flow, "w"),
-    page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "l"),
-    page(Group::Build, Route::Modules, "Modules", Glyph::Box, "m"),
+    page(Group::Build, Route::Groups, "Groups", Glyph::Slots, "q"),
+    page(Group::Build, Route::Modules, "Modules", Glyph::Box, "y"),
+    page(Group::Operate, Route::Metrics, "Metrics", Glyph::Bars, "m"),
+    page(Group::Operate, Route::Health, "Health", Glyph::Pulse, "h"),
     page(Group::Operate, Route::Cluster, "Cluster", Glyph::Server, "c"),
+    page(Group::Operate, Route::Audit, "Audit", Glyph::Eye, "d"),
     page(Group::Settings, Route::Profile, "Profile", Glyph::Person, "i"),
     page(Group::Settings, Route::People, "People and roles", Glyph::People, "p"),
     page(Group::Settings, Route::Tokens, "Tokens and sessions", Glyph::Key, "t"),
@@ -81,13 +85,13 @@ pub(crate) fn Rail() -> impl IntoView {
     let is_narrow = move || narrow.get() == "narrow";
     let turn = move || narrow.set(if untrack(is_narrow) { "" } else { "narrow" });
     view! {
-        <div class="rail" data-narrow=move || is_narrow().then_some("")>
+        <nav class="rail" aria-label="Main" data-narrow=move || is_narrow().then_some("")>
             <a href=move || home() class="brand" aria-label="Carillon">
                 {icon(Glyph::Bell)}<span>"Carillon"</span>
             </a>
-            <nav class="rail-nav" aria-label="Main">{groups()}</nav>
+            <div class="rail-nav">{groups()}</div>
             {icon_button(Glyph::Menu, "Narrow or widen", "Narrow or widen the rail".to_owned(), turn)}
-        </div>
+        </nav>
     }
 }
 
@@ -100,11 +104,10 @@ fn home() -> String {
 pub(super) fn groups() -> Vec<AnyView> {
     let group = |group: Group| {
         let pages: Vec<_> = PAGES.iter().filter(|page| page.group == group).map(link).collect();
-        let id = format!("rail-{}", group.words().to_lowercase());
         view! {
             <div class="rail-group">
-                <p class="rail-title" id=id.clone()>{group.words()}</p>
-                <ul aria-labelledby=id.clone()>{pages}</ul>
+                <p class="rail-title" aria-hidden="true">{group.words()}</p>
+                <ul aria-label=group.words()>{pages}</ul>
             </div>
         }
         .into_any()

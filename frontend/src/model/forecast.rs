@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{GapPolicy, OverlapHourPolicy, PreviewFire, Upcoming};
+use super::{GapPolicy, OverlapHourPolicy, PreviewFire, run::ScheduleRef};
 use crate::time::Moment;
 
 /// The fires to come.
@@ -13,6 +13,13 @@ pub(crate) struct Forecast {
     pub(crate) is_complete: bool,
     pub(crate) hours: Vec<ForecastHour>,
     pub(crate) fires: Vec<Upcoming>,
+}
+
+/// A fire that is to come.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Upcoming {
+    pub(crate) at: Moment,
+    pub(crate) schedule: ScheduleRef,
 }
 
 /// One hour of UTC.

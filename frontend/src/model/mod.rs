@@ -27,11 +27,15 @@ mod failure;
 mod fire;
 mod forecast;
 mod full;
+mod health;
+mod ledger;
 mod many;
+mod metrics;
 mod namespace;
 mod overview;
 mod page;
 mod people;
+mod problem;
 mod run;
 mod schedule;
 mod states;
@@ -42,7 +46,7 @@ mod viewer;
 pub(crate) use alert::{
     Alert, AlertChannel, AlertRule, Notification, PastMessage, Quiet, RulePreview,
 };
-pub(crate) use audit::AuditRow;
+pub(crate) use audit::{AuditEvent, AuditRow};
 pub(crate) use backfill::{
     Backfill, BackfillDetail, BackfillFire, BackfillPreview, PastFire, Progress, Stop, Took,
 };
@@ -54,27 +58,36 @@ pub(crate) use calendar::{Calendar, CalendarUser, Range, Window};
 pub(crate) use cluster::{ClusterEvent, Fleet, Member};
 pub(crate) use failure::{Code, Failure, WireError, explain, field_name, sentence};
 pub(crate) use fire::Fire;
-pub(crate) use forecast::{Forecast, ForecastHour, ZoneSchedule};
+pub(crate) use forecast::{Forecast, ForecastHour, Upcoming, ZoneSchedule};
 pub(crate) use full::Full;
+pub(crate) use health::{Finding, HealthEvent, HealthReport, ScheduleLink};
+pub(crate) use ledger::{LedgerGroup, LedgerRow, LedgerTotals};
 pub(crate) use many::ManyOutcome;
+pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
-pub(crate) use overview::{Health, Node, Overview, OverviewAnswer, Upcoming};
+pub(crate) use overview::{
+    Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
+};
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use people::{
     ApiToken, CalendarFeed, Membership, Profile, RoleGrant, Secret, Session, User,
 };
-pub(crate) use run::{Attempt, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask};
+pub(crate) use problem::WorkProblem;
+pub(crate) use run::{
+    Attempt, Holder, LogEvent, Named, Origin, RunDetail, RunEvent, RunRow, RunTask, Wait,
+};
 pub(crate) use schedule::{
-    Misfire, Pause, Policy, ResumeChoice, ResumeEffect, ScheduleDetail, ScheduleEvent, ScheduleRow,
-    Tally, Version,
+    Misfire, Pause, PauseEffect, Policy, RecentFire, ResumeChoice, ResumeEffect, ScheduleDetail,
+    ScheduleEvent, ScheduleRow, Tally, Version,
 };
 pub(crate) use states::{
     AlertChannelKind, AlertEvent, AlertKind, BackfillFireState, BackfillMode, BackfillOrder,
     BackfillStanding, BackfillState, Backoff, CalendarMode, CatchUp, ChangeAction, DriftSide,
-    FireKind, GapPolicy, HttpAnswer, LogStream, NodeState, NotificationState, OverlapHourPolicy,
-    OverlapPolicy, Role, RunState, RunTaskState, RunTrigger, ScheduleState, TaskCondition,
-    TaskRunState, Verdict, ViewerKind, Weekday,
+    FireKind, GapPolicy, HealthSeverity, HttpAnswer, LogStream, NodeState, NotificationState,
+    OverlapHourPolicy, OverlapPolicy, ProblemKind, ReasonCode, Role, RunState, RunTaskState,
+    RunTrigger, ScheduleSortField, ScheduleState, TaskCondition, TaskRunState, Verdict, ViewerKind,
+    Weekday,
 };
 pub(crate) use task::{Broker, Command, Http, Pair, Publish, Retry, Target, Task};
 pub(crate) use timing::{Preview, PreviewFire, Problem, Warning};
-pub(crate) use viewer::Viewer;
+pub(crate) use viewer::{SavedView, Viewer};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{NodeState, RunRow, run::ScheduleRef};
+use super::{Named, NodeState, Percentiles, RunState};
 use crate::time::Moment;
 
 /// What the overview asks for at once.
@@ -21,8 +21,6 @@ pub(crate) struct Overview {
     pub(crate) paused_schedules: i64,
     pub(crate) live_runs: i64,
     pub(crate) executions: Executions,
-    pub(crate) upcoming: Vec<Upcoming>,
-    pub(crate) failures: Vec<RunRow>,
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -38,11 +36,72 @@ pub(crate) struct Executions {
     pub(crate) abandoned: i64,
 }
 
-/// A fire that is to come.
+/// A run that is alive, with how long those of its schedule usually take.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Upcoming {
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LiveRun {
+    pub(crate) id: String,
+    pub(crate) state: RunState,
+    pub(crate) created_at: Moment,
+    pub(crate) started_at: Option<Moment>,
+    pub(crate) workflow: Named,
+    pub(crate) schedule: Option<UsualSchedule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct UsualSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) stats: Usual,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Usual {
+    pub(crate) durations: Option<Percentiles>,
+}
+
+/// How many runs start in each minute to come.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Minutes {
+    pub(crate) from: Moment,
+    pub(crate) starts: Vec<i64>,
+    pub(crate) is_complete: bool,
+}
+
+/// A schedule with the fires that are next.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NextSchedule {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) timing: DescribedTiming,
+    pub(crate) next_fires: Vec<NextFire>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct DescribedTiming {
+    pub(crate) zone: String,
+    pub(crate) description: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NextFire {
     pub(crate) at: Moment,
-    pub(crate) schedule: ScheduleRef,
+    pub(crate) suppressed_by: Option<String>,
+}
+
+/// Until when a person has seen what happened.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Seen {
+    pub(crate) settings: Option<SeenUntil>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SeenUntil {
+    pub(crate) seen_until: Option<Moment>,
 }
 
 /// One server process.

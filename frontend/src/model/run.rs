@@ -88,10 +88,30 @@ pub(crate) struct RunMore {
     pub(crate) retry_of: Option<String>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) fire: Option<Origin>,
-    pub(crate) task_runs: Vec<Attempt>,
+    pub(crate) waits_for: Vec<Wait>,
     pub(crate) tasks: Vec<RunTask>,
     /// What its tasks gave back, merged.
     pub(crate) output: Option<Value>,
+}
+
+/// Something that a run waits for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Wait {
+    pub(crate) text: String,
+    pub(crate) until: Option<Moment>,
+    /// The runs that hold it, the oldest first.
+    pub(crate) runs: Vec<Holder>,
+}
+
+/// A run in another one's way.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Holder {
+    pub(crate) id: String,
+    pub(crate) state: RunState,
+    pub(crate) started_at: Option<Moment>,
+    pub(crate) workflow: Named,
+    pub(crate) schedule: Option<Named>,
 }
 
 /// One task of a run.
@@ -103,6 +123,9 @@ pub(crate) struct RunTask {
     pub(crate) state: RunTaskState,
     /// Whether its success is that of the run that this one does again.
     pub(crate) kept: bool,
+    pub(crate) attempts: Vec<Attempt>,
+    /// What it gave back.
+    pub(crate) output: Option<Value>,
 }
 
 /// Who cancelled a run, and why.
@@ -129,14 +152,27 @@ pub(crate) struct Origin {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Attempt {
-    pub(crate) task: String,
     pub(crate) attempt: i64,
     pub(crate) state: TaskRunState,
     pub(crate) started_at: Moment,
+    pub(crate) finished_at: Option<Moment>,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) node: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) output: Option<Value>,
+}
+
+impl Attempt {
+    /// The exit code of a program, or the status of an answer.
+    pub(crate) fn code(&self) -> Option<String> {
+        let output = self.output.as_ref()?;
+        let number = |name: &str| output[name].as_i64();
+        let exit = || number("exit_code").map(|code| format!("exit {code}"));
+        number("status")
+            .map(|status| format!("HTTP {status}"))
+            .or_else(exit)
+            .or_else(|| output["signal"].as_str().map(str::to_owned))
+    }
 }
 
 /// A line of a run's log, and its place there.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     CatchUp, GapPolicy, Named, OverlapHourPolicy, OverlapPolicy, PreviewFire, Row, RunState,
-    ScheduleState, Task, Warning, full::Full,
+    ScheduleState, Task, Verdict, Warning, fire::Reason, full::Full,
 };
 use crate::time::Moment;
 
@@ -45,6 +45,44 @@ pub(crate) struct ScheduleRow {
     pub(crate) last_fire_at: Option<Moment>,
     pub(crate) tally: Tally,
     pub(crate) last_run: Option<LastRun>,
+    /// Only lists ask for it; an event keeps what is known.
+    #[serde(default)]
+    pub(crate) is_favourite: bool,
+    /// Newest first; only lists ask for them.
+    #[serde(default)]
+    pub(crate) recent_fires: Vec<RecentFire>,
+}
+
+/// A fire of late, as far as a bar shows it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct RecentFire {
+    pub(crate) local: String,
+    pub(crate) offset: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: Reason,
+    pub(crate) run: Option<RecentRun>,
+}
+
+/// Its run.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(crate) struct RecentRun {
+    pub(crate) state: RunState,
+}
+
+/// What a pause would keep from firing.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct PauseEffect {
+    pub(crate) fires: i64,
+    pub(crate) until: Moment,
+    pub(crate) schedules: Vec<PausedSchedule>,
+}
+
+/// The same of one schedule: the first of its fires, and the first behind the pause.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PausedSchedule {
+    pub(crate) next_fire_at: Option<Moment>,
+    pub(crate) sample: Vec<PreviewFire>,
 }
 
 /// The part of a timing that rows show.

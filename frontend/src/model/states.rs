@@ -19,11 +19,19 @@ states! {
     }
     TaskCondition { Success, Failure, Always }
     TaskRunState { Running, Succeeded, Failed, TimedOut, Cancelled, Lost, Skipped }
+    ScheduleSortField { Name, Next, Last, P95 }
     ScheduleState { Active, Paused, Finished, Exhausted }
     Verdict { Pending, Started, Skipped, Missed, Collapsed, Abandoned }
     FireKind { Normal, Shifted, FirstOfTwo, SecondOfTwo }
     NodeState { Alive, Draining, Drained, Left, Dead }
     LogStream { Stdout, Stderr, System }
+    ReasonCode {
+        OnTime, Late, CaughtUp, Recovered, Overlap, Buffered, BufferFull, Quota, Purged, Replaced, Paused, Deadline,
+        Disabled, Deleted, StaleVersion, Outage, CatchUpWindow, CatchUpLimit, Calendar, ByRequest, AttemptsExhausted,
+        TooOld, Backfilled, AwaitingHandoff,
+    }
+    HealthSeverity { Critical, Warning }
+    ProblemKind { Failing, LosingFires }
     GapPolicy { Shift, Skip }
     OverlapHourPolicy { First, Last, Both }
     OverlapPolicy { Skip, BufferOne, BufferAll, CancelOther, TerminateOther, Allow }
@@ -53,6 +61,42 @@ impl RunState {
             Self::Queued | Self::Running | Self::Retrying => true,
             Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled => false,
         }
+    }
+}
+
+impl ReasonCode {
+    /// All of them, with the name in an address and the words of a list.
+    pub(crate) const ALL: [(Self, &str, &str); 24] = [
+        (Self::OnTime, "on_time", "on time"),
+        (Self::Late, "late", "late"),
+        (Self::CaughtUp, "caught_up", "made up for"),
+        (Self::Recovered, "recovered", "started by recovery"),
+        (Self::Backfilled, "backfilled", "backfilled"),
+        (Self::AwaitingHandoff, "awaiting_handoff", "waiting for the hand-off"),
+        (Self::Buffered, "buffered", "waited for another run"),
+        (Self::Overlap, "overlap", "another run was alive"),
+        (Self::BufferFull, "buffer_full", "the buffer was full"),
+        (Self::Quota, "quota", "over the quota"),
+        (Self::Purged, "purged", "taken out of the buffer"),
+        (Self::Replaced, "replaced", "replaced by a later one"),
+        (Self::Paused, "paused", "paused"),
+        (Self::Calendar, "calendar", "a calendar"),
+        (Self::ByRequest, "by_request", "by request"),
+        (Self::Deadline, "deadline", "past its deadline"),
+        (Self::Disabled, "disabled", "paused before the hand-off"),
+        (Self::Deleted, "deleted", "deleted"),
+        (Self::StaleVersion, "stale_version", "edited meanwhile"),
+        (Self::Outage, "outage", "no scheduler was running"),
+        (Self::CatchUpWindow, "catch_up_window", "older than the catch-up window"),
+        (Self::CatchUpLimit, "catch_up_limit", "over the catch-up limit"),
+        (Self::AttemptsExhausted, "attempts_exhausted", "recovery gave up"),
+        (Self::TooOld, "too_old", "too old to recover"),
+    ];
+
+    /// Its name in an address and its words.
+    pub(crate) fn name_and_words(self) -> (&'static str, &'static str) {
+        let found = Self::ALL.into_iter().find(|(code, ..)| *code == self);
+        found.map_or(("", ""), |(_, name, words)| (name, words))
     }
 }
 

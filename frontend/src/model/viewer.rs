@@ -23,6 +23,16 @@ pub(crate) struct Grant {
     pub(crate) role: Role,
 }
 
+/// A view of a page that somebody keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct SavedView {
+    pub(crate) id: String,
+    pub(crate) page: String,
+    pub(crate) name: String,
+    /// In the search language.
+    pub(crate) query: String,
+}
+
 impl Viewer {
     /// What holds in a namespace.
     pub(crate) fn role_in(&self, namespace: &str) -> Option<Role> {

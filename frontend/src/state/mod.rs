@@ -4,6 +4,7 @@
 //! - `session`: who is signed in
 //! - `clock`: the ticks that relative times follow
 //! - `every`: something done again and again
+//! - `hidden`: what is not to be seen until it happens again
 //! - `zone`: whose clock times are shown on
 //! - `theme`: light, dark, or the system's
 //! - `drafts`: what was typed and not sent
@@ -25,6 +26,7 @@ mod density;
 mod drafts;
 mod every;
 mod held;
+mod hidden;
 mod hold;
 mod keys;
 mod memory;
@@ -44,6 +46,7 @@ pub(crate) use density::use_density;
 pub(crate) use drafts::use_draft;
 pub(crate) use every::use_every;
 pub(crate) use held::Held;
+pub(crate) use hidden::{Hidden, use_hidden};
 pub(crate) use hold::{Hold, use_hold};
 pub(crate) use keys::{is_typing, use_keys};
 pub(crate) use notices::{Notice, Notices, Said, use_notices};
@@ -63,6 +66,7 @@ pub(crate) fn provide() {
     zone::provide();
     theme::provide();
     density::provide();
+    hidden::provide();
     hold::provide();
     keys::provide();
     notices::provide();

@@ -48,6 +48,14 @@ impl List {
         self.items.with_untracked(|items| items.iter().any(|item| item.id == id))
     }
 
+    /// The row with this id as it is now.
+    pub(crate) fn get(self, id: &str) -> Option<Held> {
+        let row = |items: &Vec<Item>| {
+            items.iter().find(|item| item.id == id).map(|item| item.row.clone())
+        };
+        self.items.with_untracked(row)
+    }
+
     /// The row with this id, while it is here.
     pub(crate) fn row(self, id: String) -> Memo<Option<Held>> {
         Memo::new(move |_| {

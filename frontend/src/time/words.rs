@@ -49,6 +49,19 @@ pub(crate) fn decimal(value: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
+/// Thousands apart: `86 400`, with a narrow space that does not break.
+pub(crate) fn grouped(count: i64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + 8);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && grouped != "-" {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +84,11 @@ mod tests {
     #[test]
     fn a_whole_number_has_no_fraction() {
         assert_eq!([300.0, 0.2, 1.5].map(decimal), ["300", "0.2", "1.5"]);
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        let shown = [0, 999, 1_000, 86_400, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "999", "1\u{202f}000", "86\u{202f}400", "1\u{202f}234\u{202f}567"]);
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn sought(
 /// What a search for schedules in several namespaces asks for, if there is one.
 pub(super) fn sought_schedules(cx: &Context<'_>, text: Option<String>) -> Result<Option<Sought>> {
     let (clock, list) = (&cx.commands().clock, List::Schedules);
-    let sought = |text: String| sought::sought(clock, list, &text, false);
+    let sought = |text: String| query::sought(clock, list, &text, false);
     Ok(text.map(sought).transpose()?)
 }
 

@@ -15,13 +15,65 @@ use std::time::Duration;
 use leptos::{ev::KeyboardEvent, html, leptos_dom::helpers::TimeoutHandle, prelude::*};
 
 use self::terms::{complete, terms, without};
-use super::{Glyph, Waiting, icon, icon_button, live, pointed};
+use super::{Field, Glyph, Look, Waiting, button, icon, icon_button, live, menu, pointed};
 use crate::model::Failure;
 
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A query with a name.
 pub(crate) type QueryView = (&'static str, &'static str);
+
+/// The views that a person keeps of a page: each with its id, name and query.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnViews {
+    pub(crate) views: Signal<Vec<(String, String, String)>>,
+    /// Keeps a query under a name.
+    pub(crate) save: Callback<(String, String)>,
+    pub(crate) forget: Callback<String>,
+}
+
+/// Each of them, and a field that keeps what is sought now.
+fn own_views(own: OwnViews, value: Signal<String>, search: Callback<String>) -> AnyView {
+    let name = RwSignal::new(String::new());
+    let chips = live(move || {
+        let chip = |(id, name, query): (String, String, String)| {
+            let (sought, forgotten) = (query.clone(), format!("Forget the view {name}"));
+            let is_shown = move || value.with(|value| *value == sought).to_string();
+            let wanted = query.clone();
+            let show = move |_| search.run(wanted.clone());
+            view! {
+                <span class="query-own">
+                    <button type="button" class="query-view" aria-pressed=is_shown title=query on:click=show>{name}</button>
+                    {icon_button(Glyph::Close, "Forget", forgotten, move || own.forget.run(id.clone()))}
+                </span>
+            }
+            .into_any()
+        };
+        own.views.get().into_iter().map(chip).collect::<Vec<_>>().into_any()
+    });
+    let save = live(move || {
+        let is_new = value.with(|value| !value.trim().is_empty())
+            && own
+                .views
+                .with(|views| views.iter().all(|(.., query)| value.with(|value| value != query)));
+        if !is_new {
+            return ().into_any();
+        }
+        let keep = move || {
+            let text = name.get_untracked().trim().to_owned();
+            if !text.is_empty() {
+                own.save.run((text, value.get_untracked()));
+                name.set(String::new());
+            }
+        };
+        let form = view! {
+            {Field::new("view-name", "Name of the view", name).text()}
+            {button(Look::Plain, None, "Keep", keep)}
+        };
+        menu("", view! { "Keep this view" }.into_any(), form.into_any())
+    });
+    view! { {chips}{save} }.into_any()
+}
 
 /// The line, its chips and its views.
 #[component]
@@ -35,6 +87,9 @@ pub(crate) fn QueryBar(
     search: Callback<String>,
     fields: &'static [QueryField],
     views: &'static [QueryView],
+    /// Views that the person keeps, and the ways to keep this one and to forget one.
+    #[prop(optional)]
+    own: Option<OwnViews>,
     /// Values that are known of fields, beside those that never change: tags, workflows.
     #[prop(into, optional)]
     known: Signal<Vec<(&'static str, Vec<String>)>>,
@@ -173,7 +228,10 @@ pub(crate) fn QueryBar(
                     <kbd aria-hidden="true">"/"</kbd>
                     {list}
                 </div>
-                <div class="query-views" role="group" aria-label="Views">{views}</div>
+                <div class="query-views" role="group" aria-label="Views">
+                    {views}
+                    {own.map(|own| own_views(own, value, search))}
+                </div>
             </div>
             {chips}
             <div class="field-error" id="search-error" aria-live="polite">

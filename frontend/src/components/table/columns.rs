@@ -77,7 +77,7 @@ pub(super) fn picker(columns: Arc<[Column]>, order: Memo<Vec<usize>>, shown: Kep
         view! { <ul class="column-lines">{lines}</ul> }.into_any()
     });
     let face = view! { "Columns" }.into_any();
-    view! { <div class="table-tools">{menu("Columns", face, lines)}</div> }.into_any()
+    view! { <div class="table-tools">{menu("", face, lines)}</div> }.into_any()
 }
 
 #[cfg(test)]

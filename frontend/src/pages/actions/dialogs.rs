@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     api,
-    components::{Dialog, Field, Look, when},
+    components::{Dialog, Field, Look, When, when},
     data::{self, use_load},
-    model::{CatchUp, Failure, ResumeChoice},
+    model::{CatchUp, Failure, PauseEffect, PreviewFire, ResumeChoice},
     route::Route,
     state::{Said, use_zone},
     time::{Moment, Wall},
@@ -70,6 +70,7 @@ fn run_with(actions: Actions) -> AnyView {
 /// Asks why, and until when.
 fn pause(actions: Actions) -> AnyView {
     let subject = actions.subject.get_value();
+    let (preview_id, preview_zone) = (subject.id.clone(), Some(subject.zone.clone()));
     let zone = use_zone();
     let wrong = RwSignal::new(None);
     let reason = RwSignal::new(String::new());
@@ -90,14 +91,44 @@ fn pause(actions: Actions) -> AnyView {
         });
         Ok(Plan { change, said, then: None })
     };
+    let id = preview_id;
+    let effect = use_load(move || {
+        let end = Moment::parse_local(&until.get());
+        Some(api::pause_preview(id.clone(), end))
+    });
+    let effect = effect.draw(move |effect| would_not_fire(effect, preview_zone.clone()));
     let fields = view! {
         <p>"Fires that fall due meanwhile are not started. Runs that are under way go on."</p>
+        <div role="status">{effect}</div>
         {Field::new("pause-reason", "Reason", reason).first().error(of(wrong, "reason"))
             .hint("Shown wherever the schedule is, and kept in its history.").text()}
         {Field::new("pause-until", "Until (optional, your time)", until).kind("datetime-local")
             .error(of(wrong, "until")).text()}
     };
     form(actions, Action::Pause, (Look::Primary, "Pause"), wrong, plan, fields.into_any())
+}
+
+/// The fires that would fall into the pause.
+fn would_not_fire(effect: &PauseEffect, zone: Option<String>) -> AnyView {
+    let Some(schedule) = effect.schedules.first() else { return ().into_any() };
+    let fire = |fire: &PreviewFire| {
+        view! { <li>{When::new(fire.at).zone(zone.clone()).suppressed(fire.suppressed_by.clone()).view()}</li> }
+            .into_any()
+    };
+    let sample: Vec<_> = schedule.sample.iter().map(fire).collect();
+    let shown = i64::try_from(sample.len()).unwrap_or_default();
+    let rest = (effect.fires > shown).then(|| {
+        view! { <li class="muted">{format!("and {} more", effect.fires - shown)}</li> }.into_any()
+    });
+    let next = schedule.next_fire_at.map(|at| {
+        view! { <p class="hint">"Behind it the next is "{when(at, zone.clone())}</p> }.into_any()
+    });
+    view! {
+        <p class="hint">{format!("{} fires would fall into it until ", effect.fires)}{when(effect.until, zone.clone())}</p>
+        <ul class="sample">{sample}{rest}</ul>
+        {next}
+    }
+    .into_any()
 }
 
 /// Asks what becomes of the fires that fell into the pause, and says what each choice comes to.

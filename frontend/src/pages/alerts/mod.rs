@@ -128,7 +128,7 @@ fn mute_form(alert: &Alert, mute: Asked<Alert>, loading: Loading) -> AnyView {
     };
     let plan = move |_| {
         let hours: i64 = hours.get_untracked().parse().unwrap_or(1);
-        let until = Moment::now().plus(hours * HOUR_MS);
+        let until = Moment::now().later(hours * HOUR_MS);
         let reason = reason.get_untracked().trim().to_owned();
         Ok(Change {
             ask: api::alerts::mute(rule.id.clone(), Some(until), reason),

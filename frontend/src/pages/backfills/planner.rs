@@ -61,7 +61,7 @@ impl Draft {
             let wall = Wall::read(at, &browser_zone()).unwrap_or_default();
             format!("{}T{}", wall.date, wall.time.get(..5).unwrap_or("00:00"))
         };
-        self.from.set(text(now.plus(-days * DAY_MS)));
+        self.from.set(text(now.later(-days * DAY_MS)));
         self.to.set(text(now));
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
-use super::overview::health;
+use super::health::verdict::verdict;
 use crate::{
     api::{self},
     components::{AsyncView, panel},
@@ -40,8 +40,8 @@ pub(crate) fn Cluster() -> impl IntoView {
             <h1>"Cluster"</h1>
             {fleet.draw(|fleet| summary(fleet))}
         </header>
+        {verdict(loading, move || fleet.with(|fleet| fleet.health.clone()))}
         <AsyncView loading=loading what="the nodes">
-            {fleet.draw(|fleet| health::line(&fleet.health))}
             <div class="cluster">
                 {panel("Nodes", (), fleet.draw(|fleet| members::members(&fleet.nodes)))}
                 {fleet.draw(|fleet| gone::gone(&fleet.nodes))}

@@ -1,97 +1,132 @@
-//! The overview: what will happen, what is happening, what happened, what went wrong.
+//! The overview: what is wrong, what is happening, what happened, what will happen.
 //!
-//! The numbers come from one query, which is asked again when events say that something has changed, at most once a
-//! second, and twice a minute when none does: a node that beats makes no event. The runs are a list that events merge into.
+//! The first line is the scheduler's health, the second that of the work. Each part has a query of its own, which is asked
+//! again when events say that something has changed, at most once a second, and twice a minute when none does.
 //!
-//! - `health`: the verdict on the server, and what it looks at
+//! - `work`: how many schedules fail or lose fires
+//! - `problems`: what goes wrong, by schedule and error
 //! - `numbers`: the row of figures
-//! - `upcoming`: the next fires on a line and in a list
-//! - `failures`: what ended badly
-//! - `nodes`: the server processes
+//! - `live_runs`: what runs, against how long it usually takes
+//! - `next_hour`: what is to come
+//! - `since`: what happened since somebody last looked
+//! - `first_steps`: what to do on an empty server
 
-mod failures;
-pub(super) mod health;
-mod nodes;
+mod first_steps;
+mod live_runs;
+mod next_hour;
 mod numbers;
-mod upcoming;
+mod problems;
+mod since;
+mod work;
 
 use std::time::Duration;
 
 use leptos::prelude::*;
 
+use super::{
+    health::verdict::verdict,
+    metrics::charts::{Drawing, throughput},
+};
 use crate::{
-    api::{self, RunQuery},
-    components::{AsyncView, live, panel, run_table},
-    data::{Feed, use_feed, use_listing, use_load},
+    api::{self, SeriesQuery},
+    components::{AsyncView, cluster_strip, live, panel, use_drag},
+    data::{Feed, use_feed, use_load},
     route::Route,
-    state::{use_address, use_every, use_session, use_title},
+    state::{Throttle, use_address, use_every, use_session, use_title, use_zone},
+    time::Moment,
 };
 
-/// Runs shown on the overview.
-const RUNS: usize = 12;
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
+const DAY: i64 = 86_400_000;
+/// How often what is costly is asked for while runs come and go.
+const SLOW_MS: i64 = 5_000;
+const HALF_AN_HOUR: i64 = 1_800;
 
 /// The overview.
 #[component]
 pub(crate) fn Overview() -> impl IntoView {
     use_title(|| "Overview".to_owned());
-    let (session, address) = (use_session(), use_address());
-    let namespace = move || address.namespace();
-    let answer = use_load(move || Some(api::overview(namespace())));
-    let latest = use_listing(RUNS, move || {
-        api::runs(RunQuery { namespace: namespace(), ..RunQuery::default() }, RUNS)
+    let (session, zone, address) = (use_session(), use_zone(), use_address());
+    let house = use_load(move || Some(api::overview(address.namespace())));
+    let troubles = use_load(move || Some(api::problems(address.namespace())));
+    let alive = use_load(move || Some(api::live_runs(address.namespace())));
+    let day = use_load(move || {
+        let from = Moment::now().later(-DAY);
+        Some(api::run_stats(SeriesQuery {
+            namespace: address.namespace(),
+            from,
+            until: None,
+            step: HALF_AN_HOUR,
+            tag: None,
+            schedule: None,
+        }))
     });
-    let (numbers, runs) = (answer.loading, latest.load.loading);
-    use_feed(
-        Feed::runs(None, None),
-        move |events| {
-            let changed = events.into_iter().map(|event| event.run).collect();
-            latest.merge(changed, true, |_| true);
-            numbers.refresh();
-        },
-        move || {
-            runs.reload();
-            numbers.reload();
-        },
-    );
-    use_feed(Feed::schedules(None), move |_| numbers.refresh(), move || numbers.reload());
-    use_every(HALF_A_MINUTE, move || numbers.refresh());
-    let activity = move || {
-        view! {
-            <AsyncView
-                loading=runs
-                what="runs"
-                is_empty=Signal::derive(move || latest.list.is_empty())
-                empty=|| view! {
-                    <p class="empty-title">"Nothing has run yet"</p>
-                    <p>"Runs appear here by themselves when a schedule fires."</p>
-                }
-            >
-                {run_table(latest.list, "Latest runs", true)}
-            </AsyncView>
-        }
+    let minutes = use_load(move || Some(api::minutes(address.namespace())));
+    let next = use_load(move || Some(api::next_schedules(address.namespace())));
+    let numbers = house.loading;
+    // Runs change the figures at once; what takes the server longer to answer follows a few seconds later.
+    let (slow, slow_plans) = (Throttle::new(SLOW_MS), Throttle::new(SLOW_MS));
+    let runs_changed = move || {
+        numbers.refresh();
+        alive.loading.refresh();
+        slow.run(move || {
+            troubles.loading.refresh();
+            day.loading.refresh();
+        });
     };
+    let plans_changed = move || {
+        numbers.refresh();
+        minutes.loading.refresh();
+        next.loading.refresh();
+    };
+    let refresh = move || {
+        runs_changed();
+        plans_changed();
+    };
+    use_feed(Feed::runs(None, None), move |_| runs_changed(), refresh);
+    use_feed(Feed::schedules(None), move |_| slow_plans.run(plans_changed), refresh);
+    use_every(HALF_A_MINUTE, refresh);
+    let runs = Callback::new(|(from, until): (Moment, Moment)| {
+        let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
+        Route::Runs.narrowed(&[("q", &ended)])
+    });
+    let chosen = Callback::new(move |range| address.go(&runs.run(range)));
+    let (day_drag, hour_drag) = (use_drag(), use_drag());
+    let bars = move || {
+        live(move || {
+            let drawing = Drawing { zone: zone.get().zone(None), drag: day_drag, runs, chosen };
+            day.with(|stats| throughput(stats, &drawing)).unwrap_or_else(|| ().into_any())
+        })
+    };
+    let hour = move || {
+        live(move || {
+            let zone = zone.get().zone(None);
+            minutes
+                .with(|minutes| next_hour::minutes(minutes, &zone, hour_drag))
+                .unwrap_or_else(|| ().into_any())
+        })
+    };
+    let is_empty = Memo::new(move |_| house.with(|house| house.overview.schedules) == Some(0));
     view! {
         <header class="page-head">
             <h1>"Overview"</h1>
             {live(move || if session.edits() { new_schedule() } else { ().into_any() })}
         </header>
+        {verdict(numbers, move || house.with(|house| house.health.clone()))}
+        {live(move || if is_empty.get() { first_steps::first_steps() } else { ().into_any() })}
+        {troubles.draw(|problems| work::line(problems))}
+        <since::Since/>
         <AsyncView loading=numbers what="the overview">
-            {answer.draw(|answer| health::line(&answer.health))}
-            {answer.draw(|answer| numbers::figures(&answer.overview))}
+            {house.draw(|house| numbers::figures(&house.overview))}
+            {house.draw(|house| cluster_strip(&house.overview.nodes))}
             <div class="overview-grid">
                 <div class="overview-main">
-                    {panel("Latest runs", view! { <a href=Route::Runs.path()>"All runs"</a> }, activity())}
-                    {panel(
-                        "Failures",
-                        view! { <span class="muted">"last 24 h"</span> },
-                        answer.draw(|answer| failures::failures(&answer.overview.failures)),
-                    )}
+                    {panel("Problems", view! { <span class="muted">"last 24 hours"</span> }, view! { <problems::Problems problems=troubles/> })}
+                    {panel("Last 24 hours", view! { <a href=Route::Metrics.path()>"Metrics"</a> }, bars())}
                 </div>
                 <div class="overview-side">
-                    {panel("Next fires", (), answer.draw(|answer| upcoming::upcoming(&answer.overview.upcoming)))}
-                    {panel("Health", (), answer.draw(|answer| health::checks(&answer.health)))}
-                    {panel("Nodes", view! { <a href=Route::Cluster.path()>"Cluster"</a> }, answer.draw(|answer| nodes::nodes(&answer.overview.nodes)))}
+                    {panel("Live runs", view! { <a href=Route::Runs.narrowed(&[("state", "live")])>"All"</a> }, alive.draw(|runs| live_runs::live_runs(runs)))}
+                    {panel("Next hour", (), view! { {hour()}{next.draw(|next| next_hour::schedules(next))} })}
                 </div>
             </div>
         </AsyncView>

@@ -24,7 +24,10 @@ pub(super) fn facts(run: &RunDetail) -> AnyView {
     facts.extend(row.finished_at.map(|at| time("Finished", at)));
     facts.extend(row.lateness_ms.map(|millis| fact("Late", duration(millis))));
     facts.extend(row.duration_ms.map(|millis| fact("Took", duration(millis))));
-    facts.push(fact("Attempt", format!("{} of {}", row.attempt, row.max_attempts)));
+    // Of several tasks each counts its own.
+    if run.more.tasks.len() == 1 {
+        facts.push(fact("Attempt", format!("{} of {}", row.attempt, row.max_attempts)));
+    }
     facts.extend(more.cancel.as_ref().map(|cancel| {
         let reason = cancel.reason.clone();
         let reason = reason.map(|text| view! { <span class="cell-note">{text}</span> }.into_any());

@@ -84,7 +84,7 @@ fn buttons(schedule: &ScheduleDetail, session: Session, actions: Actions) -> Any
         view! {
             {button(Look::Plain, Some(Glyph::Play), "Run now", actions.run(row))}
             {other}
-            {menu("More actions", view! { "More"{icon(Glyph::Down)} }.into_any(), more)}
+            {menu("", view! { "More actions"{icon(Glyph::Down)} }.into_any(), more)}
         }
         .into_any()
     });

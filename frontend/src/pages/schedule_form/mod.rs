@@ -12,6 +12,7 @@
 //! - `input`: the values as inputs of the API
 //! - `errors`: which error belongs under which field
 //! - `identity`, `timing`, `policies`, `target`: the sections
+//! - `yaml`: the same as a module's file
 //! - `preview`: what the timing would do
 
 mod builder;
@@ -26,6 +27,7 @@ mod policies;
 mod preview;
 mod target;
 mod timing;
+mod yaml;
 
 use std::sync::Arc;
 
@@ -196,6 +198,7 @@ fn form(draft: Draft, start: Start, action: &'static str, back: &Route, save: Sa
             </div>
             <div class="form-side">
                 {preview::panel(answer, draft)}
+                {yaml::panel(draft)}
                 <div role="alert">{refused}</div>
                 <div class="form-foot">
                     <button type="submit" class="button button-primary" aria-disabled=move || busy.get().to_string()>{action}</button>

@@ -6,6 +6,7 @@ use crate::{
     components::{QueryBar, QueryField, QueryView},
     data::{Listing, Loading},
     model::ScheduleRow,
+    pages::views::use_views,
     state::use_address,
 };
 
@@ -63,7 +64,13 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
     });
     let value = Memo::new(move |_| address.query("q"));
     let loading: Loading = schedules.load.loading;
+    let is_starred = move || (address.query("favourites") == "yes").to_string();
+    let star = move |_| {
+        let next = if untrack(|| address.query("favourites")).is_empty() { "yes" } else { "" };
+        address.replace(&address.with(&[("favourites", next), ("after", ""), ("before", "")]));
+    };
     view! {
+        <button type="button" class="query-view favourites" aria-pressed=is_starred on:click=star>"Favourites"</button>
         <QueryBar
             label="Search schedules"
             placeholder="report tag:billing state:failed next:<1h"
@@ -72,6 +79,7 @@ pub(super) fn bar(schedules: Listing<ScheduleRow>) -> AnyView {
             search=search
             fields=&FIELDS
             views=&VIEWS
+            own=use_views("schedules")
             known=Signal::derive(move || known(schedules))
         />
     }

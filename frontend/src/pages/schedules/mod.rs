@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api::{self},
     components::{AsyncView, PageHead, Selection, Table, empty, live, pager},
-    data::{Feed, Listing, use_feed, use_listing},
+    data::{Feed, Listing, use_actor, use_feed, use_listing},
     model::{ScheduleEvent, ScheduleRow},
     route::Route,
     state::{use_address, use_every, use_session, use_title},
@@ -44,6 +44,13 @@ pub(crate) fn Schedules() -> impl IntoView {
     let go = move |place| address.go(&address.with(&cursors(&place)));
     let count = move || schedules.load.with(|page| page.total).flatten().map(total_words);
     let selection = Selection::new();
+    let actor = use_actor();
+    let star = Callback::new(move |(id, is_favourite): (String, bool)| {
+        actor.send(api::set_favourite(id, is_favourite), move |outcome| match outcome {
+            Ok(_) => schedules.load.loading.reload(),
+            Err(failure) => actor.complain(&failure),
+        });
+    });
     let names = use_names(schedules);
     let subjects = Subjects {
         selection,
@@ -63,7 +70,8 @@ pub(crate) fn Schedules() -> impl IntoView {
         Table::new("Schedules", schedules.list, row::columns(), row::name)
             .choose_columns(kept(address, "columns"))
             .select(selection)
-            .actions(move |schedule| row::actions(schedule, session, actions))
+            .sort(kept(address, "sort"))
+            .actions(move |schedule| row::actions(schedule, session, actions, star))
             .view()
     };
     let head = PageHead::new("Schedules")
@@ -98,6 +106,18 @@ fn use_names(schedules: Listing<ScheduleRow>) -> StoredValue<BTreeMap<String, St
     names
 }
 
+/// A row of an event, with what only lists ask for as it was.
+fn with_history(row: ScheduleRow, schedules: Listing<ScheduleRow>) -> ScheduleRow {
+    match schedules.list.get(&row.id).and_then(|known| known.get::<ScheduleRow>()) {
+        Some(known) => ScheduleRow {
+            is_favourite: known.is_favourite,
+            recent_fires: known.recent_fires.clone(),
+            ..row
+        },
+        None => row,
+    }
+}
+
 /// Follows what is on the page; where all of them are on it, everything, so that what is new comes in at once. A larger
 /// server has too much to say: there the list looks for what is new now and then.
 fn follow(
@@ -113,15 +133,12 @@ fn follow(
         Some((!is_all).then_some(ids))
     });
     let merge = move |events: Vec<ScheduleEvent>| {
-        let is_narrowed = wanted().is_narrowed();
         for event in events {
             match event.schedule {
                 Some(row) if schedules.list.knows(&row.id) => {
-                    schedules.merge(vec![row], false, |_| true);
-                    // Whether it is still what is sought is the server's to say.
-                    if is_narrowed {
-                        loading.refresh();
-                    }
+                    schedules.merge(vec![with_history(row, schedules)], false, |_| true);
+                    // Whether it is still what is sought, and its newest bar, are the server's to say.
+                    loading.refresh();
                 }
                 // Whether a new one belongs on this page, and where, is the server's to say.
                 Some(_) => loading.refresh(),

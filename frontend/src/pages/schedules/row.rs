@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
-        Column, Glyph, Mark, RowName, badge, expressions, icon_button, tags, tally_bar,
-        warning_list, when_relative,
+        Column, Glyph, Mark, PastFire, RowName, badge, expressions, fire_history, icon_button,
+        tags, tally_bar, warning_list, when_relative,
     },
-    model::{ScheduleRow, ScheduleState},
+    model::{RecentFire, ScheduleRow, ScheduleState, Verdict},
     pages::actions::{Action, Actions},
     route::Route,
     state::Session,
@@ -23,13 +23,16 @@ pub(super) fn name(schedule: &ScheduleRow) -> RowName {
 /// Name, state, timing, what comes and what was.
 pub(super) fn columns() -> Vec<Column> {
     vec![
-        Column::new("name", "Name", title).head(),
+        Column::new("name", "Name", title).head().sorts("name"),
         Column::new("state", "State", state),
         Column::new("timing", "When", timing).class("timing-cell wide"),
-        Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row)),
+        Column::new("next", "Next fire", |row: &ScheduleRow| time(row.next_fire_at, row))
+            .sorts("next"),
         Column::new("last", "Last fire", |row: &ScheduleRow| time(row.last_fire_at, row))
-            .class("wide"),
+            .class("wide spare")
+            .sorts("last"),
         Column::new("run", "Last run", last_run).class("wide"),
+        Column::new("history", "Last 40", history).class("wide"),
         Column::new("workflow", "Workflow", |row: &ScheduleRow| {
             row.workflow.name.clone().into_any()
         })
@@ -37,7 +40,7 @@ pub(super) fn columns() -> Vec<Column> {
         Column::new("note", "Note", |row: &ScheduleRow| row.note.clone().into_any())
             .class("why-cell")
             .extra(),
-        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide"),
+        Column::new("day", "24 h", |row: &ScheduleRow| tally_bar(row.tally)).class("wide").extra(),
     ]
 }
 
@@ -76,6 +79,21 @@ fn time(at: Option<Moment>, schedule: &ScheduleRow) -> AnyView {
     }
 }
 
+fn history(schedule: &ScheduleRow) -> AnyView {
+    if schedule.recent_fires.is_empty() {
+        return ().into_any();
+    }
+    let past = |fire: &RecentFire| {
+        let mark = match (fire.run, fire.verdict) {
+            (Some(run), Verdict::Started | Verdict::Pending) => Mark::Run(run.state),
+            (_, verdict) => Mark::Verdict(verdict),
+        };
+        let at = fire.local.replace('T', " ");
+        PastFire { mark, title: format!("{at} {}: {}", fire.offset, fire.reason.text) }
+    };
+    fire_history(schedule.recent_fires.iter().rev().map(past).collect())
+}
+
 fn last_run(schedule: &ScheduleRow) -> AnyView {
     let link = schedule.last_run.as_ref().map(|run| {
         let (mark, href) = (Mark::Run(run.state), Route::Run(run.id.clone()).path());
@@ -85,12 +103,25 @@ fn last_run(schedule: &ScheduleRow) -> AnyView {
     view! { {link} }.into_any()
 }
 
-/// What can be done with it.
-pub(super) fn actions(schedule: &ScheduleRow, session: Session, actions: Actions) -> AnyView {
-    if !session.operates() {
-        return ().into_any();
-    }
+/// What can be done with it: whoever sees it may keep it among the favourites.
+pub(super) fn actions(
+    schedule: &ScheduleRow,
+    session: Session,
+    actions: Actions,
+    star: Callback<(String, bool)>,
+) -> AnyView {
     let name = &schedule.name;
+    let (id, is_favourite) = (schedule.id.clone(), schedule.is_favourite);
+    let (glyph, words) = if is_favourite {
+        (Glyph::Starred, format!("Take {name} from the favourites"))
+    } else {
+        (Glyph::Star, format!("Add {name} to the favourites"))
+    };
+    let star =
+        icon_button(glyph, "Favourite", words, move || star.run((id.clone(), !is_favourite)));
+    if !session.operates() {
+        return star;
+    }
     let run = icon_button(Glyph::Play, "Run now", format!("Run {name} now"), actions.run(schedule));
     let other = match schedule.state {
         ScheduleState::Active => {
@@ -103,5 +134,5 @@ pub(super) fn actions(schedule: &ScheduleRow, session: Session, actions: Actions
         }
         ScheduleState::Finished | ScheduleState::Exhausted => ().into_any(),
     };
-    view! { {run}{other} }.into_any()
+    view! { {star}{run}{other} }.into_any()
 }

@@ -64,7 +64,7 @@ pub(super) fn new_token(
             role: Role::of_word(&role.get_untracked()).ok_or_else(unknown)?,
             namespace: given(namespace),
             sees_payloads: payloads.get_untracked(),
-            expires_at: (days > 0).then(|| Moment::now().plus(days * DAY_MS)),
+            expires_at: (days > 0).then(|| Moment::now().later(days * DAY_MS)),
             service_account: given(account),
             reason: None,
         };

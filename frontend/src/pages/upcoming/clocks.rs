@@ -64,7 +64,7 @@ fn changes(page: &Page<ScheduleName>) -> Vec<Change> {
 /// Those of a zone.
 fn of_zone(zone: &str) -> Vec<Change> {
     let change = |at: Moment| {
-        let (before, after) = (Wall::read(at.plus(-60_000), zone)?, Wall::read(at, zone)?);
+        let (before, after) = (Wall::read(at.later(-60_000), zone)?, Wall::read(at, zone)?);
         Some(Change { zone: zone.to_owned(), at, before, after })
     };
     clock_changes(zone, Moment::now(), MOST_CHANGES).into_iter().filter_map(change).collect()
@@ -77,7 +77,7 @@ fn OneChange(change: Change) -> impl IntoView {
     let (zone, at) = (change.zone.clone(), change.at);
     let schedules = use_load(move || {
         let search = format!("zone:\"{zone}\"");
-        Some(api::planning::zone_fires(namespace.get(), search, at.plus(-3 * HOUR_MS)))
+        Some(api::planning::zone_fires(namespace.get(), search, at.later(-3 * HOUR_MS)))
     });
     let in_days = distance(at.since(Moment::now()));
     let minute = |wall: &Wall| wall.time.get(..5).unwrap_or_default().to_owned();

@@ -63,7 +63,7 @@ fn by_minute(fires: &[Upcoming]) -> Vec<Minute<'_>> {
         .into_values()
         .filter_map(|fires| {
             let first = fires.first()?;
-            let at = first.at.plus(-first.at.millis().rem_euclid(MINUTE_MS));
+            let at = first.at.later(-first.at.millis().rem_euclid(MINUTE_MS));
             Some(Minute { at, fires })
         })
         .collect()

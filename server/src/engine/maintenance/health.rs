@@ -143,6 +143,7 @@ fn brokers(reports: &[BrokerReport]) -> Option<Check> {
         limit: None,
         bare: issue.is_some().then_some(problem),
         issue,
+        nodes: vec![],
     })
 }
 

@@ -1,0 +1,205 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import type { Server } from "../support/server.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+/** Runs a schedule once and returns its run's id. */
+async function trigger(server: Server, name: string): Promise<string> {
+  const find = `query ($name: String!) { schedule(name: $name) { id } }`;
+  const { schedule } = await server.ask<{ schedule: { id: string } }>(find, { name });
+  const run = `mutation ($id: UUID!) { triggerSchedule(id: $id) { run { id } } }`;
+  const answer = await server.ask<{ triggerSchedule: { run: { id: string } } }>(run, schedule);
+  return answer.triggerSchedule.run.id;
+}
+
+const state = (page: Page) => page.getByTestId("run-state");
+const line = (page: Page, text: string) => page.getByTestId("log-line").filter({ hasText: text });
+
+test("choosing a task narrows attempts and log, and the address says so", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "chooser",
+    `
+module: chooser
+workflows:
+  chooser:
+    tasks:
+      - { name: fetch, target: { command: { script: "echo fetched the files" } } }
+      - { name: build, needs: [fetch], retry: { max_attempts: 2, initial: 1s }, target: { command: { script: "echo building; exit 7" } } }
+      - { name: mourn, needs: [build], when: failure, target: { noop: {} } }
+schedules:
+  chooser: { when: "0 0 1 1 *", workflow: chooser }
+`,
+  );
+  const id = await trigger(server, "chooser");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  await expect(state(page)).toHaveAttribute("data-state", "failed");
+  const attempts = page.getByRole("table", { name: "Attempts" });
+  await expect(attempts.getByRole("row").filter({ hasText: "exit 7" })).toHaveCount(2);
+  await expect(line(page, "fetched the files")).toBeVisible();
+  await expect(line(page, "building")).toHaveCount(2);
+
+  await page.getByTestId("task-row").filter({ hasText: "build" }).first().getByRole("button", { name: /^Attempt 2/ }).click();
+  await expect(page).toHaveURL(/task=build&attempt=2/);
+  await expect(line(page, "building")).toHaveCount(1);
+  await expect(line(page, "fetched")).toHaveCount(0);
+  await expect(attempts.getByRole("row").filter({ hasText: "exit 7" })).toHaveCount(1);
+
+  await page.reload();
+  await expect(page.getByTestId("log-chosen")).toContainText("build #2");
+  await page.getByRole("button", { name: "Graph" }).click();
+  const node = page.getByRole("button", { name: "fetch, succeeded; needs nothing" });
+  await node.focus();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/view=graph/);
+  await expect(line(page, "fetched the files")).toHaveCount(1);
+  await expect(line(page, "building")).toHaveCount(0);
+  await page.getByRole("button", { name: "Show all tasks" }).click();
+  await expect(line(page, "building")).toHaveCount(2);
+});
+
+test("a long log is drawn in part, searched as a whole, linked by line and saved", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "talker",
+    `
+module: talker
+schedules:
+  talker:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "for i in $(seq 1 20000); do echo number $i; done; sleep 0.5; printf '\\\\033[31mred needle\\\\033[0m\\\\n' >&2" } } }
+`,
+  );
+  const id = await trigger(server, "talker");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  await expect(state(page)).toHaveAttribute("data-state", "succeeded");
+  await expect(line(page, "red needle").locator(".ink-1")).toHaveText("red needle");
+  // Followed to its end, with no more lines on the page than are in sight.
+  expect(await page.getByTestId("log-line").count()).toBeLessThan(150);
+
+  const search = page.getByLabel("Search the log");
+  await search.fill("number 1234");
+  await expect(page.getByTestId("log-found")).toHaveText(/of 11$/);
+  await search.press("Enter");
+  await search.press("Shift+Enter");
+  await expect(page.getByTestId("log-found")).toHaveText("1 of 11");
+  await expect(page).toHaveURL(/line=1234$/);
+  await expect(page.locator("mark[data-current]")).toHaveText("number 1234");
+  await search.fill("no such thing");
+  await expect(page.getByTestId("log-found")).toHaveText("none");
+
+  await page.goto(`/runs/${id}?line=777`);
+  const linked = page.locator(".log-line[data-linked]");
+  await expect(linked).toContainText("number 777");
+  await expect(linked).toBeInViewport();
+
+  await page.getByLabel("Which lines").selectOption("stderr");
+  await expect(page.getByTestId("log-line")).toHaveCount(1);
+  await expect(page).toHaveURL(/stream=stderr/);
+  await page.getByLabel("Which lines").selectOption("");
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const text = readFileSync(await (await download).path(), "utf8");
+  expect(text.split("\n").length).toBeGreaterThan(20_000);
+  expect(text).toContain("red needle");
+});
+
+test("following ends when one scrolls up, and wrapping is a choice", async ({ page, server, admin }) => {
+  const gate = join(server.folder, "go-on");
+  deploy(
+    server,
+    "follow",
+    `
+module: follow
+schedules:
+  follow:
+    when: "0 0 1 1 *"
+    task: { target: { command: { script: "for i in $(seq 1 200); do echo row $i. $(printf 'x%.0s' $(seq 1 300)); done; while ! test -e ${gate}; do sleep 0.1; done; echo the end" } } }
+`,
+  );
+  const id = await trigger(server, "follow");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  const log = page.getByRole("log");
+  await expect(line(page, "row 200.")).toBeAttached();
+  await log.evaluate((frame) => frame.scrollIntoView(false));
+  await expect(line(page, "row 200.")).toBeInViewport();
+  const follow = page.getByRole("checkbox", { name: "Follow" });
+  await log.evaluate((frame) => frame.scrollTo(0, 0));
+  await expect(follow).not.toBeChecked();
+  await expect(line(page, "row 1.")).toBeInViewport();
+  const tall = await log.evaluate((frame) => frame.scrollHeight);
+  await page.getByRole("checkbox", { name: "Wrap" }).uncheck();
+  await expect.poll(() => log.evaluate((frame) => frame.scrollHeight)).toBeLessThan(tall / 2);
+  writeFileSync(gate, "");
+  await expect(state(page)).toHaveAttribute("data-state", "succeeded");
+  await expect(line(page, "row 1.")).toBeInViewport();
+  await follow.check();
+  await expect(line(page, "the end")).toBeInViewport();
+});
+
+test("cancelling asks for a reason, and running again stays here", async ({ page, server, admin }) => {
+  deploy(
+    server,
+    "sleeper",
+    `
+module: sleeper
+schedules:
+  sleeper: { when: "0 0 1 1 *", task: { target: { command: { script: "sleep 60" } } } }
+`,
+  );
+  const id = await trigger(server, "sleeper");
+  await page.goto(`/runs/${id}`);
+  await signIn(page, admin);
+  await expect(state(page)).toHaveAttribute("data-state", "running");
+  await expect(page.getByRole("button", { name: "Run again" })).toBeDisabled();
+  await page.getByRole("button", { name: "Cancel run" }).click();
+  const dialog = page.getByRole("dialog", { name: "Cancel run" });
+  await dialog.getByLabel("Reason").fill("wrong month");
+  await dialog.getByRole("button", { name: "Cancel this run" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(state(page)).toHaveAttribute("data-state", "cancelled");
+  await expect(page.getByText("wrong month")).toBeVisible();
+
+  await page.getByRole("button", { name: "Run again" }).click();
+  const made = page.getByTestId("new-run");
+  await expect(made.getByRole("link", { name: "the new run" })).toBeVisible();
+  expect(page.url()).toContain(id);
+  await expect(page.getByRole("button", { name: "Cancel run" })).toBeDisabled();
+  await made.getByRole("link", { name: "the new run" }).click();
+  await expect(page).not.toHaveURL(new RegExp(id));
+  await page.getByRole("button", { name: "Cancel run" }).click();
+  await page.getByRole("button", { name: "Cancel this run" }).click();
+  await expect(state(page)).toHaveAttribute("data-state", "cancelled");
+});
+
+test("a run that waits says for what, and links to it", async ({ page, server, admin }) => {
+  const gate = join(server.folder, "group-gate");
+  deploy(
+    server,
+    "queue",
+    `
+module: queue
+groups: { narrow: 1 }
+schedules:
+  first: { when: "0 0 1 1 *", group: narrow, task: { target: { command: { script: "while ! test -e ${gate}; do sleep 0.1; done" } } } }
+  second: { when: "0 0 1 1 *", group: narrow, task: { target: { noop: {} } } }
+`,
+  );
+  const first = await trigger(server, "first");
+  const second = await trigger(server, "second");
+  await page.goto(`/runs/${second}`);
+  await signIn(page, admin);
+  const waits = page.getByTestId("waits-for");
+  await expect(waits).toContainText("narrow");
+  await expect(waits.getByRole("link", { name: "first" })).toHaveAttribute("href", new RegExp(first));
+  writeFileSync(gate, "");
+  await expect(state(page)).toHaveAttribute("data-state", "succeeded");
+  await expect(waits).toHaveCount(0);
+});

@@ -1,0 +1,146 @@
+import { Server } from "../support/server.ts";
+import { hasNoViolations } from "../support/axe.ts";
+import { expect, signIn, test } from "../support/test.ts";
+import { deploy } from "../support/world.ts";
+
+const MODULE = `
+module: watch
+schedules:
+  fails:
+    when: "*/2 * * * * *"
+    tags: [billing]
+    task: { target: { command: { script: "echo no; exit 3" } } }
+  works:
+    when: "* * * * * *"
+    task: { target: { noop: {} } }
+  overlaps:
+    when: "* * * * * *"
+    task: { target: { command: { script: "sleep 3" } } }
+  yearly: { when: "0 4 1 1 *", task: { target: { noop: {} } } }
+`;
+
+test.beforeEach(async ({ page, server, admin }) => {
+  deploy(server, "watch", MODULE);
+  await page.goto("/");
+  await signIn(page, admin);
+});
+
+test("the overview names what is wrong, and leads to it in one click", async ({ page }) => {
+  await expect(page.getByTestId("work").getByRole("link", { name: "1 schedule fails now" })).toBeVisible();
+  const problem = page.getByTestId("problem").filter({ hasText: "fails" });
+  await expect(problem).toContainText("exited with code 3");
+  await expect(page.getByTestId("node-tile")).toBeVisible();
+  await expect(page.getByRole("img", { name: /^Runs that ended: .*failed/ })).toBeVisible();
+  // One that fires every second is one line all the same.
+  const next = page.getByTestId("next-schedule");
+  await expect(next.filter({ hasText: "works" })).toHaveCount(1);
+  await expect(next.filter({ hasText: "works" })).toContainText("every 1 s");
+  await expect(next.filter({ hasText: "yearly" })).toHaveCount(1);
+  await hasNoViolations(page, "overview");
+
+  await problem.getByRole("link", { name: "Log of the last run of fails" }).click();
+  await expect(page.getByTestId("run-state")).toHaveAttribute("data-state", "failed");
+});
+
+test("a problem is paused with a reason, or hidden until it happens again", async ({ page }) => {
+  const problem = page.getByTestId("problem").filter({ hasText: "fails" });
+  await problem.getByRole("button", { name: "Pause fails" }).click();
+  const dialog = page.getByRole("dialog", { name: "Pause schedule" });
+  await dialog.getByLabel("Reason").fill("until it is mended");
+  await dialog.getByRole("button", { name: "Pause", exact: true }).click();
+  await expect(problem.getByRole("button", { name: "Pause fails" })).toHaveCount(0);
+  // It fails no more, so it stays hidden.
+  await problem.getByRole("button", { name: "Hide fails until it happens again" }).click();
+  await expect(problem).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByText("1 hidden until they happen again.")).toBeVisible();
+  await page.getByRole("button", { name: "Show them" }).click();
+  await expect(problem).toBeVisible();
+});
+
+test("what happened since one last looked begins anew when it is seen", async ({ page }) => {
+  const since = page.getByTestId("since");
+  await since.getByRole("button", { name: "Mark all as seen" }).click();
+  await expect(since).toContainText("Since you last looked");
+  await expect(since.getByRole("link", { name: /failed$/ })).toHaveAttribute("href", /finished/);
+});
+
+test("the ledger adds up, narrows by a click, and says why", async ({ page }) => {
+  await page.goto("/ledger?range=1h");
+  const totals = page.getByTestId("ledger-totals");
+  const count = async (name: string) => {
+    const text = await totals.locator(".figure").filter({ hasText: name }).locator(".figure-count").innerText();
+    return Number(text.replace(/\D/g, ""));
+  };
+  await expect(page.getByTestId("ledger-row").first()).toBeVisible();
+  await expect.poll(() => count("Expected")).toBeGreaterThan(3);
+  const [expected, ran, skipped, lost, open] = await totals.evaluate((list) =>
+    [...list.querySelectorAll(".figure-count")].map((figure) => Number(figure.textContent?.replace(/\D/g, ""))),
+  );
+  expect(ran! + skipped! + lost! + open!).toBe(expected);
+  await hasNoViolations(page, "ledger");
+
+  await page.getByRole("list", { name: "By reason" }).getByRole("link", { name: /another run was alive/ }).click();
+  await expect(page).toHaveURL(/verdict=skipped&reason=overlap/);
+  const rows = page.getByTestId("ledger-row");
+  await expect(rows.first()).toContainText("overlaps");
+  for (const row of await rows.all()) await expect(row).toHaveAttribute("data-state", "skipped");
+  await page.reload();
+  await expect(page.getByRole("combobox", { name: "Reason" })).toHaveValue("overlap");
+
+  await page.getByLabel("Search schedules of the ledger").fill("name:nothing-like-it");
+  await expect(page.getByText("No expected fire fits the filters.")).toBeVisible();
+});
+
+test("metrics chart a range, of all or of a tag, and a dragged range leads to its runs", async ({ page }) => {
+  await page.goto("/ns/default/metrics?range=1h");
+  const throughput = page.getByRole("img", { name: /^Runs that ended/ });
+  await expect(throughput).toHaveAttribute("aria-label", /failed/);
+  await expect(page.getByRole("img", { name: /^How long runs took: lately/ })).toBeVisible();
+  await expect(page.getByRole("img", { name: /^Runs by weekday and hour: \d+ in all/ })).toBeVisible();
+  await expect(page.getByTestId("schedule-figures").filter({ hasText: "fails" })).toBeVisible();
+  await hasNoViolations(page, "metrics");
+
+  await page.getByLabel("Tag").fill("billing");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/tag=billing/);
+  await expect(throughput).not.toHaveAttribute("aria-label", /succeeded/);
+  await page.locator(".twin summary").first().click();
+  await expect(page.getByRole("table", { name: "Runs that ended" }).getByRole("link").first()).toBeVisible();
+
+  const plot = page.locator(".chart-plot").first();
+  const box = (await plot.boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/runs\?q=finished/);
+  await expect(page.getByTestId("run-row").filter({ hasText: "fails" }).first()).toBeVisible();
+});
+
+test("health says what to do, and leads to what it counts", async ({ page }) => {
+  await page.goto("/health");
+  await expect(page.getByTestId("check-row").first()).toBeVisible();
+  await expect(page.getByTestId("node-tile")).toBeVisible();
+  await hasNoViolations(page, "health");
+  await page.getByTestId("check-row").filter({ hasText: "Missed" }).getByRole("link").click();
+  await expect(page).toHaveURL(/ledger\?verdict=missed/);
+});
+
+test("green never stands beside a server that does not answer", async ({ page }) => {
+  const server = await Server.start();
+  try {
+    await page.goto(server.url);
+    await signIn(page, server.addPerson("gwen", "admin"));
+    await expect(page.getByTestId("health")).toHaveAttribute("data-state", "healthy");
+    // An empty server says what to do first.
+    await expect(page.getByTestId("first-steps").getByRole("button", { name: "Copy" })).toHaveCount(3);
+    await hasNoViolations(page, "overview, empty");
+    await server.halt();
+    await expect(page.getByTestId("health")).toContainText("does not answer");
+    await server.launch();
+    await expect(page.getByTestId("health")).toHaveAttribute("data-state", "healthy");
+  } finally {
+    await server.stop();
+  }
+});

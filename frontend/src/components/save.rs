@@ -1,0 +1,56 @@
+//! Text out of the console: to the clipboard, or into a file.
+//!
+//! The clipboard is the browser's to give, and only over HTTPS or on this machine. It is asked for through `Reflect`, as
+//! elsewhere it is not there at all.
+
+use js_sys::{Array, Function, Promise, Reflect};
+use leptos::{prelude::*, task::spawn_local};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, HtmlAnchorElement, Url};
+
+use crate::{
+    model::{Code, Failure},
+    state::Notices,
+};
+
+/// Copies a text, and says so.
+pub(crate) fn copy_text(text: String, notices: Notices, said: &'static str) {
+    spawn_local(async move {
+        match write(&text) {
+            Ok(written) if JsFuture::from(written.clone()).await.is_ok() => {
+                notices.done(said.to_owned())
+            }
+            Ok(_) | Err(_) => notices.failed(&Failure::new(
+                Code::Forbidden,
+                "This browser does not let the console copy; it does over HTTPS.",
+            )),
+        }
+    });
+}
+
+fn write(text: &str) -> Result<Promise, JsValue> {
+    let navigator = Reflect::get(&window(), &"navigator".into())?;
+    let clipboard = Reflect::get(&navigator, &"clipboard".into())?;
+    let write: Function = Reflect::get(&clipboard, &"writeText".into())?.dyn_into()?;
+    write.call1(&clipboard, &text.into())?.dyn_into()
+}
+
+/// Saves a text as a file of the browser's.
+pub(crate) fn save_text(name: &str, kind: &str, text: &str) {
+    let _not_saved = save(name, kind, text);
+}
+
+fn save(name: &str, kind: &str, text: &str) -> Result<(), JsValue> {
+    let options = js_sys::Object::new();
+    Reflect::set(&options, &"type".into(), &kind.into())?;
+    let constructor: Function = Reflect::get(&window(), &"Blob".into())?.dyn_into()?;
+    let parts = Array::of1(&text.into());
+    let blob = Reflect::construct(&constructor, &Array::of2(&parts, &options))?;
+    let address = Url::create_object_url_with_blob(blob.unchecked_ref::<Blob>())?;
+    let link: HtmlAnchorElement = document().create_element("a")?.dyn_into()?;
+    link.set_href(&address);
+    link.set_download(name);
+    link.click();
+    Url::revoke_object_url(&address)
+}

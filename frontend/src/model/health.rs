@@ -1,0 +1,47 @@
+//! What is wrong, and what to do about it.
+
+use serde::Deserialize;
+
+use super::{Health, HealthSeverity, Node};
+use crate::time::Moment;
+
+/// The verdict with its findings, and the server processes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct HealthReport {
+    pub(crate) health: FullHealth,
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// The verdict, and what is wrong.
+pub(crate) type FullHealth = super::full::Full<Health, Findings>;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Findings {
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) severity: HealthSeverity,
+    pub(crate) message: String,
+    pub(crate) help: String,
+    pub(crate) value: String,
+    pub(crate) limit: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) nodes: Vec<String>,
+    pub(crate) since: Option<Moment>,
+    pub(crate) schedules: Vec<ScheduleLink>,
+}
+
+/// A schedule by its name.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ScheduleLink {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+/// That something about the health has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct HealthEvent {}

@@ -1,0 +1,104 @@
+//! The audit log as a file: everything that the filters find, not only the page that is shown.
+
+use leptos::task::spawn_local;
+use serde_json::Value;
+
+use crate::{
+    api::{self, AuditQuery},
+    components::save_text,
+    model::{AuditEvent, Failure, Place},
+    state::Notices,
+};
+
+/// As many as the server gives at once.
+const PAGE: usize = 200;
+/// No more than that go into one file.
+const MOST: usize = 20_000;
+
+/// What the file is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Csv,
+    Json,
+}
+
+/// Reads all of it, and saves it.
+pub(super) fn export(query: AuditQuery, format: Format, notices: Notices) {
+    spawn_local(async move {
+        match read(query).await {
+            Ok(events) => {
+                let (name, kind, text) = match format {
+                    Format::Csv => ("audit.csv", "text/csv", csv(&events)),
+                    Format::Json => {
+                        let text = serde_json::to_string_pretty(&events).unwrap_or_default();
+                        ("audit.json", "application/json", text)
+                    }
+                };
+                save_text(name, kind, &text);
+                let more = if events.len() >= MOST { ", the newest of more" } else { "" };
+                notices.done(format!("{} changes saved as {name}{more}.", events.len()));
+            }
+            Err(failure) => notices.failed(&failure),
+        }
+    });
+}
+
+async fn read(mut query: AuditQuery) -> Result<Vec<AuditEvent>, Failure> {
+    let mut events = Vec::new();
+    query.place = Place::First;
+    loop {
+        let page = api::audit_events(query.clone(), PAGE).send().await?;
+        events.extend(page.rows.iter().map(|event| event.as_ref().clone()));
+        match page.next {
+            Some(next) if events.len() < MOST => query.place = Place::After(next),
+            Some(_) | None => return Ok(events),
+        }
+    }
+}
+
+const COLUMNS: &str = "at,actor,source,namespace,action,subject,subjectId,reason,before,after";
+
+fn csv(events: &[AuditEvent]) -> String {
+    let mut text = format!("{COLUMNS}\r\n");
+    for event in events {
+        let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
+        let at = event.at.to_rfc3339();
+        let cells = [
+            at.as_str(),
+            &event.actor,
+            &event.source,
+            event.namespace.as_deref().unwrap_or_default(),
+            &event.action,
+            &event.subject,
+            event.subject_id.as_deref().unwrap_or_default(),
+            event.reason.as_deref().unwrap_or_default(),
+            &json(&event.before),
+            &json(&event.after),
+        ];
+        text.push_str(&cells.map(cell).join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+/// One cell. What a spreadsheet would take for a formula begins with an apostrophe there.
+fn cell(text: &str) -> String {
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    if guard.is_empty() && !text.contains(['"', ',', '\n', '\r']) {
+        return text.to_owned();
+    }
+    format!("\"{guard}{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_quoted_where_it_must_be() {
+        assert_eq!(cell("nightly"), "nightly");
+        assert_eq!(cell("a, \"b\"\nc"), "\"a, \"\"b\"\"\nc\"");
+        assert_eq!(cell("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
+        assert_eq!(cell(""), "");
+    }
+}

@@ -1,0 +1,98 @@
+//! One change: who, what, why, and what is otherwise since.
+
+use leptos::prelude::*;
+
+use super::diff::{Difference, differences};
+use crate::{
+    components::{Column, when_relative},
+    model::AuditEvent,
+    pages::filters::Filters,
+    route::Route,
+};
+
+/// When, who, what, to what, and why with what is otherwise since.
+pub(super) fn columns(filters: Filters) -> Vec<Column> {
+    let narrowed = move |name: &'static str, value: &str| {
+        let (href, words) = (filters.href(&[(name, value)]), value.to_owned());
+        view! { <a href=href>{words}</a> }.into_any()
+    };
+    vec![
+        Column::new("when", "When", |event: &AuditEvent| when_relative(event.at, None)),
+        Column::new("who", "Who", move |event: &AuditEvent| {
+            view! { {narrowed("actor", &event.actor)}<span class="cell-note">{event.source.clone()}</span> }
+                .into_any()
+        }),
+        Column::new("action", "Action", move |event: &AuditEvent| {
+            narrowed("action", &event.action)
+        })
+        .class("code"),
+        Column::new("subject", "Subject", move |event: &AuditEvent| subject(event, filters)).head(),
+        Column::new("what", "Why and what", |event: &AuditEvent| {
+            let differences = differences(event.before.as_ref(), event.after.as_ref());
+            let reason = event
+                .reason
+                .clone()
+                .map(|reason| view! { <p class="audit-reason">"“"{reason}"”"</p> }.into_any());
+            view! { {reason}{changed(&differences)} }.into_any()
+        })
+        .class("why-cell"),
+    ]
+}
+
+fn subject(event: &AuditEvent, filters: Filters) -> AnyView {
+    let name = match place(event) {
+        Some(route) => view! { <a href=route.path()>{event.subject.clone()}</a> }.into_any(),
+        None => event.subject.clone().into_any(),
+    };
+    let history = event.subject_id.as_ref().map(|id| {
+        let href = filters.href(&[("id", id)]);
+        view! { <a class="cell-note" href=href>"its history"</a> }.into_any()
+    });
+    view! { {name}{history} }.into_any()
+}
+
+/// Where what was changed is to be seen.
+fn place(event: &AuditEvent) -> Option<Route> {
+    let id = event.subject_id.clone()?;
+    match event.action.split('.').next()? {
+        "schedule" if event.action != "schedule.delete" => Some(Route::Schedule(id)),
+        "run" => Some(Route::Run(id)),
+        _ => None,
+    }
+}
+
+fn changed(differences: &[Difference]) -> AnyView {
+    let summary = match differences {
+        [] => return ().into_any(),
+        [one] if !one.path.is_empty() => one.path.clone(),
+        [_] => "1 change".to_owned(),
+        more => format!("{} changes", more.len()),
+    };
+    let side = |text: &Option<String>, kind: &'static str, name: &'static str| {
+        let text = text.clone()?;
+        Some(
+            view! { <span class="diff-side" data-side=kind><span class="visually-hidden">{name}</span>{text}</span> }
+                .into_any(),
+        )
+    };
+    let line = |line: &Difference| {
+        view! {
+            <div class="diff-line">
+                <dt>{line.path.clone()}</dt>
+                <dd>
+                    {side(&line.before, "before", "before: ")}
+                    {side(&line.after, "after", "after: ")}
+                </dd>
+            </div>
+        }
+        .into_any()
+    };
+    let lines: Vec<_> = differences.iter().map(line).collect();
+    view! {
+        <details class="output diff">
+            <summary>{summary}</summary>
+            <dl>{lines}</dl>
+        </details>
+    }
+    .into_any()
+}

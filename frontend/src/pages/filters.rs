@@ -1,0 +1,56 @@
+//! What narrows a page, kept in its address: a view can be bookmarked and sent to a colleague.
+
+use leptos::prelude::*;
+
+use crate::{
+    route::Route,
+    state::{Address, use_address},
+};
+
+/// The names that a page keeps in its address, to read and to change.
+#[derive(Clone, Copy)]
+pub(super) struct Filters {
+    address: Address,
+    route: StoredValue<Route>,
+    names: &'static [&'static str],
+}
+
+pub(super) fn use_filters(route: Route, names: &'static [&'static str]) -> Filters {
+    Filters { address: use_address(), route: StoredValue::new(route), names }
+}
+
+impl Filters {
+    /// A value, empty where there is none; tracked.
+    pub(super) fn get(self, name: &str) -> String {
+        self.address.query(name)
+    }
+
+    /// The same, where it is not empty.
+    pub(super) fn some(self, name: &str) -> Option<String> {
+        Some(self.get(name)).filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn address(self) -> Address {
+        self.address
+    }
+
+    /// Changes values, without a trace in the history. A list begins at its top again.
+    pub(super) fn set(self, changes: &[(&str, &str)]) {
+        let to = untrack(|| self.href(changes));
+        self.address.replace(&to);
+    }
+
+    /// The page with other values; tracked.
+    pub(super) fn href(self, changes: &[(&str, &str)]) -> String {
+        let value = |name: &&'static str| {
+            let changed = changes.iter().find(|(changed, _)| changed == name);
+            changed.map_or_else(|| self.get(name), |(_, value)| (*value).to_owned())
+        };
+        let values: Vec<String> = self.names.iter().map(value).collect();
+        let known = self.names.iter().copied().zip(values.iter().map(String::as_str));
+        // Cursors, and what else a page does not keep from one filter to the next.
+        let passing = changes.iter().copied().filter(|(name, _)| !self.names.contains(name));
+        let query: Vec<(&str, &str)> = known.chain(passing).collect();
+        self.route.get_value().narrowed(&query)
+    }
+}

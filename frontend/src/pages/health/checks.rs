@@ -1,0 +1,56 @@
+//! Everything that health looks at, with the limit of each, and what the server is made of.
+
+use leptos::prelude::*;
+
+use super::findings::counted;
+use crate::{
+    components::{Mark, badge, fact, heading, table},
+    model::{Check, Health},
+};
+
+pub(super) fn checks(health: &Health) -> AnyView {
+    let headings = vec![
+        heading("State", ""),
+        heading("Check", ""),
+        heading("Value", ""),
+        heading("Limit", ""),
+    ];
+    let rows: Vec<_> = health.checks.iter().map(row).collect();
+    table("Checks", "table", headings, rows.into_any())
+}
+
+fn row(check: &Check) -> AnyView {
+    let mark = Mark::Healthy(check.healthy);
+    let name = words(&check.name);
+    let name = match counted(&check.name) {
+        Some((_, href)) => view! { <a href=href>{name}</a> }.into_any(),
+        None => name.into_any(),
+    };
+    view! {
+        <tr data-testid="check-row" data-state=mark.state()>
+            <td>{badge(mark)}</td>
+            <th scope="row">{name}</th>
+            <td>{check.value.clone()}</td>
+            <td>{check.limit.clone().unwrap_or_else(|| "–".to_owned())}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+pub(super) fn made_of(health: &Health) -> AnyView {
+    view! {
+        <dl class="facts">
+            {fact("Version", health.version.clone())}
+            {fact("Database", health.database.clone())}
+            {fact("Zone data", format!("{} ({})", health.zone_data.version, health.zone_data.source))}
+        </dl>
+    }
+    .into_any()
+}
+
+/// A check's name as words: `pending_handoffs` is `Pending handoffs`.
+fn words(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase()).unwrap_or_default();
+    format!("{first}{}", letters.as_str().replace('_', " "))
+}

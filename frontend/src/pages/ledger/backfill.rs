@@ -1,0 +1,179 @@
+//! The question before lost fires are made up for: which, and why.
+
+use std::{cell::RefCell, rc::Rc};
+
+use leptos::prelude::*;
+
+use crate::{
+    api::planning::{self, BackfillOrderOf},
+    components::{Dialog, Field, Look, button},
+    data::{Actor, Loading, new_key},
+    model::{BackfillMode, BackfillOrder, LedgerRow, Verdict},
+    time::Moment,
+};
+
+/// One schedule's fires to make up for, from the first to the last instant.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Order {
+    schedule: String,
+    name: String,
+    from: Moment,
+    to: Moment,
+    count: i64,
+}
+
+/// An order for each schedule of the rows that were lost, in their order.
+pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order> {
+    let mut orders: Vec<Order> = Vec::new();
+    for row in rows.filter(|row| is_lost(row)) {
+        let Some(schedule) = &row.more.schedule else { continue };
+        let (from, to) = (row.row.scheduled_at, row.row.last_scheduled_at.later(1_000));
+        match orders.iter_mut().find(|order| order.schedule == schedule.id) {
+            Some(order) => {
+                order.from = order.from.min(from);
+                order.to = order.to.max(to);
+                order.count += row.row.count;
+            }
+            None => orders.push(Order {
+                schedule: schedule.id.clone(),
+                name: schedule.name.clone(),
+                from,
+                to,
+                count: row.row.count,
+            }),
+        }
+    }
+    orders
+}
+
+/// Whether a row stands for instants that nothing has run for and that were not left out on purpose.
+pub(super) fn is_lost(row: &LedgerRow) -> bool {
+    match row.row.verdict {
+        Verdict::Missed | Verdict::Collapsed | Verdict::Abandoned => row.row.run.is_none(),
+        Verdict::Pending | Verdict::Started | Verdict::Skipped => false,
+    }
+}
+
+/// The dialog, open while there are orders.
+#[derive(Clone, Copy)]
+pub(super) struct Backfilling {
+    open: RwSignal<bool>,
+    orders: StoredValue<Vec<Order>>,
+    actor: Actor,
+    loading: Loading,
+}
+
+impl Backfilling {
+    pub(super) fn new(actor: Actor, loading: Loading) -> Self {
+        Self { open: RwSignal::new(false), orders: StoredValue::new(Vec::new()), actor, loading }
+    }
+
+    pub(super) fn ask(self, orders: Vec<Order>) {
+        if !orders.is_empty() {
+            self.orders.set_value(orders);
+            self.open.set(true);
+        }
+    }
+
+    pub(super) fn dialog(self) -> AnyView {
+        view! { <Dialog open=self.open title="Backfill lost fires">{self.question()}</Dialog> }
+            .into_any()
+    }
+
+    fn question(self) -> AnyView {
+        let reason = RwSignal::new(String::new());
+        let orders = self.orders.get_value();
+        let line = |order: &Order| {
+            let fires = if order.count == 1 {
+                "1 lost fire".to_owned()
+            } else {
+                format!("{} lost fires", order.count)
+            };
+            view! { <li><strong>{order.name.clone()}</strong>" "{fires}</li> }.into_any()
+        };
+        let lines: Vec<_> = orders.iter().map(line).collect();
+        let go = move || self.send(&orders, reason.get_untracked());
+        let submit = go.clone();
+        view! {
+            <form
+                class="dialog-form"
+                on:submit=move |event: leptos::ev::SubmitEvent| {
+                    event.prevent_default();
+                    submit();
+                }
+            >
+                <p>"Of each schedule every instant in the range that nothing has run for is run now, oldest first, one after the other."</p>
+                <ul class="orders">{lines}</ul>
+                {Field::new("backfill-reason", "Reason", reason).first().text()}
+                <div class="dialog-foot">
+                    {button(Look::Primary, None, "Backfill", go)}
+                    {button(Look::Plain, None, "Not now", move || self.open.set(false))}
+                </div>
+            </form>
+        }
+        .into_any()
+    }
+
+    fn send(self, orders: &[Order], reason: String) {
+        let reason = if reason.trim().is_empty() { "lost fires".to_owned() } else { reason };
+        let left = Rc::new(RefCell::new(orders.len()));
+        for order in orders {
+            let Order { schedule, name, from, to, .. } = order.clone();
+            let mode = BackfillMode::Missing;
+            let what = BackfillOrderOf { schedule_id: schedule, from, to, mode };
+            let oldest_first = BackfillOrder::OldestFirst;
+            let change =
+                planning::create_backfill(what, oldest_first, 1, reason.clone(), new_key());
+            let (left, loading) = (left.clone(), self.loading);
+            self.actor.act(change, format!("{name} is being backfilled."), move |_| {
+                *left.borrow_mut() -= 1;
+                if *left.borrow() == 0 {
+                    loading.refresh();
+                }
+            });
+        }
+        self.open.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn row(schedule: &str, at: &str, change: &Value) -> LedgerRow {
+        let mut row = json!({
+            "id": "x", "scheduledAt": at, "lastScheduledAt": at, "local": "", "offset": "", "kind": "NORMAL",
+            "verdict": "MISSED", "count": 1, "recoveryAttempts": 0, "run": null, "namespace": "default",
+            "reason": { "code": "OUTAGE", "text": "" },
+            "schedule": { "id": schedule, "name": schedule, "timing": { "zone": "UTC" } },
+        });
+        row.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        serde_json::from_value(row).unwrap()
+    }
+
+    #[test]
+    fn lost_fires_of_a_schedule_are_one_order() {
+        let nothing = json!({});
+        let rows = [
+            row("a", "2026-11-26T06:00:00Z", &nothing),
+            row("b", "2026-11-26T05:30:00Z", &json!({ "verdict": "SKIPPED" })),
+            row("a", "2026-11-26T04:00:00Z", &json!({ "count": 3, "verdict": "COLLAPSED" })),
+            row("c", "2026-11-26T03:00:00Z", &nothing),
+        ];
+        let orders = orders(rows.iter());
+        let counts: Vec<_> =
+            orders.iter().map(|order| (order.name.as_str(), order.count)).collect();
+        assert_eq!(counts, [("a", 4), ("c", 1)]);
+        assert_eq!(orders[0].to.since(orders[0].from), 2 * 3_600_000 + 1_000);
+    }
+
+    #[test]
+    fn what_was_made_up_for_is_not_lost() {
+        let run =
+            json!({ "run": { "id": "r", "state": "SUCCEEDED", "durationMs": 1, "latenessMs": 1 } });
+        assert!(!is_lost(&row("a", "2026-11-26T06:00:00Z", &run)));
+        assert!(is_lost(&row("a", "2026-11-26T06:00:00Z", &json!({}))));
+    }
+}

@@ -1,0 +1,182 @@
+//! The ledger of all schedules: every expected fire with what became of it and why.
+//!
+//! - `totals`: what the range came to
+//! - `row`: one instant, or many that were accounted for at once
+//! - `backfill`: lost fires are made up for
+
+mod backfill;
+mod row;
+mod totals;
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+use self::backfill::{Backfilling, orders};
+use super::{
+    cursors,
+    filters::{Filters, use_filters},
+    place,
+    range::{Range, range_picker},
+};
+use crate::{
+    api::{self, LedgerQuery},
+    components::{AsyncView, Look, Mark, RowName, SearchLine, Table, button, live, pager},
+    data::{Feed, use_actor, use_feed, use_listing, use_load},
+    model::{LedgerRow, Place, ReasonCode, Verdict},
+    route::Route,
+    state::{List, Throttle, use_every, use_session, use_title},
+};
+
+const SIZE: usize = 50;
+/// What comes to no run makes no event.
+const LOOK: Duration = Duration::from_secs(10);
+/// How often the totals are counted while runs come and go.
+const SLOW_MS: i64 = 5_000;
+const NAMES: [&str; 6] = ["verdict", "reason", "q", "range", "from", "until"];
+
+/// The verdicts by their names in the address: groups first, as the totals name them.
+const VERDICTS: [(&str, &str, &[Verdict]); 8] = [
+    ("", "All verdicts", &[]),
+    ("ran", "Ran", &[Verdict::Started]),
+    ("skipped", "Skipped", &[Verdict::Skipped]),
+    ("missed", "Lost", &[Verdict::Missed, Verdict::Collapsed, Verdict::Abandoned]),
+    ("open", "Open", &[Verdict::Pending]),
+    ("started", "Started", &[Verdict::Started]),
+    ("collapsed", "Collapsed", &[Verdict::Collapsed]),
+    ("abandoned", "Abandoned", &[Verdict::Abandoned]),
+];
+
+/// The page.
+#[component]
+pub(crate) fn Ledger() -> impl IntoView {
+    use_title(|| "Ledger".to_owned());
+    let filters = use_filters(Route::Ledger, &NAMES);
+    let range = Range::new(filters, "24h");
+    let session = use_session();
+    let fires = use_listing(SIZE, move || api::ledger(query(filters, range), SIZE));
+    let sums = use_load(move || Some(api::ledger_totals(all_of(filters, range))));
+    let (loading, totals) = (fires.load.loading, sums.loading);
+    // Counting costs the server more than reading a page.
+    let slow = Throttle::new(SLOW_MS);
+    let refresh = move || {
+        loading.refresh();
+        slow.run(move || totals.refresh());
+    };
+    use_feed(Feed::runs(None, None), move |_| refresh(), refresh);
+    use_every(LOOK, refresh);
+    let backfilling = Backfilling::new(use_actor(), loading);
+    let acts = move || session.operates().then_some(backfilling);
+    let go = move |place: Place| {
+        let [after, before] = cursors(&place);
+        filters.address().go(&untrack(|| filters.href(&[after, before])));
+    };
+    let lost = move || fires.load.with(|page| orders(page.rows.iter().map(AsRef::as_ref)));
+    let backfill_all = move || {
+        let orders = lost().unwrap_or_default();
+        if orders.is_empty() || !session.operates() {
+            return ().into_any();
+        }
+        button(Look::Plain, None, "Backfill these", move || backfilling.ask(orders.clone()))
+    };
+    let is_narrowed = move || NAMES.iter().any(|name| filters.some(name).is_some());
+    view! {
+        <header class="page-head">
+            <h1>"Ledger"</h1>
+            <div class="actions">{live(backfill_all)}</div>
+        </header>
+        {sums.draw(move |sums| totals::totals(sums, filters))}
+        <search class="filter-line">
+            <SearchLine
+                label="Search schedules of the ledger"
+                placeholder="tag:billing -zone:UTC"
+                value=Signal::derive(move || filters.get("q"))
+                loading=loading
+                search=Callback::new(move |text: String| filters.set(&[("q", &text)]))
+            />
+            {verdicts(filters)}
+            {reasons(filters)}
+            {range_picker(range)}
+            {live(move || if is_narrowed() {
+                view! { <a class="button button-quiet" href=Route::Ledger.path()>"Clear filters"</a> }.into_any()
+            } else {
+                ().into_any()
+            })}
+        </search>
+        <AsyncView
+            loading=loading
+            what="the ledger"
+            is_empty=Signal::derive(move || fires.list.is_empty())
+            empty=move || view! {
+                <p class="empty-title">"No fire here"</p>
+                <p>{if is_narrowed() { "No expected fire fits the filters." } else { "A row appears for every instant at which a schedule is due." }}</p>
+            }
+        >
+            {table(fires.list, acts)}
+            {pager(fires.beside(), "fires", go)}
+        </AsyncView>
+        {backfilling.dialog()}
+    }
+}
+
+fn table(list: List, acts: impl Fn() -> Option<Backfilling> + Send + Sync + 'static) -> AnyView {
+    let name = |row: &LedgerRow| RowName {
+        name: row.more.schedule.as_ref().map(|schedule| schedule.name.clone()).unwrap_or_default(),
+        test: "ledger-row",
+        state: Mark::Verdict(row.row.verdict).state(),
+    };
+    Table::new("Ledger of all schedules", list, row::columns(), name)
+        .actions(move |row: &LedgerRow| row::actions(row, acts()))
+        .view()
+}
+
+/// What the address asks for; tracked.
+fn query(filters: Filters, range: Range) -> LedgerQuery {
+    let verdict = filters.get("verdict");
+    let verdicts = VERDICTS.into_iter().find(|(name, ..)| *name == verdict);
+    let reason = filters.get("reason");
+    let reasons = ReasonCode::ALL.into_iter().filter(|(_, name, _)| *name == reason);
+    LedgerQuery {
+        verdicts: verdicts.map(|(.., verdicts)| verdicts.to_vec()).unwrap_or_default(),
+        reasons: reasons.map(|(code, ..)| code).collect(),
+        place: place(filters.address()),
+        ..all_of(filters, range)
+    }
+}
+
+/// The same whatever the verdict: the totals always add up, and lead from one verdict to the other.
+fn all_of(filters: Filters, range: Range) -> LedgerQuery {
+    let (after, before) = range.bounds();
+    LedgerQuery {
+        namespace: filters.address().namespace(),
+        search: filters.some("q"),
+        after,
+        before,
+        ..LedgerQuery::default()
+    }
+}
+
+fn verdicts(filters: Filters) -> AnyView {
+    let option = move |(name, words, _): (&'static str, &'static str, _)| {
+        view! { <option value=name prop:selected=move || filters.get("verdict") == name>{words}</option> }.into_any()
+    };
+    view! {
+        <select aria-label="Verdict" on:change:target=move |event| filters.set(&[("verdict", &event.target().value()), ("reason", "")])>
+            {Vec::from(VERDICTS.map(option))}
+        </select>
+    }
+    .into_any()
+}
+
+fn reasons(filters: Filters) -> AnyView {
+    let option = move |(name, words): (&'static str, &'static str)| {
+        view! { <option value=name prop:selected=move || filters.get("reason") == name>{words}</option> }
+            .into_any()
+    };
+    let known = ReasonCode::ALL.into_iter().map(|(_, name, words)| (name, words));
+    let options: Vec<_> = std::iter::once(("", "All reasons")).chain(known).map(option).collect();
+    view! {
+        <select aria-label="Reason" on:change:target=move |event| filters.set(&[("reason", &event.target().value())])>{options}</select>
+    }
+    .into_any()
+}

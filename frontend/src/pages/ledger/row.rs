@@ -1,0 +1,65 @@
+//! A row of the ledger: what became of an instant, and why.
+
+use leptos::prelude::*;
+
+use super::backfill::{Backfilling, is_lost, orders};
+use crate::{
+    components::{Column, Look, Mark, badge, button, fire_mark, reason_text, when, when_relative},
+    model::LedgerRow,
+    route::Route,
+    time::duration,
+};
+
+/// When it was expected, of which schedule, what became of it, why, and by which run.
+pub(super) fn columns() -> Vec<Column> {
+    vec![
+        Column::new("expected", "Expected", expected),
+        Column::new("schedule", "Schedule", schedule).head(),
+        Column::new("verdict", "Verdict", |row: &LedgerRow| badge(Mark::Verdict(row.row.verdict))),
+        Column::new("why", "Why", |row: &LedgerRow| reason_text(&row.row.reason.text))
+            .class("why-cell"),
+        Column::new("run", "Run", run).class("nowrap"),
+    ]
+}
+
+fn zone(row: &LedgerRow) -> Option<String> {
+    row.more.schedule.as_ref().map(|schedule| schedule.timing.zone.clone())
+}
+
+fn expected(row: &LedgerRow) -> AnyView {
+    let fire = &row.row;
+    let last = (fire.count > 1).then(|| {
+        let last = when(fire.last_scheduled_at, zone(row));
+        view! { <span class="cell-note">{fire.count}" instants, the last "{last}</span> }.into_any()
+    });
+    view! { {when_relative(fire.scheduled_at, zone(row))}{fire_mark(fire.kind)}{last} }.into_any()
+}
+
+fn schedule(row: &LedgerRow) -> AnyView {
+    match &row.more.schedule {
+        Some(schedule) => {
+            let href = Route::Schedule(schedule.id.clone()).path();
+            view! { <a href=href>{schedule.name.clone()}</a> }.into_any()
+        }
+        None => view! { <span class="muted">"a schedule that is gone"</span> }.into_any(),
+    }
+}
+
+fn run(row: &LedgerRow) -> AnyView {
+    let Some(run) = &row.row.run else { return ().into_any() };
+    let mark = Mark::Run(run.state);
+    let took = run.duration_ms.map(|millis| format!(" {}", duration(millis)));
+    let name = format!("Run, {}", mark.word());
+    let href = Route::Run(run.id.clone()).path();
+    view! { <a class="cell-link" href=href aria-label=name>{badge(mark)}</a>{took} }.into_any()
+}
+
+/// What can be done about a row: a lost one is made up for.
+pub(super) fn actions(row: &LedgerRow, backfilling: Option<Backfilling>) -> AnyView {
+    let Some(backfilling) = backfilling.filter(|_| is_lost(row) && row.more.schedule.is_some())
+    else {
+        return ().into_any();
+    };
+    let order = row.clone();
+    button(Look::Plain, None, "Backfill", move || backfilling.ask(orders(std::iter::once(&order))))
+}

@@ -1,0 +1,56 @@
+//! What the range came to: expected is always ran + skipped + missed + open. Each figure narrows the ledger to itself.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{Mark, figure},
+    model::{LedgerGroup, LedgerTotals, Verdict},
+    pages::filters::Filters,
+    time::grouped,
+};
+
+pub(super) fn totals(totals: &LedgerTotals, filters: Filters) -> AnyView {
+    let href = |verdict: &str| Some(filters.href(&[("verdict", verdict), ("reason", "")]));
+    let lit = |count: i64, state: &'static str| if count > 0 { state } else { "" };
+    let note = |words: &str| words.to_owned();
+    let sum = format!(
+        "{} ran + {} skipped + {} lost + {} open",
+        totals.ran, totals.skipped, totals.missed, totals.open
+    );
+    let incomplete = (!totals.is_complete).then(|| {
+        view! { <p class="panel-note">"There is too much in this range to count all of it: the newest 200,000 rows are counted."</p> }
+            .into_any()
+    });
+    view! {
+        <dl class="figures figures-5" data-testid="ledger-totals">
+            {figure("Expected", grouped(totals.expected), "", sum, href(""))}
+            {figure("Ran", grouped(totals.ran), lit(totals.ran, "started"), note("a run was started"), href("ran"))}
+            {figure("Skipped", grouped(totals.skipped), lit(totals.skipped, "queued"), note("on purpose"), href("skipped"))}
+            {figure("Lost", grouped(totals.missed), lit(totals.missed, "missed"), note("missed, collapsed or given up"), href("missed"))}
+            {figure("Open", grouped(totals.open), lit(totals.open, "running"), note("no run yet"), href("open"))}
+        </dl>
+        {incomplete}
+        {groups(totals, filters)}
+    }
+    .into_any()
+}
+
+/// By verdict and reason, the most frequent first.
+fn groups(totals: &LedgerTotals, filters: Filters) -> AnyView {
+    let group = |group: &LedgerGroup| {
+        let mark = Mark::Verdict(group.verdict);
+        let (name, words) = group.reason.name_and_words();
+        let verdict = if group.verdict == Verdict::Pending { "open" } else { mark.state() };
+        let href = filters.href(&[("verdict", verdict), ("reason", name)]);
+        view! {
+            <li>
+                <a class="group" href=href data-state=mark.state()>
+                    <span class="group-mark">{mark.word()}</span>{words}<strong>{grouped(group.count)}</strong>
+                </a>
+            </li>
+        }
+        .into_any()
+    };
+    let groups: Vec<_> = totals.groups.iter().map(group).collect();
+    view! { <ul class="groups" aria-label="By reason">{groups}</ul> }.into_any()
+}

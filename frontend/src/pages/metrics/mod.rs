@@ -1,0 +1,213 @@
+//! Figures over a range of time, of everything or of a tag or a schedule. Dragging over a chart leads to its runs.
+//!
+//! - `charts`: what settled, what was not run, how long it took, how late it was
+//! - `figures`: the sums of the range, and how things stand now
+//! - `schedules`: the schedules whose runs take longest
+
+pub(super) mod charts;
+mod figures;
+mod schedules;
+
+use std::{sync::Arc, time::Duration};
+
+use leptos::prelude::*;
+
+use self::charts::Drawing;
+use super::{
+    filters::{Filters, use_filters},
+    range::{Range, range_picker},
+    steps,
+};
+use crate::{
+    api::{self, SeriesQuery},
+    components::{AsyncView, Week, heat_map, live, panel, use_drag},
+    data::use_load,
+    model::{Page, RunStats, ScheduleName},
+    route::Route,
+    state::{use_address, use_every, use_title, use_zone},
+    time::Moment,
+};
+
+const NAMES: [&str; 5] = ["tag", "schedule", "range", "from", "until"];
+const LOOK: Duration = Duration::from_secs(10);
+const WEEK: i64 = 7 * 86_400_000;
+
+/// The page.
+#[component]
+pub(crate) fn Metrics() -> impl IntoView {
+    use_title(|| "Metrics".to_owned());
+    let filters = use_filters(Route::Metrics, &NAMES);
+    let range = Range::new(filters, "24h");
+    let (address, zone) = (use_address(), use_zone());
+    // A schedule is named in the address; its key is the server's to say.
+    let named = use_load(move || {
+        let search = Some(exactly(&filters.some("schedule")?));
+        Some(api::planning::schedule_names(address.namespace(), search, None))
+    });
+    let schedule = Memo::new(move |_| {
+        let name = filters.some("schedule")?;
+        let found = |known: &Page<ScheduleName>| {
+            let is_it = |known: &&Arc<ScheduleName>| known.name.eq_ignore_ascii_case(&name);
+            known.rows.iter().find(is_it).map(|known| known.id.clone())
+        };
+        named.with(found).flatten()
+    });
+    let series = move |from: Moment, until: Option<Moment>, step: i64| {
+        let is_unknown = filters.some("schedule").is_some() && schedule.get().is_none();
+        let query = SeriesQuery {
+            namespace: address.namespace(),
+            from,
+            until,
+            step,
+            tag: filters.some("tag"),
+            schedule: schedule.get(),
+        };
+        (!is_unknown).then(|| api::run_stats(query))
+    };
+    let stats = use_load(move || {
+        let (from, until) = range.bounds();
+        let end = until.unwrap_or_else(Moment::now);
+        let from = from.unwrap_or_else(|| end.later(-86_400_000));
+        series(from, until, steps::step(end.since(from)))
+    });
+    let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
+    let now = use_load(move || Some(api::metrics(address.namespace())));
+    let figures = use_load(move || {
+        let (from, until) = range.bounds();
+        Some(api::schedule_figures(address.namespace(), search(filters), from, until))
+    });
+    let (loading, now_loading) = (stats.loading, now.loading);
+    use_every(LOOK, move || {
+        loading.refresh();
+        now_loading.refresh();
+    });
+    let runs = Callback::new(move |(from, until)| untrack(|| runs_between(filters, from, until)));
+    let chosen = Callback::new(move |(from, until)| address.go(&runs.run((from, until))));
+    let drags = [use_drag(), use_drag(), use_drag(), use_drag()];
+    let draw = move |which: usize, chart: fn(&RunStats, &Drawing) -> AnyView| {
+        let drag = drags.get(which).copied().unwrap_or_else(use_drag);
+        live(move || {
+            let drawing = Drawing { zone: zone.get().zone(None), drag, runs, chosen };
+            stats.with(|stats| chart(stats, &drawing)).unwrap_or_else(|| ().into_any())
+        })
+    };
+    let hours = move || {
+        week.with(|week| {
+            heat_map("Runs by weekday and hour", &by_hour(week, &zone.get().zone(None)))
+        })
+    };
+    view! {
+        <header class="page-head">
+            <h1>"Metrics"</h1>
+        </header>
+        <search class="filter-line" aria-label="What is measured">
+            {range_picker(range)}
+            {picker(filters)}
+        </search>
+        {now.draw(figures::now)}
+        <AsyncView loading=loading what="the figures">
+            {stats.draw(figures::sums)}
+            {stats.draw(incomplete)}
+            <div class="charts">
+                {panel("Throughput", hint(), draw(0, charts::throughput))}
+                {panel("Not run", hint(), draw(1, charts::not_run))}
+                {panel("Duration", hint(), draw(2, charts::durations))}
+                {panel("Lateness", hint(), draw(3, charts::latenesses))}
+            </div>
+        </AsyncView>
+        <div class="charts">
+            {panel("When it runs", view! { <span class="muted">"last 7 days"</span> }, live(move || hours().unwrap_or_else(|| ().into_any())))}
+            {panel("By schedule", view! { <span class="muted">"slowest first"</span> }, figures.draw(|page| schedules::schedules(page)))}
+        </div>
+    }
+}
+
+fn hint() -> AnyView {
+    view! { <span class="muted">"drag to see the runs"</span> }.into_any()
+}
+
+fn incomplete(stats: &RunStats) -> AnyView {
+    if stats.is_complete {
+        return ().into_any();
+    }
+    view! { <p class="panel-note">"There is too much in this range to read all of it: the oldest steps lack some."</p> }
+        .into_any()
+}
+
+/// The tag and the schedule that the figures are narrowed to.
+fn picker(filters: Filters) -> AnyView {
+    let typed = RwSignal::new(String::new());
+    let known = use_load(move || {
+        let search = Some(typed.get()).filter(|text| !text.is_empty());
+        Some(api::planning::schedule_names(filters.address().namespace(), search, None))
+    });
+    let options = move || {
+        let option = |known: &Arc<ScheduleName>| {
+            view! { <option value=known.name.clone()></option> }.into_any()
+        };
+        known.with(|known| known.rows.iter().map(option).collect::<Vec<_>>())
+    };
+    let field = move |name: &'static str, label: &'static str, list: Option<&'static str>| {
+        view! {
+            <input
+                type="search"
+                class="filter-field"
+                aria-label=label
+                placeholder=label
+                list=list
+                autocapitalize="off"
+                spellcheck="false"
+                prop:value=move || filters.get(name)
+                on:input:target=move |event| if list.is_some() { typed.set(quoted(&event.target().value())) }
+                on:change:target=move |event| filters.set(&[(name, event.target().value().trim())])
+            />
+        }
+        .into_any()
+    };
+    view! {
+        {field("tag", "Tag", None)}
+        {field("schedule", "Schedule", Some("schedule-names"))}
+        <datalist id="schedule-names">{move || options()}</datalist>
+    }
+    .into_any()
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("name:\"{}\"", text.replace(['"', '\\'], ""))
+    }
+}
+
+fn exactly(name: &str) -> String {
+    format!("schedule:\"{}\"", name.replace(['"', '\\'], ""))
+}
+
+/// The schedules that the figures are of, in the search language; tracked.
+fn search(filters: Filters) -> Option<String> {
+    let tag = filters.some("tag").map(|tag| format!("tag:\"{}\"", tag.replace(['"', '\\'], "")));
+    let schedule = filters.some("schedule").map(|name| exactly(&name));
+    let terms: Vec<String> = tag.into_iter().chain(schedule).collect();
+    (!terms.is_empty()).then(|| terms.join(" "))
+}
+
+/// The list of the runs that ended between two instants.
+fn runs_between(filters: Filters, from: Moment, until: Moment) -> String {
+    let ended = format!("finished:>={} finished:<{}", from.to_rfc3339(), until.to_rfc3339());
+    let terms: Vec<String> = [ended].into_iter().chain(search(filters)).collect();
+    Route::Runs.narrowed(&[("q", &terms.join(" "))])
+}
+
+/// What ended, by weekday and hour.
+fn by_hour(stats: &RunStats, zone: &str) -> Week {
+    let mut week: Week = [[0; 24]; 7];
+    for point in &stats.points {
+        let place = steps::weekday_and_hour(point.at, zone);
+        let cell = place.and_then(|(day, hour)| week.get_mut(day)?.get_mut(hour));
+        if let Some(cell) = cell {
+            *cell += point.succeeded + point.failed + point.timed_out + point.cancelled;
+        }
+    }
+    week
+}

@@ -1,0 +1,58 @@
+//! What to do first, on a server that has no schedule yet.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{Look, button, copy_text},
+    route::Route,
+    state::use_notices,
+};
+
+/// A way to begin: what it is, why, and the command.
+const COMMANDS: [(&str, &str, &str); 3] = [
+    (
+        "Import a crontab",
+        "Writes a file that declares its lines as schedules, in your zone.",
+        "crontab -l | carillon import crontab - --output crontab.yaml",
+    ),
+    (
+        "Declare schedules beside your code",
+        "Deploy the file as often as you like: what changed is changed.",
+        "carillon apply crontab.yaml",
+    ),
+    (
+        "Let programs in",
+        "A token for the API and the command line. It is shown once.",
+        "carillon token create ci --role editor",
+    ),
+];
+
+pub(super) fn first_steps() -> AnyView {
+    let notices = use_notices();
+    let step = |(title, why, command): (&'static str, &'static str, &'static str)| {
+        let copy = move || copy_text(command.to_owned(), notices, "The command is copied.");
+        view! {
+            <li class="step">
+                <h3>{title}</h3>
+                <p class="muted">{why}</p>
+                <div class="step-command"><code>{command}</code>{button(Look::Plain, None, "Copy", copy)}</div>
+            </li>
+        }
+        .into_any()
+    };
+    let steps: Vec<_> = COMMANDS.into_iter().map(step).collect();
+    view! {
+        <section class="first-steps empty" aria-label="First steps" data-testid="first-steps">
+            <p class="empty-title">"Nothing is scheduled yet"</p>
+            <ol>
+                <li class="step">
+                    <h3>"Make a schedule"</h3>
+                    <p class="muted">"Type a time, see what it means, and say what is to run."</p>
+                    <a class="button button-primary" href=Route::NewSchedule.path()>"New schedule"</a>
+                </li>
+                {steps}
+            </ol>
+        </section>
+    }
+    .into_any()
+}

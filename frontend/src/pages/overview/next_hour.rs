@@ -1,0 +1,94 @@
+//! The next hour by the minute, and the schedules that are next. One that fires often is one line all the same.
+
+use leptos::prelude::*;
+
+use crate::{
+    components::{BarColumn, Drag, When, stacked_bars},
+    model::{Minutes, NextSchedule},
+    pages::steps,
+    route::Route,
+    time::{Moment, seconds},
+};
+
+const MINUTE: i64 = 60_000;
+/// What fires again sooner is told by how often, not by when.
+const OFTEN: i64 = 10 * MINUTE;
+
+pub(super) fn minutes(minutes: &Minutes, zone: &str, drag: Drag) -> AnyView {
+    let at = |index: usize| minutes.from.later(i64::try_from(index).unwrap_or(0) * MINUTE);
+    let column = |(index, starts): (usize, &i64)| BarColumn {
+        name: steps::name(at(index), zone),
+        href: None,
+        counts: vec![*starts],
+    };
+    let columns = minutes.starts.iter().enumerate().map(column).collect();
+    let axis = steps::axis(minutes.from, at(minutes.starts.len()), zone);
+    let note = (!minutes.is_complete).then(|| {
+        view! { <p class="muted">"So much is to come that not all of it was counted."</p> }
+            .into_any()
+    });
+    let nowhere = Callback::new(|_| ());
+    let bars = stacked_bars(
+        "Starts in the next hour",
+        vec![("running", "Starts")],
+        columns,
+        axis,
+        drag,
+        nowhere,
+    );
+    view! { {bars}{note} }.into_any()
+}
+
+pub(super) fn schedules(next: &[NextSchedule]) -> AnyView {
+    let due = next.iter().filter(|schedule| !schedule.next_fires.is_empty());
+    let rows: Vec<_> = due.map(row).collect();
+    if rows.is_empty() {
+        return view! { <p class="empty">"Nothing is due. Schedules appear here as soon as they are active."</p> }.into_any();
+    }
+    view! { <ol class="upcoming">{rows}</ol> }.into_any()
+}
+
+fn row(schedule: &NextSchedule) -> AnyView {
+    let zone = Some(schedule.timing.zone.clone());
+    let times: Vec<Moment> = schedule.next_fires.iter().map(|fire| fire.at).collect();
+    let suppressed = schedule.next_fires.first().and_then(|fire| fire.suppressed_by.clone());
+    let when = match (often(&times), times.first()) {
+        (Some(words), _) => {
+            let title = schedule.timing.description.clone();
+            view! { <span class="when-often" title=title>{words}</span> }.into_any()
+        }
+        (None, Some(at)) => When::new(*at).zone(zone).far().suppressed(suppressed).view(),
+        (None, None) => ().into_any(),
+    };
+    view! {
+        <li data-testid="next-schedule">
+            <a href=Route::Schedule(schedule.id.clone()).path()>{schedule.name.clone()}</a>
+            {when}
+        </li>
+    }
+    .into_any()
+}
+
+/// How often, for what fires often: `every 30 s`.
+fn often(times: &[Moment]) -> Option<String> {
+    let [first, second, ..] = times else { return None };
+    let apart = second.since(*first);
+    (apart < OFTEN).then(|| format!("every {}", seconds((apart / 1_000).max(1))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Moment {
+        serde_json::from_value(serde_json::json!(text)).unwrap()
+    }
+
+    #[test]
+    fn what_fires_often_is_told_by_how_often() {
+        let noon = at("2026-11-26T12:00:00Z");
+        assert_eq!(often(&[noon, noon.later(30_000)]).as_deref(), Some("every 30 s"));
+        assert_eq!(often(&[noon, noon.later(OFTEN)]), None);
+        assert_eq!(often(&[noon]), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! What goes wrong, by schedule and error, with what one can do about it.
+//!
+//! A problem can be hidden until it happens again: this browser remembers when it was seen last.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::{Dialog, Field, Look, button, live, when_relative},
+    data::{Actor, Load, Loading, new_key, use_actor},
+    model::{ProblemKind, WorkProblem},
+    pages::run::plain,
+    route::Route,
+    state::{Hidden, Said, Session, use_hidden, use_session},
+};
+
+/// As many are shown at first.
+const SHOWN: usize = 8;
+
+/// What acting on a problem takes.
+#[derive(Clone, Copy)]
+struct Tools {
+    session: Session,
+    actor: Actor,
+    loading: Loading,
+    hidden: Hidden,
+    /// The schedule that is to be paused: its id and name.
+    pauses: RwSignal<Option<(String, String)>>,
+    asks: RwSignal<bool>,
+    shows_all: RwSignal<bool>,
+}
+
+#[component]
+pub(super) fn Problems(problems: Load<Vec<WorkProblem>>) -> impl IntoView {
+    let tools = Tools {
+        session: use_session(),
+        actor: use_actor(),
+        loading: problems.loading,
+        hidden: use_hidden(),
+        pauses: RwSignal::new(None),
+        asks: RwSignal::new(false),
+        shows_all: RwSignal::new(false),
+    };
+    view! {
+        {live(move || problems.with(|problems| list(problems, tools)).unwrap_or_else(|| ().into_any()))}
+        <Dialog open=tools.asks title="Pause schedule">{pause(tools)}</Dialog>
+    }
+}
+
+fn list(problems: &[WorkProblem], tools: Tools) -> AnyView {
+    let is_hidden = |problem: &&WorkProblem| tools.hidden.is_hidden(&problem.key(), problem.last);
+    let hidden = problems.iter().filter(is_hidden).count();
+    let mut shown: Vec<&WorkProblem> =
+        problems.iter().filter(|problem| !is_hidden(problem)).collect();
+    // What goes on stands above what is over.
+    shown.sort_by_key(|problem| !problem.is_open);
+    let note = (hidden > 0).then(|| {
+        let words = format!("{hidden} hidden until they happen again. ");
+        view! {
+            <p class="muted hidden-note">{words}{button(Look::Plain, None, "Show them", move || tools.hidden.clear())}</p>
+        }
+        .into_any()
+    });
+    if shown.is_empty() {
+        return view! { <p class="empty">"Nothing has failed and nothing was lost in the last 24 hours."</p>{note} }
+            .into_any();
+    }
+    let more = shown.len().saturating_sub(SHOWN);
+    let all = tools.shows_all.get();
+    let count = if all { shown.len() } else { SHOWN };
+    let items: Vec<_> = shown.into_iter().take(count).map(|problem| item(problem, tools)).collect();
+    let more = (more > 0 && !all).then(|| {
+        view! {
+            <button type="button" class="button button-quiet" on:click=move |_| tools.shows_all.set(true)>
+                {format!("{more} more")}
+            </button>
+        }
+        .into_any()
+    });
+    view! { <ul class="problems">{items}</ul>{more}{note} }.into_any()
+}
+
+fn item(problem: &WorkProblem, tools: Tools) -> AnyView {
+    let zone = Some(problem.schedule.timing.zone.clone());
+    let (state, words) = match problem.kind {
+        ProblemKind::Failing => ("failed", times(problem.count, "failure", "failures")),
+        ProblemKind::LosingFires => ("missed", times(problem.count, "lost fire", "lost fires")),
+    };
+    let state = if problem.is_open { state } else { "queued" };
+    let over = (!problem.is_open).then_some(", over");
+    let why = problem.error.as_deref().map(plain).unwrap_or_else(|| {
+        problem.reason.map_or("no message", |reason| reason.name_and_words().1).to_owned()
+    });
+    let href = Route::Schedule(problem.schedule.id.clone()).path();
+    view! {
+        <li class="problem" data-testid="problem" data-state=state>
+            <div class="problem-head">
+                <span class="badge" data-state=state>{words}{over}</span>
+                <a href=href>{problem.schedule.name.clone()}</a>
+                <span class="muted">"since "{when_relative(problem.since, zone.clone())}", last "{when_relative(problem.last, zone)}</span>
+            </div>
+            <p class="problem-why">{why}</p>
+            <div class="problem-actions">{actions(problem, tools)}</div>
+        </li>
+    }
+    .into_any()
+}
+
+fn times(count: i64, one: &str, more: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
+}
+
+fn actions(problem: &WorkProblem, tools: Tools) -> AnyView {
+    let operates = tools.session.operates();
+    let name = problem.schedule.name.clone();
+    let log = problem.last_run.as_ref().map(|run| {
+        let label = format!("Log of the last run of {name}");
+        view! { <a class="button" href=Route::Run(run.id.clone()).path() aria-label=label>"Log"</a> }.into_any()
+    });
+    let ledger = (problem.kind == ProblemKind::LosingFires).then(|| {
+        let query = format!("schedule:\"{name}\"");
+        let href = Route::Ledger.narrowed(&[("verdict", "missed"), ("q", &query)]);
+        let label = format!("Lost fires of {name}");
+        view! { <a class="button" href=href aria-label=label>"Which"</a> }.into_any()
+    });
+    let rerun =
+        problem.last_run.as_ref().filter(|run| operates && !run.state.is_live()).map(|run| {
+            let (id, said) = (run.id.clone(), format!("{name} runs again."));
+            let again = move || {
+                let (said, loading) = (said.clone(), tools.loading);
+                tools.actor.send(api::retry_run(id.clone()), move |outcome| match outcome {
+                    Ok(next) => {
+                        let href = Route::Run(next).path();
+                        tools.actor.say(Said::new(said).link("Open it", href));
+                        loading.refresh();
+                    }
+                    Err(failure) => tools.actor.complain(&failure),
+                });
+            };
+            labelled("Rerun", format!("Run {name} again"), again)
+        });
+    let pause = (operates && problem.schedule.pause.is_none()).then(|| {
+        let schedule = (problem.schedule.id.clone(), name.clone());
+        let ask = move || {
+            tools.pauses.set(Some(schedule.clone()));
+            tools.asks.set(true);
+        };
+        labelled("Pause", format!("Pause {name}"), ask)
+    });
+    let (key, last) = (problem.key(), problem.last);
+    let hide = labelled("Acknowledge", format!("Hide {name} until it happens again"), move || {
+        tools.hidden.hide(&key, last);
+    });
+    view! { {log}{ledger}{rerun}{pause}{hide} }.into_any()
+}
+
+/// A button whose name says to what it is done.
+fn labelled(words: &'static str, label: String, action: impl Fn() + 'static) -> AnyView {
+    view! {
+        <button type="button" class="button" aria-label=label.clone() title=label on:click=move |_| action()>{words}</button>
+    }
+    .into_any()
+}
+
+fn pause(tools: Tools) -> AnyView {
+    let reason = RwSignal::new(String::new());
+    let Some((id, name)) = tools.pauses.get_untracked() else { return ().into_any() };
+    let said = format!("{name} is paused.");
+    let go = move || {
+        let loading = tools.loading;
+        let words = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
+        let words = words.unwrap_or_else(|| "it fails".to_owned());
+        let change = api::pause_schedule(id.clone(), words, None, new_key());
+        tools.actor.act(change, said.clone(), move |_| loading.refresh());
+        tools.asks.set(false);
+    };
+    let submit = go.clone();
+    view! {
+        <form
+            class="dialog-form"
+            on:submit=move |event: leptos::ev::SubmitEvent| {
+                event.prevent_default();
+                submit();
+            }
+        >
+            <p><strong>{name}</strong>" fires no more until somebody resumes it."</p>
+            {Field::new("problem-pause-reason", "Reason", reason).first().text()}
+            <div class="dialog-foot">{button(Look::Primary, None, "Pause", go)}</div>
+        </form>
+    }
+    .into_any()
+}

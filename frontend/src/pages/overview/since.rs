@@ -1,0 +1,83 @@
+//! What happened since somebody last looked, and the way to say that they have seen it.
+
+use leptos::prelude::*;
+
+use crate::{
+    api::{self, LedgerQuery, SeriesQuery},
+    components::{Look, button, live, when_relative},
+    data::{Actor, Load, use_actor, use_load},
+    model::{LedgerTotals, RunStats, Seen},
+    route::Route,
+    state::use_address,
+    time::Moment,
+};
+
+/// Nothing for who has never said so, beside the button.
+#[component]
+pub(super) fn Since() -> impl IntoView {
+    let (actor, address) = (use_actor(), use_address());
+    let seen: Load<Seen> = use_load(|| Some(api::seen()));
+    let until = Memo::new(move |_| seen.with(|seen| seen.settings.as_ref()?.seen_until).flatten());
+    let runs = use_load(move || {
+        let step = Moment::now().since(until.get()?).div_euclid(60_000_000).max(60);
+        let step = step.div_euclid(60) * 60;
+        Some(api::run_stats(SeriesQuery {
+            namespace: address.namespace(),
+            from: until.get()?,
+            until: None,
+            step,
+            tag: None,
+            schedule: None,
+        }))
+    });
+    let fires = use_load(move || {
+        Some(api::ledger_totals(LedgerQuery {
+            namespace: address.namespace(),
+            after: Some(until.get()?),
+            ..LedgerQuery::default()
+        }))
+    });
+    let has_settings = move || seen.with(|seen| seen.settings.is_some()) == Some(true);
+    live(move || {
+        if !has_settings() {
+            return ().into_any();
+        }
+        let told = until.get().map(|at| told(at, runs.get().as_deref(), fires.get().as_deref()));
+        view! {
+            <div class="since" data-testid="since">
+                {told}
+                {button(Look::Plain, None, "Mark all as seen", move || mark(actor, seen))}
+            </div>
+        }
+        .into_any()
+    })
+}
+
+fn told(at: Moment, runs: Option<&RunStats>, fires: Option<&LedgerTotals>) -> AnyView {
+    let failed = runs.map_or(0, |stats| {
+        stats.points.iter().map(|point| point.failed + point.timed_out).sum::<i64>()
+    });
+    let ended = runs.map_or(0, |stats| {
+        stats.points.iter().map(|point| point.succeeded + point.cancelled).sum::<i64>()
+    });
+    let lost = fires.map_or(0, |totals| totals.missed);
+    let range = at.to_rfc3339();
+    let query = format!("finished:>={range}");
+    let runs = Route::Runs.narrowed(&[("state", "failed"), ("q", &query)]);
+    let fires = Route::Ledger.narrowed(&[("verdict", "missed"), ("from", &range)]);
+    view! {
+        <span>"Since you last looked, "{when_relative(at, None)}": "
+            <a href=runs>{format!("{failed} failed")}</a>", "
+            <a href=fires>{format!("{lost} lost")}</a>
+            {format!(", {ended} fine.")}
+        </span>
+    }
+    .into_any()
+}
+
+fn mark(actor: Actor, seen: Load<Seen>) {
+    let loading = seen.loading;
+    actor.act(api::mark_seen(Moment::now()), "All is marked as seen.".to_owned(), move |_| {
+        loading.reload()
+    });
+}

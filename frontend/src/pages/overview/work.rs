@@ -1,0 +1,76 @@
+//! The health of the work in a line: how many schedules fail now, and how many lose fires.
+
+use std::collections::BTreeSet;
+
+use leptos::prelude::*;
+
+use crate::{
+    model::{ProblemKind, WorkProblem},
+    route::Route,
+};
+
+pub(super) fn line(problems: &[WorkProblem]) -> AnyView {
+    let [failing, losing] = counts(problems);
+    if failing + losing == 0 {
+        return view! {
+            <p class="work-line" data-testid="work"><span class="badge" data-state="succeeded">"Work"</span>
+            <span class="muted">"No schedule fails, and none loses fires."</span></p>
+        }
+        .into_any();
+    }
+    let failing = (failing > 0).then(|| {
+        let href = Route::Schedules.narrowed(&[("q", "state:failed,timed_out")]);
+        let words = said(failing, "schedule fails now", "schedules fail now");
+        view! { <a class="bad" href=href>{words}</a> }.into_any()
+    });
+    let losing = (losing > 0).then(|| {
+        let href = Route::Ledger.narrowed(&[("verdict", "missed")]);
+        let words = said(losing, "schedule loses fires", "schedules lose fires");
+        view! { <a class="lost" href=href>{words}</a> }.into_any()
+    });
+    view! {
+        <p class="work-line" data-testid="work"><span class="badge" data-state="failed">"Work"</span>{failing}{losing}</p>
+    }
+    .into_any()
+}
+
+fn said(count: usize, one: &str, more: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
+}
+
+/// Schedules that fail, and those that lose fires; each once.
+fn counts(problems: &[WorkProblem]) -> [usize; 2] {
+    [ProblemKind::Failing, ProblemKind::LosingFires].map(|kind| {
+        let open = problems.iter().filter(|problem| problem.kind == kind && problem.is_open);
+        open.map(|problem| problem.schedule.id.as_str()).collect::<BTreeSet<_>>().len()
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    pub(in crate::pages::overview) fn problem(schedule: &str, change: &Value) -> WorkProblem {
+        let mut problem = json!({
+            "kind": "FAILING", "count": 1, "since": "2026-11-26T05:00:00Z", "last": "2026-11-26T06:00:00Z",
+            "error": "exit 1", "reason": null, "isOpen": true, "lastRun": null,
+            "schedule": { "id": schedule, "name": schedule, "timing": { "zone": "UTC" }, "pause": null },
+        });
+        problem.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        serde_json::from_value(problem).unwrap()
+    }
+
+    #[test]
+    fn a_schedule_counts_once_and_only_while_it_goes_on() {
+        let problems = [
+            problem("a", &json!({})),
+            problem("a", &json!({ "error": "exit 2" })),
+            problem("b", &json!({ "isOpen": false })),
+            problem("c", &json!({ "kind": "LOSING_FIRES", "error": null, "reason": "OUTAGE" })),
+        ];
+        assert_eq!(counts(&problems), [1, 1]);
+        assert_eq!([said(1, "fails", "fail"), said(9, "fails", "fail")], ["1 fails", "9 fail"]);
+    }
+}

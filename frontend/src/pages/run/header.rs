@@ -1,0 +1,168 @@
+//! The run's name and state, and what one can do. Buttons never change places: one that cannot be pressed now is dimmed.
+
+use leptos::prelude::*;
+
+use super::log::plain;
+use crate::{
+    api::{self, Ask},
+    components::{Dialog, Field, Look, Mark, badge, button, live},
+    data::{Actor, Load, use_actor},
+    model::{RunDetail, RunState},
+    route::Route,
+    state::{Said, Session, use_session},
+};
+
+/// What acting on a run takes.
+#[derive(Clone, Copy)]
+struct Tools {
+    session: Session,
+    actor: Actor,
+    run: Load<RunDetail>,
+    /// Whether the question about cancelling is open.
+    cancels: RwSignal<bool>,
+    /// The runs that were made from here, the latest first.
+    made: RwSignal<Vec<String>>,
+}
+
+#[component]
+pub(super) fn Header(run: Load<RunDetail>) -> impl IntoView {
+    let tools = Tools {
+        session: use_session(),
+        actor: use_actor(),
+        run,
+        cancels: RwSignal::new(false),
+        made: RwSignal::new(Vec::new()),
+    };
+    view! {
+        {run.draw(move |run| head(run, tools))}
+        {live(move || made(tools))}
+        <Dialog open=tools.cancels title="Cancel run">{cancel(tools)}</Dialog>
+    }
+}
+
+fn head(run: &RunDetail, tools: Tools) -> AnyView {
+    let mark = Mark::Run(run.row.state);
+    let name = run.row.title().to_owned();
+    let title = match &run.row.schedule {
+        Some(schedule) => {
+            let href = Route::Schedule(schedule.id.clone()).path();
+            view! { <a href=href>{name}</a> }.into_any()
+        }
+        None => name.into_any(),
+    };
+    let actions = tools.session.operates().then(|| actions(run, tools));
+    let error = run.row.error.as_deref().map(plain).map(|error| {
+        view! { <p class="run-error"><strong>"Error"</strong>" "{error}</p> }.into_any()
+    });
+    view! {
+        <header class="page-head">
+            <h1>"Run of "{title}</h1>
+            <span role="status" data-testid="run-state" data-state=mark.state()>{badge(mark)}</span>
+            {actions}
+        </header>
+        {error}
+    }
+    .into_any()
+}
+
+fn actions(run: &RunDetail, tools: Tools) -> AnyView {
+    let is_live = run.row.state.is_live();
+    let failed = match run.row.state {
+        RunState::Failed | RunState::TimedOut | RunState::Cancelled => true,
+        RunState::Succeeded | RunState::Queued | RunState::Running | RunState::Retrying => false,
+    };
+    let id = run.row.id.clone();
+    let rerun = move || {
+        make(api::rerun_from_failed(id.clone()), "A new run goes on from where it failed.", tools);
+    };
+    let id = run.row.id.clone();
+    let again = move || make(api::retry_run(id.clone()), "A new run has begun.", tools);
+    let rerun = (run.more.tasks.len() > 1)
+        .then(|| dimmed("button", "Rerun from the failure", !failed, rerun));
+    view! {
+        <div class="actions">
+            {rerun}
+            {dimmed("button", "Run again", is_live, again)}
+            {dimmed("button button-danger", "Cancel run", !is_live, move || tools.cancels.set(true))}
+        </div>
+    }
+    .into_any()
+}
+
+/// Makes another run and stays here, with links to it.
+fn make(change: Ask<String>, said: &'static str, tools: Tools) {
+    tools.actor.send(change, move |outcome| match outcome {
+        Ok(next) => {
+            let href = Route::Run(next.clone()).path();
+            tools.actor.say(Said::new(said).link("Open it", href));
+            // The page may have gone meanwhile.
+            let _gone = tools.made.try_update(|made| made.insert(0, next));
+        }
+        Err(failure) => tools.actor.complain(&failure),
+    });
+}
+
+/// A button that keeps its place when it cannot be pressed.
+fn dimmed(
+    class: &'static str,
+    words: &'static str,
+    is_dimmed: bool,
+    action: impl Fn() + 'static,
+) -> AnyView {
+    view! {
+        <button type="button" class=class disabled=is_dimmed on:click=move |_| action()>{words}</button>
+    }
+    .into_any()
+}
+
+/// The runs that were made from here.
+fn made(tools: Tools) -> AnyView {
+    let made = tools.made.get();
+    if made.is_empty() {
+        return ().into_any();
+    }
+    let count = made.len();
+    let link = |(index, id): (usize, String)| {
+        let words =
+            if index == 0 { "the new run".to_owned() } else { format!("run {}", count - index) };
+        view! { <li><a href=Route::Run(id).path()>{words}</a></li> }.into_any()
+    };
+    let links: Vec<_> = made.into_iter().enumerate().map(link).collect();
+    view! {
+        <div class="made-note" role="status" data-testid="new-run">
+            <span>"It runs again:"</span><ul>{links}</ul>
+        </div>
+    }
+    .into_any()
+}
+
+/// Asks before a run is cancelled, and why.
+fn cancel(tools: Tools) -> AnyView {
+    let reason = RwSignal::new(String::new());
+    let cancel = move || {
+        let Some(id) = untrack(|| tools.run.with(|run| run.row.id.clone())) else { return };
+        let reason = Some(reason.get_untracked()).filter(|reason| !reason.trim().is_empty());
+        let said = "Cancelling. The task is asked to stop, then stopped.".to_owned();
+        let loading = tools.run.loading;
+        tools.actor.act(api::cancel_run(id, reason), said, move |_| loading.refresh());
+        tools.cancels.set(false);
+    };
+    let submit = cancel;
+    view! {
+        <form
+            class="dialog-form"
+            on:submit=move |event: leptos::ev::SubmitEvent| {
+                event.prevent_default();
+                submit();
+            }
+        >
+            <p>"The task that is at work is asked to stop, and stopped if it does not. What it has done stays done."</p>
+            {Field::new("cancel-reason", "Reason (optional)", reason).first().text()}
+            <div class="dialog-foot">
+                {button(Look::Danger, None, "Cancel this run", cancel)}
+                {button(Look::Plain, None, "Let it run", move || tools.cancels.set(false))}
+            </div>
+        </form>
+    }
+    .into_any()
+}

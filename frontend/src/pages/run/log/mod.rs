@@ -1,0 +1,235 @@
+//! The log, line by line while it is written.
+//!
+//! All lines are kept, and only those in sight are drawn: a log of any length costs the page the same. While `Follow` is
+//! set the last line stays in sight; scrolling up unsets it, as in any terminal. The number of a line is a link to it.
+//!
+//! - `lines`: what there is, what is shown, what is found (pure)
+//! - `ansi`: the colours that programs write (pure)
+//! - `segments`: a line cut into pieces that look alike (pure)
+//! - `sight`: what of it is in sight
+//! - `tools`: the search, the filters and the switches above it
+
+mod ansi;
+mod lines;
+mod segments;
+mod sight;
+mod tools;
+
+use leptos::prelude::*;
+
+pub(in crate::pages) use self::ansi::plain;
+pub(super) use self::tools::stream;
+use self::{
+    lines::{Filter, Log},
+    segments::{Segment, segments},
+    sight::{Sight, use_sight},
+    tools::{Tools, tools},
+};
+use super::looking::Looking;
+use crate::{
+    components::{keyed, live, panel},
+    data::{Feed, Load, use_feed},
+    model::{LogStream, RunDetail},
+    state::{Zone, use_zone},
+    time::Wall,
+};
+
+/// The lines, and a signal that changes with them.
+#[derive(Clone, Copy)]
+struct Kept {
+    log: StoredValue<Log, LocalStorage>,
+    version: RwSignal<u32>,
+}
+
+impl Kept {
+    /// Something of the log; tracked.
+    fn with<T>(self, take: impl FnOnce(&Log) -> T) -> T {
+        self.version.track();
+        self.log.with_value(take)
+    }
+
+    fn change(self, change: impl FnOnce(&mut Log)) {
+        self.log.update_value(change);
+        self.version.update(|version| *version = version.wrapping_add(1));
+    }
+}
+
+/// What is looked for, and the number of what is looked at.
+#[derive(Clone, Copy)]
+struct Search {
+    query: RwSignal<String>,
+    current: RwSignal<usize>,
+}
+
+/// The panel with the log and its tools.
+#[component]
+pub(super) fn LogPanel(id: String, run: Load<RunDetail>, looking: Looking) -> impl IntoView {
+    let kept = Kept { log: StoredValue::new_local(Log::default()), version: RwSignal::new(0) };
+    use_feed(
+        Feed::log(id),
+        move |batch| kept.change(|log| log.push(batch)),
+        // From its first line on again.
+        move || kept.change(Log::clear),
+    );
+    Effect::new(move |_| {
+        let (task, attempt) = looking.chosen();
+        let filter = Filter { task, attempt, stream: looking.stream() };
+        kept.change(|log| log.narrow(filter));
+    });
+    let search = Search { query: RwSignal::new(String::new()), current: RwSignal::new(0) };
+    let sight = use_sight(kept);
+    go_to_linked(kept, sight, looking);
+    let zone = Memo::new(move |_| run.with(|run| run.row.zone()).flatten());
+    let draw = LineDrawing { kept, search, looking, choice: use_zone(), zone };
+    let is_empty = Memo::new(move |_| kept.with(Log::shown) == 0);
+    let content = live(move || {
+        if !is_empty.get() {
+            return keyed(move || sight.numbers(), move |number| draw.line(&number));
+        }
+        let is_live = run.with(|run| run.row.state.is_live()) == Some(true);
+        let words = match (kept.with(Log::count), is_live) {
+            (0, true) => "Waiting for the first line …",
+            (0, false) => "It wrote nothing.",
+            _ => "No line fits the filter.",
+        };
+        view! { <p class="log-empty">{words}</p> }.into_any()
+    });
+    let aside = view! { <span class="muted">{move || kept.with(count_words)}</span> };
+    let body = view! {
+        {tools(Tools { kept, search, sight, looking, run })}
+        <div
+            class="log"
+            role="log"
+            aria-label="Log of the run"
+            tabindex="0"
+            data-wrap=move || sight.wraps.get().then_some("")
+            data-mixed=move || kept.with(Log::is_mixed).then_some("")
+            node_ref=sight.frame
+            on:scroll=move |_| sight.scrolled()
+        >
+            {probe(sight)}
+            <div class="log-canvas" style:height=move || sight.height()>
+                <div class="log-window" style:transform=move || sight.shift()>{content}</div>
+            </div>
+        </div>
+    };
+    panel("Log", aside, body)
+}
+
+/// A line that nobody sees, to measure how many letters go into one.
+fn probe(sight: Sight) -> AnyView {
+    view! {
+        <div class="log-line log-probe" aria-hidden="true">
+            <span class="log-number"></span>
+            <span class="log-time"></span>
+            <span class="log-label"></span>
+            <span class="log-text" node_ref=sight.cell><span node_ref=sight.letters>"MMMMMMMMMMMMMMMMMMMM"</span></span>
+        </div>
+    }
+    .into_any()
+}
+
+/// Brings the line into sight that the address names, once it is here.
+fn go_to_linked(kept: Kept, sight: Sight, looking: Looking) {
+    let linked = untrack(|| looking.line());
+    let there = StoredValue::new(linked.is_none());
+    if linked.is_some() {
+        sight.follow.set(false);
+    }
+    Effect::new(move |_| {
+        let place = linked.and_then(|number| kept.with(|log| log.place_of(number)));
+        if let Some(place) = place.filter(|_| !there.get_value()) {
+            there.set_value(true);
+            request_animation_frame(move || sight.reveal(place));
+        }
+    });
+}
+
+/// What drawing a line takes.
+#[derive(Clone, Copy)]
+struct LineDrawing {
+    kept: Kept,
+    search: Search,
+    looking: Looking,
+    choice: Zone,
+    zone: Memo<Option<String>>,
+}
+
+impl LineDrawing {
+    fn line(self, number: &str) -> AnyView {
+        let Ok(number) = number.parse::<usize>() else { return ().into_any() };
+        let found = self.kept.log.with_value(|log| {
+            let (_, line) = log.line(log.place_of(number)?)?;
+            Some((line.at, stream_name(line.stream), line.task.clone(), line.attempt))
+        });
+        let Some((at, stream, task, attempt)) = found else { return ().into_any() };
+        let zone = self.zone;
+        let time = move || {
+            let zone = self.choice.get().zone(zone.get().as_deref());
+            Wall::read(at, &zone).map(|wall| wall.time).unwrap_or_default()
+        };
+        let title = format!("{} {task}, attempt {attempt}, {stream}", at.to_rfc3339());
+        let looking = self.looking;
+        let is_linked = move || (looking.line() == Some(number)).then_some("");
+        let link = move |event: leptos::ev::MouseEvent| {
+            event.prevent_default();
+            looking.link(number);
+        };
+        view! {
+            <div class="log-line" data-stream=stream data-testid="log-line" data-linked=is_linked title=title>
+                <a class="log-number" href=move || looking.address_of(number) tabindex="-1" aria-label=format!("Link to line {number}") on:click=link>
+                    {number}
+                </a>
+                <span class="log-time">{move || time()}</span>
+                <span class="log-label">{format!("{task} #{attempt}")}</span>
+                <span class="log-text">{live(move || self.text(number))}</span>
+            </div>
+        }
+        .into_any()
+    }
+
+    /// The line's letters, with what is found in them.
+    fn text(self, number: usize) -> AnyView {
+        let current = self.search.current.get();
+        // A search changes what is found; lines that come do not.
+        self.search.query.track();
+        self.kept.log.with_value(|log| {
+            let Some(place) = log.place_of(number) else { return ().into_any() };
+            let Some((_, line)) = log.line(place) else { return ().into_any() };
+            let hits = log.hits_at(place);
+            if hits.is_empty() && line.strokes.is_empty() {
+                return line.text.clone().into_any();
+            }
+            let pieces = segments(&line.text, &line.strokes, &hits);
+            pieces.into_iter().map(|piece| drawn(piece, current)).collect::<Vec<_>>().into_any()
+        })
+    }
+}
+
+fn drawn(piece: Segment<'_>, current: usize) -> AnyView {
+    let text = piece.text.to_owned();
+    match piece.hit {
+        Some(hit) => {
+            let is_current = (hit == current).then_some("");
+            view! { <mark class=piece.class data-current=is_current>{text}</mark> }.into_any()
+        }
+        None if piece.class.is_empty() => text.into_any(),
+        None => view! { <span class=piece.class>{text}</span> }.into_any(),
+    }
+}
+
+fn stream_name(stream: LogStream) -> &'static str {
+    match stream {
+        LogStream::Stdout => "stdout",
+        LogStream::Stderr => "stderr",
+        LogStream::System => "system",
+    }
+}
+
+fn count_words(log: &Log) -> String {
+    match (log.shown(), log.count()) {
+        (1, 1) => "1 line".to_owned(),
+        (shown, count) if shown == count => format!("{count} lines"),
+        (shown, count) => format!("{shown} of {count} lines"),
+    }
+}

@@ -1,0 +1,263 @@
+//! The same schedule as a module's file: what is as by default is left out. Secrets are, too.
+
+use leptos::prelude::*;
+use serde_json::{Value, json};
+
+use super::{
+    draft::Draft,
+    plan::{Action, Plan, Work},
+};
+use crate::{
+    components::{copy, live},
+    model::{Backoff, CatchUp, GapPolicy, HttpAnswer, OverlapHourPolicy, OverlapPolicy, Pair},
+};
+
+/// The file, folded away, as it follows what is typed.
+pub(super) fn panel(draft: Draft) -> AnyView {
+    let text = Memo::new(move |_| {
+        // Read for its changes: the plan reads without tracking.
+        let _typed = draft.kept();
+        draft.plan().map(|plan| file(&plan)).map_err(|wrong| wrong.message)
+    });
+    let shown = live(move || {
+        match text.get() {
+        Ok(text) => {
+            view! { <pre class="json" tabindex="0" role="region" aria-label="Module file">{text}</pre> }.into_any()
+        }
+        Err(wrong) => view! { <p class="hint">{wrong}</p> }.into_any(),
+    }
+    });
+    view! {
+        <details class="more">
+            <summary>"The same as a module's file"</summary>
+            {shown}
+            {copy("Copy", move || text.get_untracked().unwrap_or_default())}
+        </details>
+    }
+    .into_any()
+}
+
+fn file(plan: &Plan) -> String {
+    let mut text = "module: my-module\nschedules:\n".to_owned();
+    let name = if plan.name.is_empty() { "my-schedule" } else { &plan.name };
+    text.push_str(&format!("  {}:\n", scalar(&json!(name))));
+    write(&mut text, &schedule(plan), 4);
+    text
+}
+
+/// The keys of docs/modules.md, without those that are as by default.
+fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
+    let policy = &plan.timing.policy;
+    let mut keys: Vec<(&'static str, Value)> = Vec::new();
+    let mut add = |is_given: bool, key, value| {
+        if is_given {
+            keys.push((key, value));
+        }
+    };
+    add(!plan.note.is_empty(), "note", json!(plan.note));
+    add(!plan.tags.is_empty(), "tags", json!(plan.tags));
+    match plan.timing.expressions.as_slice() {
+        [one] => add(true, "when", json!(one)),
+        all => add(true, "when", json!(all)),
+    }
+    add(plan.timing.zone != "UTC", "zone", json!(plan.timing.zone));
+    let gap = if policy.gap == GapPolicy::Skip { "skip" } else { "shift" };
+    let twice = match policy.overlap {
+        OverlapHourPolicy::First => "first",
+        OverlapHourPolicy::Last => "last",
+        OverlapHourPolicy::Both => "both",
+    };
+    add((gap, twice) != ("shift", "first"), "dst", json!({ "gap": gap, "overlap": twice }));
+    add(policy.start_at.is_some(), "start", json!(policy.start_at));
+    add(policy.end_at.is_some(), "end", json!(policy.end_at));
+    add(policy.jitter_seconds > 0, "jitter", json!(whole(policy.jitter_seconds)));
+    add(!plan.calendars.is_empty(), "calendars", json!(plan.calendars));
+    add(plan.max_fires.is_some(), "max_fires", json!(plan.max_fires));
+    match &plan.work {
+        Work::Workflow(name) => add(true, "workflow", json!(name)),
+        // A module file says it in full; the form does not have it in full.
+        Work::Kept => {}
+        task @ Work::Task { .. } => add(true, "task", task_of(task)),
+    }
+    let misfire = misfire(plan);
+    add(misfire != json!({}), "misfire", misfire.clone());
+    let overlap = match plan.overlap {
+        OverlapPolicy::Skip => "skip",
+        OverlapPolicy::BufferOne => "buffer_one",
+        OverlapPolicy::BufferAll => "buffer_all",
+        OverlapPolicy::CancelOther => "cancel_other",
+        OverlapPolicy::TerminateOther => "terminate_other",
+        OverlapPolicy::Allow => "allow",
+    };
+    add(overlap != "skip", "overlap", json!(overlap));
+    add(
+        plan.buffer_limit.is_some_and(|limit| limit != 100),
+        "buffer_limit",
+        json!(plan.buffer_limit),
+    );
+    add(plan.group.is_some(), "group", json!(plan.group));
+    add(plan.priority != 0, "priority", json!(plan.priority));
+    let deadline = plan.start_deadline_seconds;
+    add(deadline.is_some(), "start_deadline", json!(deadline.map(whole)));
+    add(plan.context != json!({}), "context", plan.context.clone());
+    let days = plan.retention_days.map(|days| format!("{days}d"));
+    add(days.is_some(), "retention", json!(days));
+    keys
+}
+
+fn misfire(plan: &Plan) -> Value {
+    let misfire = plan.misfire;
+    let mut keys = serde_json::Map::new();
+    let catch_up = match misfire.catch_up {
+        CatchUp::Skip => "skip",
+        CatchUp::Latest => "latest",
+        CatchUp::All => "all",
+    };
+    if catch_up != "latest" {
+        keys.insert("catch_up".to_owned(), json!(catch_up));
+    }
+    if misfire.grace_seconds != 300 {
+        keys.insert("grace".to_owned(), json!(whole(misfire.grace_seconds)));
+    }
+    if misfire.catch_up == CatchUp::All {
+        keys.insert("max".to_owned(), json!(misfire.max));
+        keys.insert("spacing".to_owned(), json!(whole(misfire.spacing_seconds)));
+    }
+    if misfire.window_seconds != 86_400 {
+        keys.insert("window".to_owned(), json!(whole(misfire.window_seconds)));
+    }
+    Value::Object(keys)
+}
+
+fn task_of(work: &Work) -> Value {
+    let Work::Task { name, action, timeout, kill_grace, retry, retry_on } = work else {
+        return Value::Null;
+    };
+    let mut task = json!({ "target": target(action) });
+    let mut add = |is_given: bool, key: &str, value: Value| {
+        if is_given {
+            task[key] = value;
+        }
+    };
+    add(name != "main", "name", json!(name));
+    add(*timeout != 300.0, "timeout", json!(fraction(*timeout)));
+    add(*kill_grace != 10.0, "kill_grace", json!(fraction(*kill_grace)));
+    if retry.max_attempts > 1 {
+        let backoff = if retry.backoff == Backoff::Fixed { "fixed" } else { "exponential" };
+        let value = json!({
+            "max_attempts": retry.max_attempts,
+            "backoff": backoff,
+            "initial": fraction(retry.initial_seconds),
+            "max": fraction(retry.max_seconds),
+            "jitter": retry.jitter,
+        });
+        add(true, "retry", value);
+    }
+    add(!retry_on.is_empty(), "retry_on", json!(retry_on));
+    task
+}
+
+fn target(action: &Action) -> Value {
+    let pairs = |pairs: &[Pair]| {
+        let pairs = pairs.iter().map(|pair| (pair.name.clone(), json!(pair.value)));
+        Value::Object(pairs.collect())
+    };
+    let mut keys = serde_json::Map::new();
+    let mut add = |is_given: bool, key: &str, value: Value| {
+        if is_given {
+            keys.insert(key.to_owned(), value);
+        }
+    };
+    let kind = match action {
+        Action::Http { method, url, headers, body, expected, answer, .. } => {
+            add(method != "POST", "method", json!(method));
+            add(true, "url", json!(url));
+            add(!headers.is_empty(), "headers", pairs(headers));
+            add(body.is_some(), "body", json!(body));
+            add(expected.is_some(), "expected_status", json!(expected));
+            add(*answer == HttpAnswer::Merge, "output", json!("merge"));
+            "http"
+        }
+        Action::Command { program, args, script, environment, directory, user } => {
+            add(program.is_some(), "program", json!(program));
+            add(args.is_some(), "args", json!(args));
+            add(script.is_some(), "script", json!(script));
+            add(!environment.is_empty(), "env", pairs(environment));
+            add(directory.is_some(), "directory", json!(directory));
+            add(user.is_some(), "user", json!(user));
+            "command"
+        }
+        Action::Noop { note } => {
+            add(!note.is_empty(), "note", json!(note));
+            "noop"
+        }
+    };
+    json!({ kind: keys })
+}
+
+fn whole(seconds: i64) -> String {
+    format!("{seconds}s")
+}
+
+fn fraction(seconds: f64) -> String {
+    format!("{}ms", (seconds * 1_000.0).round())
+}
+
+/// Keys and values, each on a line of its own. What is within a list is JSON, which YAML is too.
+fn write(text: &mut String, keys: &[(&'static str, Value)], depth: usize) {
+    for (key, value) in keys {
+        line(text, key, value, depth);
+    }
+}
+
+fn line(text: &mut String, key: &str, value: &Value, depth: usize) {
+    let indent = " ".repeat(depth);
+    match value.as_object() {
+        Some(object) if !object.is_empty() => {
+            text.push_str(&format!("{indent}{}:\n", scalar(&json!(key))));
+            for (key, value) in object {
+                line(text, key, value, depth + 2);
+            }
+        }
+        Some(_) | None => {
+            text.push_str(&format!("{indent}{}: {}\n", scalar(&json!(key)), scalar(value)))
+        }
+    }
+}
+
+/// A plain word stands as it is, everything else as JSON.
+fn scalar(value: &Value) -> String {
+    const WORDS: [&str; 7] = ["true", "false", "null", "yes", "no", "on", "off"];
+    match value.as_str() {
+        Some(word)
+            if word.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                && word
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || "_-/".contains(letter))
+                && !WORDS.contains(&word.to_ascii_lowercase().as_str()) =>
+        {
+            word.to_owned()
+        }
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_plain_and_the_rest_is_quoted() {
+        let shown = ["Europe/Berlin", "0 9 * * *", "yes", "a: b"].map(|text| scalar(&json!(text)));
+        assert_eq!(shown, ["Europe/Berlin", "\"0 9 * * *\"", "\"yes\"", "\"a: b\""]);
+    }
+
+    #[test]
+    fn what_is_as_by_default_is_left_out() {
+        let plan = Draft::new().plan();
+        let text = plan.map(|plan| file(&plan)).unwrap_or_default();
+        let wanted = "module: my-module\nschedules:\n  my-schedule:\n    when: \"*/5 * * * *\"\n    \
+                      task:\n      target:\n        command: {}\n";
+        assert_eq!(text, wanted);
+    }
+}

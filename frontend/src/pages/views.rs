@@ -1,0 +1,32 @@
+//! The views of a page that the person keeps.
+
+use leptos::prelude::*;
+
+use crate::{
+    api,
+    components::OwnViews,
+    data::{use_actor, use_load},
+};
+
+/// Those of a page, by its name.
+pub(super) fn use_views(page: &'static str) -> OwnViews {
+    let actor = use_actor();
+    let views = use_load(|| Some(api::views()));
+    let changed = move |outcome| match outcome {
+        Ok(_) => views.loading.reload(),
+        Err(failure) => actor.complain(&failure),
+    };
+    OwnViews {
+        views: Signal::derive(move || {
+            let own = views.with(|views| {
+                let own = views.iter().filter(|view| view.page == page);
+                own.map(|view| (view.id.clone(), view.name.clone(), view.query.clone())).collect()
+            });
+            own.unwrap_or_default()
+        }),
+        save: Callback::new(move |(name, query): (String, String)| {
+            actor.send(api::save_view(page.to_owned(), name, query), changed);
+        }),
+        forget: Callback::new(move |id: String| actor.send(api::delete_view(id), changed)),
+    }
+}
