@@ -5,11 +5,13 @@
 //! gets its grace, and only then go the database and the telemetry.
 
 mod open_files;
+mod own_key;
 mod runtimes;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use open_files::{open_files, raise_open_files};
+use own_key::{make_own_key, with_own_key};
 use runtimes::Runtimes;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{
@@ -19,22 +21,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    access::{Elsewhere, oidc::Provider},
     api,
     beacon::{self, Beacon, BeaconError},
     clock::Clock,
+    commands::Commands,
     config::{Backend, Config, NoToken, Role, UnreadFile},
-    engine::{
-        self, Engine, EngineError, Signals,
-        commands::Commands,
-        people::{Elsewhere, oidc::Provider},
-        vault::{Key, NotAKey, Vault, VaultError},
-    },
+    engine::{self, Engine, EngineError, Signals},
     store::{Migrations, Options, Store, StoreError},
     target::{
         CommandLimits, CommandPolicy, Executor, Fetcher, Mailer, Policy, TargetError, UserError,
         drop_dumpable, programs_user,
     },
     telemetry::Telemetry,
+    vault::{Key, NotAKey, Vault, VaultError},
     web::{self, Web},
 };
 
@@ -51,8 +51,8 @@ const PROBES: usize = 64;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Between these lies how long a transaction may be silent.
-const LEAST_IDLE: Duration = Duration::from_secs(5);
-const MOST_IDLE: Duration = Duration::from_secs(30);
+const MIN_IDLE: Duration = Duration::from_secs(5);
+const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// How long after the grace the server has ended, whatever the database does.
 const LAST_GRACE: Duration = Duration::from_millis(4_750);
@@ -173,14 +173,20 @@ impl App {
         }
         let executor = Executor::new(policy, clock.clone())?.with_mailer(mailer(&config)?);
         let executor = Arc::new(executor);
+        let counted = executor.clone();
+        telemetry.metrics().brokers(move || counted.broker_counts());
         // Before the database: what is not there must leave nothing half done.
         let beacon = beacon(&config, &clock).await?;
         let options = Options { is_server: true, ..database(&config) };
         let store = engine_runtime.spawn(async move { Store::open(&options).await }).await??;
         vault.check(&store).await?;
-        if let Err(error) = vault.check_channels(store.read()).await {
-            tracing::error!("messages to a channel wait: failed to {error}");
-        }
+        let vault = match vault.check_channels(store.read()).await {
+            Ok(()) => make_own_key(vault, &config),
+            Err(error) => {
+                tracing::error!("messages to a channel wait: failed to {error}");
+                vault
+            }
+        };
         let config = Arc::new(config);
 
         let timings = Arc::new(timetable::Cache::new(TIMINGS));
@@ -346,19 +352,20 @@ pub fn database(config: &Config) -> Options {
         connections: config.database.connections,
         // A node that counts as dead is to keep no locks, nor the row of a lease past its term; but
         // a short expiry must not end a transaction that is only slow.
-        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(LEAST_IDLE, MOST_IDLE),
+        idle_transaction: (config.engine.heartbeat_expiry.0 / 2).clamp(MIN_IDLE, MAX_IDLE),
         ..Options::new(config.database.url.expose_secret())
     }
 }
 
-/// The configured keys for secrets.
+/// The configured keys for secrets, or the one that the server made for itself.
 pub fn vault(config: &Config) -> Result<Vault, AppError> {
     let read = |(field, text): (&'static str, Option<SecretString>)| {
         let text = text.as_ref().map(|text| Key::read(text.expose_secret()));
         text.transpose().map_err(|source| AppError::Key { field, source })
     };
-    let previous = read(config.secrets.previous()?)?;
-    let current = read(config.secrets.current()?)?;
+    let secrets = with_own_key(config);
+    let previous = read(secrets.previous()?)?;
+    let current = read(secrets.current()?)?;
     Ok(current.map_or_else(Vault::default, |current| Vault::new(current, previous)))
 }
 
@@ -450,9 +457,9 @@ fn command_policy(config: &Config) -> Result<CommandPolicy, UserError> {
 }
 
 /// What becomes of old history.
-pub fn retention(config: &Config) -> engine::Retention {
+pub fn retention(config: &Config) -> crate::model::Retention {
     let retention = &config.retention;
-    engine::Retention {
+    crate::model::Retention {
         days: i32::try_from(retention.days).unwrap_or(i32::MAX),
         interval: retention.interval.0,
         answers: retention.idempotency.0,
@@ -460,9 +467,9 @@ pub fn retention(config: &Config) -> engine::Retention {
 }
 
 /// What a namespace may use for which nothing else is set.
-pub fn quotas(config: &Config) -> engine::quotas::Quotas {
+pub fn quotas(config: &Config) -> crate::model::Quotas {
     let limit = |value: u64| (value > 0).then(|| i64::try_from(value).unwrap_or(i64::MAX));
-    engine::quotas::Quotas {
+    crate::model::Quotas {
         schedules: limit(config.quotas.schedules),
         fires_a_minute: limit(config.quotas.fires_a_minute),
         live_runs: limit(config.quotas.live_runs),

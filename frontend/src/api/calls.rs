@@ -1,5 +1,9 @@
 //! One function for each thing that a page asks of the server or does there.
 
+pub(crate) mod alerts;
+pub(crate) mod planning;
+pub(crate) mod settings;
+
 use serde_json::Value;
 
 use super::{
@@ -15,8 +19,8 @@ use crate::{
         AuditEvent, AuditRow, CatchUp, Fire, Fleet, HealthReport, LedgerRow, LedgerTotals, LiveRun,
         ManyOutcome, Metrics, Minutes, Named, NextSchedule, OverviewAnswer, Page, PauseEffect,
         Place, Preview, PreviewFire, ReasonCode, ResumeEffect, RunDetail, RunRow, RunState,
-        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleName, ScheduleRow,
-        ScheduleSortField, Seen, Verdict, Viewer, WorkProblem,
+        RunStats, SavedView, ScheduleDetail, ScheduleFigures, ScheduleRow, ScheduleSortField, Seen,
+        Verdict, Viewer, WorkProblem,
     },
     time::Moment,
 };
@@ -281,14 +285,6 @@ pub(crate) fn schedule_figures(
     Ask::new::<operations::ScheduleFigures>(variables)
 }
 
-/// The first of the schedules that a search finds, by name.
-pub(crate) fn schedule_names(namespace: String, search: Option<String>) -> Ask<Vec<ScheduleName>> {
-    Ask::new::<operations::ScheduleNames>(operations::schedule_names::Variables {
-        namespace,
-        search,
-    })
-}
-
 pub(crate) fn preview(
     timing: operations::preview::TimingInput,
     calendars: Vec<String>,
@@ -387,19 +383,6 @@ pub(crate) fn resume_schedule(id: String, missed: CatchUp, key: String) -> Ask<S
 
 pub(crate) fn delete_schedule(id: String, key: String) -> Ask<String> {
     Ask::new::<DeleteSchedule>(operations::delete_schedule::Variables { id, key: Some(key) })
-}
-
-/// Makes up for what nothing has run for, from an instant to before another.
-pub(crate) fn create_backfill(
-    schedule_id: String,
-    from: Moment,
-    to: Moment,
-    reason: String,
-    key: String,
-) -> Ask<String> {
-    let key = Some(key);
-    let variables = operations::create_backfill::Variables { schedule_id, from, to, reason, key };
-    Ask::new::<operations::CreateBackfill>(variables)
 }
 
 /// The person who is signed in has seen what happened until then.

@@ -9,8 +9,8 @@ use crate::model::{
     ManyOutcome, Named, NextSchedule, NodeState, OverlapHourPolicy, OverlapPolicy, OverviewAnswer,
     Page, PauseEffect, Preview as PreviewAnswer, PreviewFire, ProblemKind, ReasonCode,
     ResumeEffect, Role, RunDetail, RunEvent, RunRow, RunState, RunTaskState, RunTrigger, SavedView,
-    ScheduleDetail, ScheduleEvent, ScheduleName, ScheduleRow, ScheduleSortField, ScheduleState,
-    TaskRunState, Verdict, Viewer, WorkProblem,
+    ScheduleDetail, ScheduleEvent, ScheduleRow, ScheduleSortField, ScheduleState, TaskRunState,
+    Verdict, Viewer, WorkProblem,
 };
 
 /// An instant in RFC 3339.
@@ -24,7 +24,7 @@ type JSON = serde_json::Value;
 type Long = i64;
 
 /// What is asked, and what comes of it.
-pub(super) trait Operation: GraphQLQuery {
+pub(in crate::api) trait Operation: GraphQLQuery {
     type Answer;
     /// Where the answer stands in the response's data, as a JSON pointer.
     const AT: &'static str;
@@ -39,9 +39,7 @@ macro_rules! operations {
                 query_path = $file,
                 variables_derives = "Clone, Debug",
                 extern_enums(
-                    "Backoff", "CatchUp", "FireKind", "GapPolicy", "HealthSeverity", "HttpAnswer", "LogStream",
-                    "NodeState", "OverlapHourPolicy", "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState",
-                    "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict"
+                    "AlertChannelKind", "AlertEvent", "AlertKind", "BackfillFireState", "BackfillMode", "BackfillOrder", "BackfillStanding", "BackfillState", "Backoff", "CalendarMode", "CatchUp", "ChangeAction", "DriftSide", "FireKind", "GapPolicy", "HealthSeverity", "HttpAnswer", "LogStream", "NodeState", "NotificationState", "OverlapHourPolicy", "OverlapPolicy", "ProblemKind", "ReasonCode", "Role", "RunState", "RunTaskState", "RunTrigger", "ScheduleSortField", "ScheduleState", "TaskRunState", "Verdict", "ViewerKind", "Weekday"
                 )
             )]
             pub(crate) struct $name;
@@ -54,11 +52,15 @@ macro_rules! operations {
 
         /// Each operation's file and text, where its answer stands, and the way to read it.
         #[cfg(test)]
-        pub(super) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
-            $(($file, $at, |answer| super::ask::read::<$answer>(answer).err())),+
+        pub(in crate::api) const ALL: &[(&str, &str, fn(serde_json::Value) -> Option<crate::model::Failure>)] = &[
+            $(($file, $at, |answer| crate::api::ask::read::<$answer>(answer).err())),+
         ];
     };
 }
+
+pub(super) mod alerts;
+pub(super) mod planning;
+pub(super) mod settings;
 
 operations! {
     Me = "graphql/me.graphql", "/me" => Viewer;
@@ -75,7 +77,6 @@ operations! {
     RunStats = "graphql/run_stats.graphql", "/runStats" => crate::model::RunStats;
     Metrics = "graphql/metrics.graphql", "/metrics" => crate::model::Metrics;
     ScheduleFigures = "graphql/schedule_figures.graphql", "/schedules/nodes" => Vec<crate::model::ScheduleFigures>;
-    ScheduleNames = "graphql/schedule_names.graphql", "/schedules/nodes" => Vec<ScheduleName>;
     Ledger = "graphql/ledger.graphql", "/ledger" => Page<LedgerRow>;
     LedgerTotals = "graphql/ledger_totals.graphql", "/ledgerTotals" => crate::model::LedgerTotals;
     Problems = "graphql/problems.graphql", "/problems" => Vec<WorkProblem>;
@@ -85,7 +86,6 @@ operations! {
     NextSchedules = "graphql/next_schedules.graphql", "/schedules/nodes" => Vec<NextSchedule>;
     Seen = "graphql/seen.graphql", "/me" => crate::model::Seen;
     MarkSeen = "graphql/mark_seen.graphql", "/updateMySettings/settings/seenUntil" => String;
-    CreateBackfill = "graphql/create_backfill.graphql", "/createBackfill/backfill/id" => String;
     HealthEvents = "graphql/health_events.graphql", "/healthEvents" => HealthEvent;
     Timezones = "graphql/timezones.graphql", "/timezones" => Vec<String>;
     Workflows = "graphql/workflows.graphql", "/workflows/nodes" => Vec<Named>;

@@ -95,10 +95,3 @@ pub(crate) struct RunTrace {
     pub(crate) state: RunState,
     pub(crate) duration_ms: Option<i64>,
 }
-
-/// A schedule of which only the name is asked for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct ScheduleName {
-    pub(crate) id: String,
-    pub(crate) name: String,
-}

@@ -37,8 +37,8 @@ impl Moment {
         self.0 - earlier.0
     }
 
-    /// So many milliseconds later, or earlier.
-    pub(crate) fn later(self, millis: i64) -> Self {
+    /// So many milliseconds later.
+    pub(crate) fn plus(self, millis: i64) -> Self {
         Self(self.0 + millis)
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use async_graphql::{Enum, SimpleObject, Union};
 
-use super::page::DECLARED;
+use super::{page::DECLARED, publish::PublishTarget};
 use crate::{
-    engine::commands::secrets,
+    commands::secrets,
     target::{self, Secret},
 };
 
@@ -15,6 +15,7 @@ use crate::{
 pub(crate) enum Target {
     Http(HttpTarget),
     Command(CommandTarget),
+    Publish(PublishTarget),
     Noop(NoopTarget),
 }
 
@@ -35,6 +36,8 @@ pub(crate) struct HttpTarget {
     /// What becomes of the answer.
     output: HttpAnswer,
     signed: bool,
+    /// The secret that holds the certificate shown to the receiver (mTLS), as `{{ secrets.name }}`.
+    client_certificate: Option<String>,
 }
 
 /// What becomes of an answer.
@@ -93,6 +96,7 @@ impl From<&target::Target> for Target {
                 max_redirects: http.max_redirects.into(),
                 output: http.output.into(),
                 signed: http.signing_secret.is_some(),
+                client_certificate: http.client_certificate.map(|name| name.expose().to_owned()),
             }),
             target::Target::Command(command) => Self::Command(CommandTarget {
                 program: command.program,
@@ -102,6 +106,7 @@ impl From<&target::Target> for Target {
                 directory: command.directory,
                 user: command.user,
             }),
+            target::Target::Publish(publish) => Self::Publish((*publish).into()),
             target::Target::Noop(noop) => Self::Noop(NoopTarget { note: noop.note }),
         }
     }
@@ -113,7 +118,7 @@ fn word(method: &target::Method) -> String {
     word.as_str().unwrap_or_default().to_owned()
 }
 
-fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
+pub(super) fn pairs(values: &BTreeMap<String, Secret>) -> Vec<Header> {
     let pair = |(name, value): (&String, &Secret)| Header {
         name: name.clone(),
         value: value.expose().to_owned(),

@@ -6,14 +6,13 @@ use async_graphql::{InputObject, OneofObject};
 use serde_json::Value;
 
 use super::{
+    publish_input::PublishTargetInput,
     target::HttpAnswer,
     workflow::{Backoff, TaskCondition},
 };
 use crate::{
-    engine::{
-        Condition, Task,
-        commands::{BadInput, secrets::KEPT_REDIRECTS},
-    },
+    commands::{BadInput, secrets::KEPT_REDIRECTS},
+    model::{Condition, Task},
     target::{self, Secret},
 };
 
@@ -61,6 +60,7 @@ pub(crate) struct RetryInput {
 pub(crate) enum TargetInput {
     Http(HttpTargetInput),
     Command(CommandTargetInput),
+    Publish(PublishTargetInput),
     Noop(NoopTargetInput),
 }
 
@@ -88,6 +88,10 @@ pub(crate) struct HttpTargetInput {
     output: HttpAnswer,
     /// On an update: absent keeps the one that is there, an empty text removes it.
     signing_secret: Option<String>,
+    /// The certificate to show to the receiver (mTLS), as `{{ secrets.name }}`: the secret holds the
+    /// certificate, its chain and its private key in PEM. On an update: absent keeps the one that is
+    /// there, an empty text removes it.
+    client_certificate: Option<String>,
 }
 
 /// A name and its value.
@@ -176,8 +180,8 @@ fn policy(input: RetryInput) -> Result<timetable::retry::Policy, BadInput> {
 /// Seconds as a form gives them. The limits of each field stand with the definition; here only
 /// what no duration of any field could be.
 pub(super) fn milliseconds(field: &str, seconds: f64) -> Result<i64, BadInput> {
-    const MOST: f64 = 30.0 * 86_400.0;
-    if !(0.0..=MOST).contains(&seconds) {
+    const MAX: f64 = 30.0 * 86_400.0;
+    if !(0.0..=MAX).contains(&seconds) {
         let help = "give seconds from 0 on, at most 30 days";
         return Err(BadInput::new(field, seconds, "is not such a duration", help));
     }
@@ -197,6 +201,7 @@ fn target(input: TargetInput) -> Result<target::Target, BadInput> {
             directory: input.directory,
             user: input.user,
         }),
+        TargetInput::Publish(input) => target::Target::Publish(Box::new(input.try_into()?)),
         TargetInput::Noop(input) => target::Target::Noop(target::Noop { note: input.note }),
     })
 }
@@ -225,6 +230,7 @@ fn http(input: HttpTargetInput) -> Result<target::Http, BadInput> {
     }
     http.output = input.output.into();
     http.signing_secret = input.signing_secret.map(Secret::new);
+    http.client_certificate = input.client_certificate.map(Secret::new);
     Ok(http)
 }
 
@@ -239,7 +245,7 @@ fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-fn secrets(
+pub(super) fn secrets(
     field: &str,
     pairs: Option<Vec<HeaderInput>>,
 ) -> Result<BTreeMap<String, Secret>, BadInput> {

@@ -2,7 +2,7 @@
 //!
 //! Later sources win: defaults, the TOML file (`--config`, or `carillon.toml` if it exists),
 //! `CARILLON_` variables (`CARILLON_DATABASE__URL` is `database.url`), flags. An unknown key is an
-//! error, wherever it comes from: a misspelt setting must not be silently ignored. This room is
+//! error, wherever it comes from: a misspelt setting must not be silently ignored. This layer is
 //! the only one that looks at the environment.
 //!
 //! - `settings`: the struct, with the defaults
@@ -54,8 +54,8 @@ pub use roles::{NotRoles, Role, Roles};
 pub use secrets::Secrets;
 pub use settings::{
     Backend, Canary, Cluster, Config, Console, Database, Egress, Engine, Log, LogFormat, Metrics,
-    Node, Otlp, Quotas, Retention, Session, Targets, Time,
+    Node, Otlp, OtlpProtocol, Quotas, Retention, Session, Targets, Time,
 };
 pub use smtp::{Smtp, SmtpTls};
-pub use tags::{MOST_TAGS, Tags};
+pub use tags::{MAX_TAGS, Tags};
 pub use watch::{NoToken, Watch};

@@ -2,7 +2,7 @@
 //!
 //! Promises: nothing behind `/graphql` is answered for a stranger; a page of another site can
 //! neither read nor order anything with a visitor's cookie; every answer of ours is GraphQL, JSON,
-//! Prometheus' text or the console. The room turns requests into viewers and hands them on; what a
+//! Prometheus' text or the console. The layer turns requests into viewers and hands them on; what a
 //! viewer may do is decided by the API and the engine's commands, never here.
 //!
 //! - `serve`: connections, and which are cut off; `connection`: what is answered on one, and where;
@@ -24,7 +24,7 @@
 //! - `calendar`: upcoming runs for calendars
 //! - `probes`: what answers whatever else does not: `health` and `metrics`; `watch`: for whom;
 //!   `memory`: what the database answered last
-//! - `console`: the single-page app, embedded or from a folder
+//! - `console`: the single-page app and the documentation, embedded or from a folder
 //! - `refusal`: errors as JSON
 //!
 //! Order matters and is this, from outside in: headers on everything; limits and identity on

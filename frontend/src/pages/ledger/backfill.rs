@@ -6,9 +6,10 @@ use leptos::prelude::*;
 
 use crate::{
     api,
+    api::planning::BackfillOrderOf,
     components::{Dialog, Field, Look, button},
     data::{Actor, Loading, new_key},
-    model::{LedgerRow, Verdict},
+    model::{BackfillMode, BackfillOrder, LedgerRow, Verdict},
     time::Moment,
 };
 
@@ -27,7 +28,7 @@ pub(super) fn orders<'a>(rows: impl Iterator<Item = &'a LedgerRow>) -> Vec<Order
     let mut orders: Vec<Order> = Vec::new();
     for row in rows.filter(|row| is_lost(row)) {
         let Some(schedule) = &row.more.schedule else { continue };
-        let (from, to) = (row.row.scheduled_at, row.row.last_scheduled_at.later(1_000));
+        let (from, to) = (row.row.scheduled_at, row.row.last_scheduled_at.plus(1_000));
         match orders.iter_mut().find(|order| order.schedule == schedule.id) {
             Some(order) => {
                 order.from = order.from.min(from);
@@ -119,7 +120,12 @@ impl Backfilling {
         let left = Rc::new(RefCell::new(orders.len()));
         for order in orders {
             let Order { schedule, name, from, to, .. } = order.clone();
-            let change = api::create_backfill(schedule, from, to, reason.clone(), new_key());
+            let change = {
+                let mode = BackfillMode::Missing;
+                let what = BackfillOrderOf { schedule_id: schedule, from, to, mode };
+                let order = BackfillOrder::OldestFirst;
+                api::planning::create_backfill(what, order, 1, reason.clone(), new_key())
+            };
             let (left, loading) = (left.clone(), self.loading);
             self.actor.act(change, format!("{name} is being backfilled."), move |_| {
                 *left.borrow_mut() -= 1;

@@ -8,7 +8,7 @@ pub(super) mod charts;
 mod figures;
 mod schedules;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use leptos::prelude::*;
 
@@ -22,7 +22,7 @@ use crate::{
     api::{self, SeriesQuery},
     components::{AsyncView, Week, heat_map, live, panel, use_drag},
     data::use_load,
-    model::RunStats,
+    model::{Page, RunStats, ScheduleName},
     route::Route,
     state::{use_address, use_every, use_title, use_zone},
     time::Moment,
@@ -41,14 +41,17 @@ pub(crate) fn Metrics() -> impl IntoView {
     let (address, zone) = (use_address(), use_zone());
     // A schedule is named in the address; its key is the server's to say.
     let named = use_load(move || {
-        Some(api::schedule_names(address.namespace(), Some(exactly(&filters.some("schedule")?))))
+        Some(api::planning::schedule_names(
+            address.namespace(),
+            Some(exactly(&filters.some("schedule")?)),
+            None,
+        ))
     });
     let schedule = Memo::new(move |_| {
         let name = filters.some("schedule")?;
-        let found = |known: &Vec<crate::model::ScheduleName>| {
-            let is_it =
-                |known: &&crate::model::ScheduleName| known.name.eq_ignore_ascii_case(&name);
-            known.iter().find(is_it).map(|known| known.id.clone())
+        let found = |known: &Page<ScheduleName>| {
+            let is_it = |known: &&Arc<ScheduleName>| known.name.eq_ignore_ascii_case(&name);
+            known.rows.iter().find(is_it).map(|known| known.id.clone())
         };
         named.with(found).flatten()
     });
@@ -67,10 +70,10 @@ pub(crate) fn Metrics() -> impl IntoView {
     let stats = use_load(move || {
         let (from, until) = range.bounds();
         let end = until.unwrap_or_else(Moment::now);
-        let from = from.unwrap_or_else(|| end.later(-86_400_000));
+        let from = from.unwrap_or_else(|| end.plus(-86_400_000));
         series(from, until, steps::step(end.since(from)))
     });
-    let week = use_load(move || series(Moment::now().later(-WEEK), None, 3_600));
+    let week = use_load(move || series(Moment::now().plus(-WEEK), None, 3_600));
     let now = use_load(move || Some(api::metrics(address.namespace())));
     let figures = use_load(move || {
         let (from, until) = range.bounds();
@@ -138,16 +141,17 @@ fn incomplete(stats: &RunStats) -> AnyView {
 fn picker(filters: Filters) -> AnyView {
     let typed = RwSignal::new(String::new());
     let known = use_load(move || {
-        Some(api::schedule_names(
+        Some(api::planning::schedule_names(
             filters.address().namespace(),
             Some(typed.get()).filter(|text| !text.is_empty()),
+            None,
         ))
     });
     let options = move || {
-        let option = |known: &crate::model::ScheduleName| {
+        let option = |known: &Arc<ScheduleName>| {
             view! { <option value=known.name.clone()></option> }.into_any()
         };
-        known.with(|known| known.iter().map(option).collect::<Vec<_>>())
+        known.with(|known| known.rows.iter().map(option).collect::<Vec<_>>())
     };
     let field = move |name: &'static str, label: &'static str, list: Option<&'static str>| {
         view! {

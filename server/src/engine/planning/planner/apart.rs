@@ -1,0 +1,137 @@
+//! What is due, claimed without what the database refuses. One schedule whose fires break a rule of
+//! the database, or are refused by a trigger, would fail the claim of all that are due with it, on
+//! each node and for ever: so it is separated from them by halves, and set aside for a while.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{
+    claim::{Claimed, claim},
+    lock::{lock_due, lock_these},
+    quarantine::Quarantine,
+};
+use crate::{
+    engine::{
+        EngineError,
+        cluster::Share,
+        core::{Bisect, Core},
+    },
+    store::candidates::Candidate,
+};
+use chrono::{DateTime, Utc};
+
+/// Claims, and knows what not to.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    aside: Mutex<Quarantine>,
+}
+
+impl Claims {
+    /// Those that the database refuses, each with the cursor that it was refused at.
+    pub(super) fn aside(&self) -> Vec<Candidate> {
+        self.locked().all()
+    }
+
+    /// How long until the first of them is tried again.
+    pub(super) fn next_try(&self, now: Instant) -> Option<Duration> {
+        self.locked().next_try(now)
+    }
+
+    /// Claims a batch of the schedules that are due and this node's to claim.
+    pub(super) async fn claim_due(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+        share: Option<&Share>,
+    ) -> Result<Claimed, EngineError> {
+        let Some(batch) = lock_due(core, now, share, &self.aside()).await? else {
+            return Ok(Claimed::default());
+        };
+        let candidates = batch.candidates();
+        match claim(core, batch).await {
+            Err(error) if error.is_refusal() => self.claim_by_halves(core, now, &candidates).await,
+            answer => answer,
+        }
+    }
+
+    /// Tries those again that were set aside for long enough, each for itself.
+    pub(super) async fn try_again(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+    ) -> Result<Claimed, EngineError> {
+        let over = self.locked().to_try(core.clock.instant());
+        let mut claimed = Claimed::default();
+        if over.is_empty() {
+            return Ok(claimed);
+        }
+        let due = core.store.due_of(now.into(), &over).await?;
+        // Of the others nothing is due any more: somebody has changed them.
+        for schedule in over.iter().filter(|id| due.iter().all(|due| due.id != **id)) {
+            self.locked().take_back(*schedule);
+        }
+        for one in &due {
+            let tried = self.claim_by_halves(core, now, std::slice::from_ref(one)).await?;
+            if tried.schedules > 0 {
+                tracing::info!(schedule = %one.id, "what is due of a schedule is claimed again");
+            }
+            if tried.refused == 0 {
+                self.locked().take_back(one.id);
+            }
+            claimed += tried;
+        }
+        self.tell(core);
+        Ok(claimed)
+    }
+
+    /// Claims what it can of the candidates, and sets those aside that the database refuses even
+    /// alone. What was claimed when an error ends this is handed over as after a lost answer.
+    async fn claim_by_halves(
+        &self,
+        core: &Core,
+        now: DateTime<Utc>,
+        candidates: &[Candidate],
+    ) -> Result<Claimed, EngineError> {
+        let mut claimed = Claimed::default();
+        let mut parts = Bisect::new(std::iter::once(0..candidates.len()));
+        while let Some(part) = parts.pop() {
+            let batch = lock_these(core, now, &candidates[part.clone()], false).await?;
+            let Some(batch) = batch else {
+                // Somebody else is at it: whatever they leave is to be looked at again.
+                claimed.more_is_due = true;
+                continue;
+            };
+            match claim(core, batch).await {
+                Ok(some) => claimed += some,
+                Err(error) if error.is_refusal() => {
+                    let Err(alone) = parts.split(part) else { continue };
+                    let one = candidates[alone];
+                    let Some(pause) = self.locked().put(one, core.clock.instant()) else {
+                        return Err(error);
+                    };
+                    tracing::error!(
+                        schedule = %one.id,
+                        tried_again_in = ?pause,
+                        "failed to claim what is due of a schedule: {error}"
+                    );
+                    claimed.refused += 1;
+                    // What is due behind the others was not looked at.
+                    claimed.more_is_due = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.tell(core);
+        Ok(claimed)
+    }
+
+    fn tell(&self, core: &Core) {
+        core.cluster.note_refused(self.aside().iter().map(|one| one.id).collect());
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Quarantine> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
