@@ -66,7 +66,7 @@ pub(crate) use many::ManyOutcome;
 pub(crate) use metrics::{FireTrace, Metrics, Percentiles, RunStats, ScheduleFigures, StatPoint};
 pub(crate) use namespace::{Figure, Namespace, Quota, Retention, RetentionPreview};
 pub(crate) use overview::{
-    Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen,
+    Check, Health, LiveRun, Minutes, NextSchedule, Node, Overview, OverviewAnswer, Seen, Upcoming,
 };
 pub(crate) use page::{Page, Place, Row};
 pub(crate) use people::{

@@ -74,6 +74,8 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     add(!plan.calendars.is_empty(), "calendars", json!(plan.calendars));
     add(plan.max_fires.is_some(), "max_fires", json!(plan.max_fires));
     match &plan.work {
+        // The form has no fields for it, and a module declares it already.
+        Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
         task @ Work::Task { .. } => add(true, "task", task_of(task)),
     }
