@@ -74,6 +74,8 @@ fn schedule(plan: &Plan) -> Vec<(&'static str, Value)> {
     add(!plan.calendars.is_empty(), "calendars", json!(plan.calendars));
     add(plan.max_fires.is_some(), "max_fires", json!(plan.max_fires));
     match &plan.work {
+        // The form has no fields for it, and a module declares it already.
+        Work::Kept => {}
         Work::Workflow(name) => add(true, "workflow", json!(name)),
         // A module file says it in full; the form does not have it in full.
         Work::Kept => {}
